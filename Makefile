@@ -1,0 +1,58 @@
+# `make` lists what there is. Every target makes .venv first if need be (bin/setup, with the dev extra).
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+export FAULTLINE_HOME := $(CURDIR)
+export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
+
+PYTHON := .venv/bin/python
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
+
+.PHONY: help setup test test-quick check lint types format docs docs-check package lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: ## .venv with everything that tests and checks need
+	@FAULTLINE_EXTRAS=dev bin/setup
+
+test: check ## every check, then every test; PYTEST_ARGS='-k midnight' narrows, '-n 2 --dist loadscope' takes two JVMs
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+test-quick: setup ## the tests that start no Spark, in seconds
+	@$(PYTHON) -m pytest tests/plain tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
+
+check: lint types docs-check ## everything but the tests
+
+lint: setup ## ruff's rules and the formatting
+	@$(PYTHON) -m ruff check
+	@$(PYTHON) -m ruff format --check
+
+types: setup ## mypy, strict
+	@$(PYTHON) -m mypy
+
+format: setup ## mend what ruff can mend
+	@$(PYTHON) -m ruff check --fix
+	@$(PYTHON) -m ruff format
+
+docs: setup ## write the generated pages anew
+	@$(PYTHON) -m jobs.tables.docs
+
+docs-check: setup ## fail when a generated page is stale
+	@$(PYTHON) -m jobs.tables.docs --check
+
+package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
+	@rm -rf dist
+	@$(PYTHON) -m hatchling build -t wheel
+	@for wheel in dist/*.whl; do cp "$$wheel" "$${wheel%-py3-none-any.whl}.zip"; done
+	@ls dist
+
+lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with hashes; what still fits stays (LOCK_ARGS=--upgrade raises all)
+	@$(LOCK) $(LOCK_ARGS) --extra build --output-file requirements.lock
+	@$(LOCK) $(LOCK_ARGS) --extra dev --output-file requirements-dev.lock
+
+clean: ## remove what builds, tests and runs left behind; .venv and the Delta jars stay
+	@rm -rf dist build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis lake
+	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

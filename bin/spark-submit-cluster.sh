@@ -1,0 +1,33 @@
+#!/bin/sh
+# Faultline on a cluster. Everything after the script's name goes to faultline:
+#
+#   MASTER=yarn bin/spark-submit-cluster.sh nightly --date 2026-11-21 --settings /etc/faultline/site.toml
+#
+# Before it, once: `make package` (dist/faultline-<version>.zip: a .whl would be importable on the driver only).
+# The settings file is read by the driver, so the deploy mode is client. The site's own Spark settings go into
+# spark-defaults.conf: --properties-file would replace that file whole.
+#
+#   SPARK_SUBMIT   the spark-submit of a Spark 4.2.0 (default: the one on PATH)
+#   MASTER         default yarn
+#   DELTA_JARS     comma-separated; default: the two locked jars, fetched once
+set -eu
+
+home=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+"$home/bin/setup"
+export FAULTLINE_HOME="$home"
+
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$home/pyproject.toml")
+archive=$home/dist/faultline-$version.zip
+[ -f "$archive" ] || {
+  echo "faultline: $archive is missing; run 'make package' first" >&2
+  exit 2
+}
+jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.jars)}
+
+exec "${SPARK_SUBMIT:-spark-submit}" \
+  --master "${MASTER:-yarn}" \
+  --deploy-mode client \
+  --name faultline \
+  --py-files "$archive" \
+  --jars "$jars" \
+  "$home/bin/submit.py" "$@"

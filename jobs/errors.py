@@ -1,0 +1,88 @@
+"""Every mistake a user can make, one class each, with the exit code a scheduler sees.
+
+A message is one sentence: the thing, the value found, the fix. `jobs.cli.main` prints it to stderr and
+exits with `exit_code`; `-v` adds the trace. Anything that is not a `FaultlineError` is a defect of ours
+and exits with 1.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FaultlineError(Exception):
+    """Root of all errors a user may meet. Raised only through its subclasses."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(FaultlineError):
+    """Wrong command line: unknown option, a date that is none, options that exclude each other."""
+
+    exit_code = 2
+
+
+class SettingsError(FaultlineError):
+    """A settings file or `--set` that cannot be used as it is."""
+
+    exit_code = 2
+
+
+class UnknownSettingError(SettingsError):
+    """A key that no setting has; the message lists the nearest names."""
+
+
+class SettingTypeError(SettingsError):
+    """A known key with a value of the wrong type."""
+
+
+class SettingValueError(SettingsError):
+    """A value of the right type that makes no sense, such as a ladder with more floors than isolations."""
+
+
+class PlatformError(FaultlineError):
+    """Java, Python, pyspark, delta-spark or the Delta jars are missing, wrong or do not fit together."""
+
+    exit_code = 2
+
+
+class InputMissingError(FaultlineError):
+    """A path that does not exist, a glob without a match, or files without one line of the asked day."""
+
+    exit_code = 3
+
+
+class InputUnreadableError(FaultlineError):
+    """A file that cannot be read to its end: truncated or corrupt gzip, wrong extension, no permission."""
+
+    exit_code = 3
+
+
+class TooManyBadLinesError(FaultlineError):
+    """More quarantined lines than `max_bad_fraction` allows; nothing was published."""
+
+    exit_code = 4
+
+
+class LakeBusyError(FaultlineError):
+    """Another run holds the lake, or a commit conflict that retries did not resolve."""
+
+    exit_code = 5
+
+
+class ReconciliationError(FaultlineError):
+    """The run's own counts do not add up; nothing was published."""
+
+    exit_code = 6
+
+
+class LakeError(FaultlineError):
+    """The lake cannot be read or written: wrong schema version, no permission, disk full."""
+
+    exit_code = 1
+
+
+class ConditionMetError(FaultlineError):
+    """A `--fail-on` condition held. The tables are published; the scheduler is told."""
+
+    exit_code = 7

@@ -1,0 +1,106 @@
+"""The first flow's contents page: one day of published sends → every table that rests on them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.incidents import broker_incidents
+from jobs.fault_latency.isolations import isolating_writes, isolations, with_change
+from jobs.fault_latency.producer_days import producer_days
+from jobs.fault_latency.producers import carried_processes, policies, with_process, with_rules
+from jobs.fault_latency.replay import replay
+from jobs.fault_latency.state import closing_state
+from jobs.fault_latency.updates import carried_updates, updates
+from jobs.fault_latency.windows import broker_windows
+from jobs.profiles import released_profiles
+from jobs.settings import Settings
+
+UNORDERED_WITHIN_MS = 1
+
+
+@dataclass(frozen=True)
+class Day:
+    """A UTC day of a cluster."""
+
+    date: dt.date
+    cluster: str
+
+    @property
+    def start_ms(self) -> int:
+        """00:00 UTC, epoch ms."""
+        return int(dt.datetime.combine(self.date, dt.time(), dt.timezone.utc).timestamp() * 1000)
+
+    @property
+    def end_ms(self) -> int:
+        """24:00 UTC, epoch ms."""
+        return self.start_ms + 86_400_000
+
+    @property
+    def before(self) -> Day:
+        """The day before."""
+        return Day(self.date - dt.timedelta(days=1), self.cluster)
+
+    @property
+    def after(self) -> Day:
+        """The day after."""
+        return Day(self.date + dt.timedelta(days=1), self.cluster)
+
+
+@dataclass(frozen=True)
+class FaultLatency:
+    """What one day of sends says, a frame per table; columns named as the tables'."""
+
+    fault_item_changes: DataFrame
+    isolation_intervals: DataFrame
+    fault_item_state: DataFrame
+    broker_windows: DataFrame
+    broker_incidents: DataFrame
+    producer_days: DataFrame
+
+
+def fault_latency(sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, known_start: bool) -> FaultLatency:
+    """Replay one day.
+
+    Args:
+        sends: the published attempts of the day.
+        opening: `fault_item_state` of the day before; empty when it is not in the lake.
+        day: the day and cluster.
+        settings: producers' rules, inference, incident share.
+        known_start: whether the day before is in the lake.
+    """
+    profiles = released_profiles()
+    known_policies = policies(profiles, settings.producers)
+    attempts = sends.transform(with_rules, profiles, settings.producers).transform(
+        with_process, carried_processes(opening)
+    )
+    written = updates(attempts.where("not_replayed IS NULL"), known_policies, infer=settings.infer)
+    lives = attempts.select("cluster", "client_id", "producer_group", "process", "dies_at_ms").distinct()
+    carried = opening.join(lives, ["cluster", "client_id", "producer_group", "process"], "left").transform(
+        carried_updates, day.start_ms
+    )
+    clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
+    items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS).persist(StorageLevel.DISK_ONLY)
+    writes = items.transform(isolating_writes).transform(with_change)
+    held = isolations(writes, day.end_ms).persist(StorageLevel.MEMORY_AND_DISK)
+    longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
+    differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
+    return FaultLatency(
+        fault_item_changes=writes.where("change IS NOT NULL").withColumn("changed_at_ms", F.col("at_ms"))
+        .withColumn("reachable", F.col("is_reachable")).transform(_dated, day, "changed_at_ms"),
+        isolation_intervals=held.withColumn("after_unknown_start", differs).transform(_dated, day, "start_ms", "end_ms"),
+        fault_item_state=closing_state(items, held, attempts, opening, day.end_ms).transform(_dated, day),
+        broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
+        broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(_dated, day, "start_ms", "end_ms"),
+        producer_days=producer_days(attempts, held).transform(_dated, day),
+    )
+
+
+def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
+    """With the partition column, and each instant (`start_ms`) also as a timestamp (`start_at`)."""
+    stamps = {f"{name.removesuffix('_ms').removesuffix('_at')}_at": F.timestamp_millis(name) for name in instants}
+    return rows.withColumns({"event_date": F.lit(day.date), **stamps})

@@ -1,0 +1,81 @@
+"""Replays writes to fault items: the state of each item after each write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from udfs import fault_window
+from udfs.policy import Policy, gated_by_reachable, keeps_latest
+
+ITEM = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name")
+"""What owns a fault item: one process of one producer, and the broker."""
+
+UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
+
+
+def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int) -> DataFrame:
+    """The state of each fault item after each write.
+
+    Grain: one write, as in `updates`. Total order within an item: `at_ms`, `seq` (nulls last),
+    `started_at_ms`, `invoke_id`, `attempt`, `row_hash`, `step`.
+
+    Args:
+        updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`,
+            `reachable` (null = keeps it), and `carried_until_ms`, `carried_earliest_ms`, `carried_latest_ms`
+            (CARRIED only; null otherwise).
+        policies: every policy that a row may name.
+        unordered_within_ms: writes to one item this close together may have run in any order.
+
+    Returns:
+        `updates` with `position` (from 1), `available_at_ms`, `is_reachable`, `until_ms` (not available before
+        this), `earliest_ms` and `latest_ms` (the band of `until_ms`), `next_at_ms` (null for the last write),
+        `next_op`, and `until_before_ms`, `latest_before_ms` as the write before left them (null for the first).
+    """
+    in_order = Window.partitionBy(*ITEM).orderBy(
+        F.col("at_ms"), F.asc_nulls_last("seq"), "started_at_ms", "invoke_id", "attempt", "row_hash", "step"
+    )
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    is_remove, is_carried = F.col("op") == REMOVE, F.col("op") == CARRIED
+    at_ms, until, available_at, is_reachable = (
+        F.col(name) for name in ("at_ms", "until_ms", "available_at_ms", "is_reachable")
+    )
+    latest_stays, gated = keeps_latest(F.col("policy"), policies), gated_by_reachable(F.col("policy"), policies)
+    written_until = fault_window.written_until_ms(
+        at_ms, F.col("not_available_ms"), is_remove, F.col("carried_until_ms")
+    )
+    band = (until, available_at, is_reachable, latest_stays, gated, F.col("tie"), so_far)
+    return (
+        updates.withColumns(
+            {
+                "position": F.row_number().over(so_far).cast("bigint"),
+                "next_at_ms": F.lead("at_ms").over(in_order),
+                "next_op": F.lead("op").over(in_order),
+                "life": fault_window.life(is_remove, so_far),
+                "tie": fault_window.tie(at_ms, unordered_within_ms, in_order, so_far),
+                "is_reachable": fault_window.reachable(F.col("reachable"), is_remove, so_far),
+            }
+        )
+        .withColumn(
+            "available_at_ms",
+            fault_window.available_at_ms(
+                written_until, F.col("not_available_ms"), is_carried, latest_stays, F.col("life"), so_far
+            ),
+        )
+        .withColumn("until_ms", fault_window.not_available_until_ms(available_at, is_reachable, gated))
+        .withColumns(
+            {
+                "earliest_ms": F.coalesce("carried_earliest_ms", fault_window.earliest_until_ms(*band)),
+                "latest_ms": F.coalesce("carried_latest_ms", fault_window.latest_until_ms(*band)),
+            }
+        )
+        .withColumns(
+            {
+                "until_before_ms": F.lag("until_ms").over(in_order),
+                "latest_before_ms": F.lag("latest_ms").over(in_order),
+            }
+        )
+        .drop("life", "tie")
+    )

@@ -1,0 +1,213 @@
+"""The lake: the only module that reads or writes Delta.
+
+A day of a cluster is swapped whole (`replaceWhere`): a rerun changes nothing, a correction with fewer rows
+leaves nothing stale. No transaction spans two tables, so a run's SUCCEEDED row comes last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.errors import LakeBusyError, LakeError
+from jobs.tables import RUN_LOG, TABLES, Table
+
+_VERSION_PROPERTY = "faultline.tableVersion"
+_CONFLICTS = ("Concurrent", "MetadataChanged", "ProtocolChanged")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What one write did to a table."""
+
+    table: str
+    version: int
+    rows: int
+
+
+class Lake:
+    """The published tables below one folder or URI."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self._spark = spark
+        self.root = root.rstrip("/")
+
+    def path(self, table: Table) -> str:
+        """Where the table lies."""
+        return f"{self.root}/{table.name}"
+
+    @property
+    def staging(self) -> str:
+        """Folder for what is not yet published."""
+        return f"{self.root}/_staging"
+
+    def create_tables(self) -> None:
+        """Create what is missing, with comments, NOT NULL and CHECK constraints; refuse other versions.
+
+        Raises:
+            LakeError: a table was made by a newer or older version of the product.
+        """
+        for table in TABLES:
+            with _explained(f"cannot create table {table.name} in {self.root}"):
+                if DeltaTable.isDeltaTable(self._spark, self.path(table)):
+                    self._check_version(table)
+                else:
+                    self._create(table)
+
+    def _create(self, table: Table) -> None:
+        builder = (
+            DeltaTable.createIfNotExists(self._spark)
+            .location(self.path(table))
+            .comment(table.grain)
+            .addColumns(table.schema)
+            .partitionedBy("event_date")
+            .property(_VERSION_PROPERTY, str(table.version))
+            .property("delta.minReaderVersion", "1")
+            .property("delta.enableDeletionVectors", "false")
+        )
+        for name, condition in table.constraints.items():
+            builder = builder.property(f"delta.constraints.{name}", condition)
+        builder.execute()
+
+    def _check_version(self, table: Table) -> None:
+        row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
+        found = (row["properties"] if row else {}).get(_VERSION_PROPERTY)
+        if found != str(table.version):
+            raise LakeError(
+                f"table {self.path(table)} has version {found}, this program writes {table.version};"
+                " use the program that made it, or another --lake"
+            )
+
+    def exists(self) -> bool:
+        """Whether the lake holds a run log."""
+        return DeltaTable.isDeltaTable(self._spark, self.path(RUN_LOG))
+
+    def read(self, table: Table) -> DataFrame:
+        """The whole table."""
+        with _explained(f"cannot read table {table.name} in {self.root}"):
+            return self._spark.read.format("delta").load(self.path(table))
+
+    def read_day(self, table: Table, cluster: str, day: dt.date) -> DataFrame:
+        """One day of one cluster."""
+        return self.read(table).where((F.col("event_date") == F.lit(day)) & (F.col("cluster") == F.lit(cluster)))
+
+    def publish_day(
+        self, table: Table, rows: DataFrame, cluster: str, day: dt.date, metadata: Mapping[str, str]
+    ) -> Commit:
+        """Swap one day of one cluster for `rows`, atomically. No rows clear the day.
+
+        Args:
+            rows: exactly the table's columns, by name; every row of this day and cluster.
+            metadata: goes into the commit, shown by `DESCRIBE HISTORY`.
+
+        Raises:
+            LakeBusyError: another writer changed the same day.
+            LakeError: the write failed; the table is as before.
+        """
+        where = f"event_date = DATE'{day.isoformat()}' AND cluster = {_sql_text(cluster)}"
+        with _explained(f"cannot publish {day} in table {table.name}"):
+            (
+                rows.select(*table.schema.fieldNames())
+                .write.format("delta")
+                .mode("overwrite")
+                .option("replaceWhere", where)
+                .option("userMetadata", json.dumps(dict(metadata)))
+                .save(self.path(table))
+            )
+            return self._last_commit(table)
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows; for the run log."""
+        with _explained(f"cannot append to table {table.name}"):
+            rows.select(*table.schema.fieldNames()).write.format("delta").mode("append").save(self.path(table))
+
+    def forget_before(self, table: Table, cluster: str, day: dt.date) -> None:
+        """Delete the cluster's rows of days before `day`."""
+        with _explained(f"cannot delete old days of table {table.name}"):
+            old = (F.col("event_date") < F.lit(day)) & (F.col("cluster") == F.lit(cluster))
+            if not self.read(table).where(old).isEmpty():
+                DeltaTable.forPath(self._spark, self.path(table)).delete(old)
+
+    def _last_commit(self, table: Table) -> Commit:
+        row = DeltaTable.forPath(self._spark, self.path(table)).history(1).select("version", "operationMetrics").first()
+        if row is None:
+            raise LakeError(f"table {self.path(table)} has no history; restore its _delta_log")
+        return Commit(table.name, row["version"], int(row["operationMetrics"].get("numOutputRows", 0)))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lake against other runs on this machine; a dead run lets go by itself.
+
+        On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
+
+        Raises:
+            LakeBusyError: another run holds it.
+        """
+        folder = local_folder(self.root)
+        if folder is None:
+            yield
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / "_lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise LakeError(f"lake {folder} cannot be written: {error.strerror}; check its permissions") from error
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                holder = os.read(handle, 200).decode(errors="replace").strip()
+                raise LakeBusyError(f"lake {folder} is held by {holder or 'another run'}; try again when it has ended"
+                                    ) from None
+            os.ftruncate(handle, 0)
+            os.write(handle, f"process {os.getpid()}\n".encode())
+            yield
+        finally:
+            os.close(handle)
+
+
+def local_folder(uri: str) -> Path | None:
+    """The folder behind a path or `file:` URI; None for any other store."""
+    parsed = urlparse(uri)
+    if parsed.scheme == "file":
+        return Path(unquote(parsed.path))
+    return None if "://" in uri else Path(uri)
+
+
+def root_cause(error: BaseException) -> str:
+    """The innermost message of a Spark or JVM error, one line."""
+    if isinstance(error, Py4JJavaError):
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        text = f"{type(error).__name__} {error}"
+        if any(f"{conflict}" in text and "Exception" in text for conflict in _CONFLICTS):
+            raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
+        raise LakeError(f"{what}: {root_cause(error)}") from error
+
+
+def _sql_text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,175 @@
+"""The files of one input, listed before anything is read and checked again after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from jobs.errors import InputMissingError, InputUnreadableError
+from jobs.lake import root_cause
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, order=True)
+class InputFile:
+    """One file as it stood when it was listed.
+
+    Attributes:
+        name: path as a user knows it.
+        size: bytes.
+        modified_ms: time of the last change, epoch ms.
+        readable_name: where Spark reads it; another path only for names that Spark would skip.
+    """
+
+    name: str
+    size: int
+    modified_ms: int
+    readable_name: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All files of one input, and those that are left out by rule."""
+
+    files: tuple[InputFile, ...]
+    hidden: tuple[str, ...]
+
+    @property
+    def readable_paths(self) -> list[str]:
+        """Paths for Spark's readers, with glob characters escaped; empty files left out."""
+        return [re.sub(r"([\\{}\[\]*?])", r"\\\1", file.readable_name) for file in self.files if file.size]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+
+def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manifest:
+    """Every file below `paths`: each a file, a folder read to any depth, or a glob.
+
+    Files whose name starts with a dot are left out and named in `hidden`. A name with a leading underscore
+    is read like any other: Spark would skip it silently, so it is copied to `scratch` first.
+
+    Raises:
+        InputMissingError: a path that does not exist, or a glob that matches nothing.
+        InputUnreadableError: a gzip file not named `.gz`, or a `.gz` that is none.
+    """
+    found: dict[str, InputFile] = {}
+    hidden: list[str] = []
+    for path in paths:
+        for status in _statuses(spark, path):
+            name = _display(status.getPath())
+            base = status.getPath().getName()
+            if base.startswith("."):
+                hidden.append(name)
+            elif name not in found:
+                found[name] = InputFile(name, status.getLen(), status.getModificationTime(), name)
+    files = []
+    for file in sorted(found.values()):
+        _check_magic(spark, file)
+        skipped_by_spark = file.name.rsplit("/", 1)[-1].startswith("_") and file.size
+        files.append(_copied(spark, file, f"{scratch}/input-{len(files)}") if skipped_by_spark else file)
+    return Manifest(tuple(files), tuple(sorted(hidden)))
+
+
+def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
+    """Fail when a file changed or vanished since it was listed.
+
+    Raises:
+        InputUnreadableError: naming the first such file.
+    """
+    for file in manifest.files:
+        path = _path(spark, file.name)
+        try:
+            status = _file_system(spark, path).getFileStatus(path)
+        except Py4JJavaError:
+            raise InputUnreadableError(f"{file.name} vanished while it was read; run again") from None
+        if (status.getLen(), status.getModificationTime()) != (file.size, file.modified_ms):
+            raise InputUnreadableError(f"{file.name} changed while it was read; run again when it is complete")
+
+
+def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | None:
+    """What a failed read means to the user, or None when it was no file's fault."""
+    text = str(error)
+    named = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
+    signs = ("FAILED_READ_FILE", "Unexpected end of input stream", "EOFException", "incorrect data check",
+             "incorrect header check", "invalid block type", "not a gzip file", "ZipException", "CRC")
+    if not any(sign in text for sign in signs):
+        return None
+    culprit = named.group(1).rstrip(".") if named else ""
+    names = [file.name for file in manifest.files if culprit and culprit.endswith(_encoded_tail(file.readable_name))]
+    name = names[0] if names else culprit or "an input file"
+    return InputUnreadableError(
+        f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
+    )
+
+
+def _encoded_tail(name: str) -> str:
+    return name.rsplit("/", 1)[-1].replace("%", "%25").replace(" ", "%20")
+
+
+def _statuses(spark: SparkSession, name: str) -> Iterable[Any]:
+    try:
+        path = _path(spark, name)
+        system = _file_system(spark, path)
+        if system.exists(path):
+            matches = [system.getFileStatus(path)]
+        else:
+            matches = list(system.globStatus(path) or [])
+    except (Py4JError, ValueError) as error:
+        raise InputMissingError(f"input {name} cannot be listed: {root_cause(error)}; check the path") from error
+    if not matches:
+        raise InputMissingError(f"input {name} does not exist; give a file, a folder or a glob that matches")
+    for match in matches:
+        if match.isDirectory():
+            below = system.listFiles(match.getPath(), True)
+            while below.hasNext():
+                yield below.next()
+        else:
+            yield match
+
+
+def _check_magic(spark: SparkSession, file: InputFile) -> None:
+    if file.size < len(_GZIP_MAGIC):
+        return
+    path = _path(spark, file.name)
+    try:
+        stream = _file_system(spark, path).open(path)
+        try:
+            head = bytes(max(stream.read(), 0) for _ in _GZIP_MAGIC)
+        finally:
+            stream.close()
+    except Py4JJavaError as error:
+        raise InputUnreadableError(f"{file.name} cannot be opened: {root_cause(error)}") from error
+    if head == _GZIP_MAGIC and not file.name.endswith(".gz"):
+        raise InputUnreadableError(f"{file.name} is gzip but its name does not end in .gz; rename it")
+    if head != _GZIP_MAGIC and file.name.endswith(".gz"):
+        raise InputUnreadableError(f"{file.name} is named .gz but is not gzip; rename or replace it")
+
+
+def _copied(spark: SparkSession, file: InputFile, target: str) -> InputFile:
+    base = file.name.rsplit("/", 1)[-1].lstrip("_")
+    source, copy = _path(spark, file.name), _path(spark, f"{target}-{base}")
+    hadoop = spark._jsc.hadoopConfiguration()
+    util = spark._jvm.org.apache.hadoop.fs.FileUtil  # type: ignore[union-attr]
+    util.copy(_file_system(spark, source), source, _file_system(spark, copy), copy, False, True, hadoop)
+    return InputFile(file.name, file.size, file.modified_ms, f"{target}-{base}")
+
+
+def _path(spark: SparkSession, name: str) -> Any:
+    return spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
+
+
+def _file_system(spark: SparkSession, path: Any) -> Any:
+    return path.getFileSystem(spark._jsc.hadoopConfiguration())
+
+
+def _display(path: Any) -> str:
+    return str(path.toString()).removeprefix("file:")

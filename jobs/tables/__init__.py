@@ -1,0 +1,38 @@
+"""One module per published table: grain, keys, columns with units, and the checks the lake enforces."""
+
+from jobs.tables.broker_incidents import BROKER_INCIDENTS
+from jobs.tables.broker_windows import BROKER_WINDOWS
+from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
+from jobs.tables.fault_item_state import FAULT_ITEM_STATE
+from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
+from jobs.tables.producer_days import PRODUCER_DAYS
+from jobs.tables.quarantine import QUARANTINE
+from jobs.tables.run_log import RUN_LOG
+from jobs.tables.sends import SENDS
+from jobs.tables.table import Table
+
+TABLES: tuple[Table, ...] = (
+    SENDS,
+    FAULT_ITEM_CHANGES,
+    ISOLATION_INTERVALS,
+    FAULT_ITEM_STATE,
+    BROKER_WINDOWS,
+    BROKER_INCIDENTS,
+    PRODUCER_DAYS,
+    QUARANTINE,
+    RUN_LOG,
+)
+
+__all__ = [
+    "BROKER_INCIDENTS",
+    "BROKER_WINDOWS",
+    "FAULT_ITEM_CHANGES",
+    "FAULT_ITEM_STATE",
+    "ISOLATION_INTERVALS",
+    "PRODUCER_DAYS",
+    "QUARANTINE",
+    "RUN_LOG",
+    "SENDS",
+    "TABLES",
+    "Table",
+]

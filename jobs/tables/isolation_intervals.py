@@ -1,0 +1,51 @@
+"""`isolation_intervals`: a stretch in which one producer held one broker as not available."""
+
+from jobs.tables.table import (
+    BROKER_NAME,
+    CLUSTER,
+    EVENT_DATE,
+    FLAG,
+    INT,
+    LONG,
+    PRODUCER,
+    TEXT,
+    Table,
+    column,
+    instant,
+    required,
+)
+
+ISOLATION_INTERVALS = Table(
+    name="isolation_intervals",
+    grain="one stretch in which a producer held a broker as not available, cut at UTC midnight",
+    keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "start_ms"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        *PRODUCER,
+        required("process", TEXT, "process of the producer: its process_id, or #1, #2 … by falls of seq"),
+        column("client_version", TEXT, "version of the client, as logged or set"),
+        required("profile", TEXT, "rules it was replayed under: a profile of conf/profiles.toml"),
+        required("policy", TEXT, "the profile, or profile and own ladder of the producer"),
+        BROKER_NAME,
+        *instant("start", "start, best estimate"),
+        *instant("end", "end, exclusive, best estimate; equal to the start when only the band says isolated"),
+        required("end_earliest_ms", LONG, "earliest end that events of unknown order allow, epoch ms"),
+        required("end_latest_ms", LONG, "latest end that events of unknown order allow, epoch ms"),
+        required("cause", TEXT, "what opened it: LATENCY, or the outcome of the opener"),
+        required("evidence", TEXT, "LOGGED, or what the opener was inferred from"),
+        required("opener_latency_ms", LONG, "latency that the opening update carried, ms"),
+        required("extensions", INT, "later updates that set a new end while it lasted"),
+        required("ended_by", TEXT, "what ended it"),
+        required("enforced", FLAG, "false = the switch was off: the producer would have isolated the broker"),
+        required("continued_from_previous_day", FLAG, "it already stood at 00:00 UTC"),
+        required("continues_next_day", FLAG, "it still stands at 24:00 UTC"),
+        required("after_unknown_start", FLAG, "the previous day is not in the lake and could have changed this row"),
+    ),
+    checks={
+        "end_not_before_start": "end_ms >= start_ms",
+        "band_holds_end": "end_earliest_ms <= end_ms AND end_ms <= end_latest_ms",
+        "band_after_start": "end_earliest_ms >= start_ms",
+    },
+    closed_lists={"ended_by": ("EXPIRED", "CLEARED", "REMOVED", "REACHABLE", "RESTARTED", "DAY_END")},
+)

@@ -1,0 +1,31 @@
+"""`producer_days`: one producer's day: how it was replayed, what it isolated, and a check without truth."""
+
+from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, LONG, PRODUCER, TEXT, Table, column, required
+
+PRODUCER_DAYS = Table(
+    name="producer_days",
+    grain="one producer on one day, per state of its switch",
+    keys=("cluster", "client_id", "producer_group", "enforced"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        *PRODUCER,
+        required("enforced", FLAG, "the producer's switch; false = what would have happened"),
+        required("switch_assumed", FLAG, "neither log nor settings told the switch: taken for off"),
+        column("client_version", TEXT, "version of the client, as logged or set; null = unknown"),
+        column("profile", TEXT, "rules it was replayed under; null = not replayed"),
+        column("policy", TEXT, "the profile, or profile and own ladder; null = not replayed"),
+        column("not_replayed", TEXT, "why its sends were not replayed; null = they were"),
+        required("sends", LONG, "attempts that ended on this day"),
+        required("failures", LONG, "of those, attempts that ended in an exception"),
+        required("isolations", LONG, "isolation intervals with a length, those continued from the day before included"),
+        required("isolated_ms", LONG, "broker-milliseconds of isolation"),
+        required("inferred_isolations", LONG, "of the isolations, those whose opener was inferred"),
+        required(
+            "contradictions",
+            LONG,
+            "first attempts at a broker believed isolated while another broker of the topic was believed available",
+        ),
+    ),
+    closed_lists={"not_replayed": ("CLIENT_VERSION_UNKNOWN", "CLIENT_TOO_OLD", "NOT_A_JAVA_CLIENT")},
+)

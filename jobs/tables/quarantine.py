@@ -1,0 +1,42 @@
+"""`quarantine`: input lines that could not be used, each with where and why."""
+
+from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, required
+
+REASONS = (
+    "line_too_long",
+    "invalid_utf8",
+    "not_json",
+    "not_an_object",
+    "wrong_type",
+    "client_id_missing",
+    "broker_missing",
+    "ended_at_missing",
+    "latency_missing",
+    "outcome_missing",
+    "time_out_of_range",
+    "latency_out_of_range",
+    "outcome_unknown",
+    "mode_unknown",
+    "queue_chosen_by_unknown",
+    "client_version_unknown",
+    "control_character",
+    "broker_unresolved",
+)
+
+QUARANTINE = Table(
+    name="quarantine",
+    grain="one rejected input line, under its own day if it tells one, else under the day that was run",
+    keys=("cluster", "source", "file", "line", "event_date"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("source", TEXT, "kind of input: sends"),
+        required("file", TEXT, "file it stands in"),
+        required("line", LONG, "line number from 1; in Parquet and CSV the number of the record"),
+        required("reason", TEXT, "why it was rejected"),
+        column("detail", TEXT, "the field and value behind the reason; null = the reason says all"),
+        column("raw", TEXT, "the line, at most its first 1,000 characters"),
+        required("run_id", TEXT, "run that rejected it"),
+    ),
+    closed_lists={"reason": REASONS},
+)

@@ -1,0 +1,30 @@
+"""`run_log`: what ran, over what, with which result. Append only."""
+
+from jobs.tables.table import CLUSTER, EVENT_DATE, INSTANT, LONG, TEXT, Table, column, required
+
+RUN_LOG = Table(
+    name="run_log",
+    grain="one event of a run and day: it started, succeeded or failed",
+    keys=("run_id", "event_date", "status"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("run_id", TEXT, "id of the run"),
+        required("command", TEXT, "command of the run; `cascade` for a day recomputed because the day before changed"),
+        required("status", TEXT, "STARTED, SUCCEEDED or FAILED"),
+        required("logged_at", INSTANT, "when the event was logged, UTC"),
+        column("rows_read", LONG, "input lines read; null until the run has counted"),
+        column("rows_published", LONG, "lines published in sends"),
+        column("rows_quarantined", LONG, "lines in quarantine"),
+        column("rows_duplicate", LONG, "exact duplicates dropped"),
+        column("rows_other_day", LONG, "lines of other days"),
+        column("started_from", TEXT, "closing state the day started from: PREVIOUS_DAY or EMPTY"),
+        column("opening_state", TEXT, "hash of the fault items the day started from"),
+        column("closing_state", TEXT, "hash of the fault items at the end of the day"),
+        column("table_versions", TEXT, "JSON: table to the Delta version this run committed"),
+        column("settings_hash", TEXT, "hash of all settings; equal = same settings"),
+        column("code_version", TEXT, "version of faultline"),
+        column("message", TEXT, "why it failed; null = it did not"),
+    ),
+    closed_lists={"status": ("STARTED", "SUCCEEDED", "FAILED"), "started_from": ("PREVIOUS_DAY", "EMPTY")},
+)

@@ -1,0 +1,83 @@
+"""What a published table is: its columns, keys, checks and version, in one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+TEXT, LONG, INT, FLAG, DAY, INSTANT = StringType(), LongType(), IntegerType(), BooleanType(), DateType(), TimestampType()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A Delta table of the lake, partitioned by `event_date`.
+
+    Attributes:
+        name: folder below the lake, and the name it is registered under.
+        grain: what one row is.
+        keys: columns that together are unique within the table.
+        columns: every column, with its unit and the meaning of null in the comment.
+        checks: constraint name to SQL condition; a write that breaks one is refused whole.
+        version: grows when a column changes its meaning; adding a column does not count.
+        closed_lists: column to the values it may hold; each becomes a check.
+    """
+
+    name: str
+    grain: str
+    keys: tuple[str, ...]
+    columns: tuple[StructField, ...]
+    checks: dict[str, str] = field(default_factory=dict)
+    version: int = 1
+    closed_lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> StructType:
+        """The columns as Spark and the catalog see them, comments included."""
+        return StructType(list(self.columns))
+
+    @property
+    def constraints(self) -> dict[str, str]:
+        """Every check by name: the written ones and those of the closed lists."""
+        lists = {
+            f"{column}_is_known": f"{column} IS NULL OR {column} IN ({', '.join(repr(value) for value in values)})"
+            for column, values in self.closed_lists.items()
+        }
+        return {**self.checks, **lists}
+
+
+def column(name: str, kind: DataType, comment: str) -> StructField:
+    """A column that may be null; the comment says what null means."""
+    return StructField(name, kind, True, {"comment": comment})
+
+
+def required(name: str, kind: DataType, comment: str) -> StructField:
+    """A column that is never null."""
+    return StructField(name, kind, False, {"comment": comment})
+
+
+def instant(name: str, comment: str, *, nullable: bool = False) -> tuple[StructField, StructField]:
+    """An instant twice: `<name>_ms` (epoch milliseconds) and `<name>_at` (TIMESTAMP, UTC)."""
+    return (
+        StructField(f"{name}_ms", LONG, nullable, {"comment": f"{comment}; epoch ms"}),
+        StructField(f"{name}_at", INSTANT, nullable, {"comment": f"{comment}; UTC"}),
+    )
+
+
+EVENT_DATE = required("event_date", DAY, "UTC day of the row; the partition")
+CLUSTER = required("cluster", TEXT, "RocketMQ cluster, from the log or the setting `cluster`")
+PRODUCER = (
+    required("client_id", TEXT, "client id of the producer"),
+    required("producer_group", TEXT, "producer group; empty when the log gave none"),
+)
+BROKER_NAME = required("broker_name", TEXT, "broker name")

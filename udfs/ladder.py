@@ -1,0 +1,83 @@
+"""The ladder: how long a latency isolates a broker (`MQFaultStrategy.computeNotAvailableDuration`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Two arrays of equal length, as `setLatencyMax` and `setNotAvailableDuration` take them.
+
+    Attributes:
+        floors_ms: `latencyMax`; need not rise.
+        isolations_ms: `notAvailableDuration`; need not rise.
+
+    Raises:
+        ValueError: the arrays differ in length (the client would fail out of `send`), or a value is negative.
+    """
+
+    floors_ms: tuple[int, ...]
+    isolations_ms: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.floors_ms) != len(self.isolations_ms):
+            raise ValueError(
+                f"ladder has {len(self.floors_ms)} floors but {len(self.isolations_ms)} isolations;"
+                " give one isolation per floor"
+            )
+        if any(value < 0 for value in (*self.floors_ms, *self.isolations_ms)):
+            raise ValueError(f"ladder {self} has a negative value; give milliseconds of 0 or more")
+
+    @property
+    def longest_ms(self) -> int:
+        """The longest isolation it can give."""
+        return max(self.isolations_ms, default=0)
+
+
+def isolation_ms(latency_ms: Column, ladder: Ladder) -> Column:
+    """Isolation that an update with this latency earns, in ms.
+
+    The arrays are scanned from the last floor to the first; the first floor that the latency reaches
+    (inclusive) decides. RocketMQ 4.0.0 to 5.5.0, `MQFaultStrategy.computeNotAvailableDuration`.
+
+    Args:
+        latency_ms: bigint; the constant of the profile for a failure.
+        ladder: the arrays of the client.
+
+    Returns:
+        bigint, 0 below the lowest reached floor, null for a null latency.
+
+    Examples:
+        >>> released = Ladder((50, 100, 550, 1000), (0, 0, 30000, 60000))
+        >>> frame = spark.createDataFrame([(549,), (550,), (5000,), (None,)], "latency_ms bigint")
+        >>> frame.select("latency_ms", isolation_ms(F.col("latency_ms"), released).alias("isolation_ms")).show()
+        +----------+------------+
+        |latency_ms|isolation_ms|
+        +----------+------------+
+        |       549|           0|
+        |       550|       30000|
+        |      5000|       60000|
+        |      NULL|        NULL|
+        +----------+------------+
+        <BLANKLINE>
+    """
+    isolation = F.when(latency_ms.isNull(), F.lit(None))
+    for floor, length in reversed(list(zip(ladder.floors_ms, ladder.isolations_ms, strict=True))):
+        isolation = isolation.when(latency_ms >= floor, F.lit(length))
+    return isolation.otherwise(F.lit(0)).cast("bigint")
+
+
+def plain_isolation_ms(latency_ms: int, ladder: Ladder) -> int:
+    """The same rule for one number, without Spark.
+
+    >>> plain_isolation_ms(30000, Ladder((1, 2), (10, 20)))
+    20
+    """
+    for floor, length in reversed(list(zip(ladder.floors_ms, ladder.isolations_ms, strict=True))):
+        if latency_ms >= floor:
+            return length
+    return 0

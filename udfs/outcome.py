@@ -1,0 +1,83 @@
+"""What the outcome of a send attempt means to the fault item: nothing, a latency, or a failure.
+
+Read from `DefaultMQProducerImpl.sendDefaultImpl` (4.0.0:460-514, 4.9.4:577-625, 5.1.4:741-799, 5.3.3:791-849) and
+`MQClientAPIImpl.sendMessageAsync` (4.0.0:378-403, 4.9.4:540-606, 5.1.4:669-714, 5.3.3:604-675).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+ANSWERS = ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
+"""SendStatus: the broker answered, so the send counts with its latency."""
+
+SENT = "SENT"
+"""One-way: handed over, no answer expected."""
+
+REMOTING = (
+    "RemotingException",
+    "RemotingCommandException",
+    "RemotingConnectException",
+    "RemotingSendRequestException",
+    "RemotingTimeoutException",
+    "RemotingTooMuchRequestException",
+)
+"""RemotingException and its subclasses in rocketmq-remoting."""
+
+
+def is_known_outcome(outcome: Column) -> Column:
+    """A SendStatus, SENT, or a text that can be the simple class name of an exception."""
+    return outcome.isin(*ANSWERS, SENT) | outcome.rlike(r"^[A-Za-z_$][\w$]*(Exception|Error|Throwable)$")
+
+
+def is_answer(outcome: Column) -> Column:
+    """The send returned: answered, or handed over one-way."""
+    return outcome.isin(*ANSWERS, SENT)
+
+
+def effective_outcome(mode: Column, outcome: Column, cause: Column) -> Column:
+    """The outcome the fault item saw: an async MQClientException stands for its cause.
+
+    From 5.2.0 `MQClientAPIImpl.operationFail` hands the callback an MQClientException around the Remoting
+    exception that isolated the broker.
+
+    Examples:
+        >>> rows = [("ASYNC", "MQClientException", "RemotingTimeoutException"), ("SYNC", "MQClientException", None)]
+        >>> frame = spark.createDataFrame(rows, "mode string, outcome string, cause string")
+        >>> frame.select(effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause")).alias("seen")).show()
+        +--------------------+
+        |                seen|
+        +--------------------+
+        |RemotingTimeoutEx...|
+        |   MQClientException|
+        +--------------------+
+        <BLANKLINE>
+    """
+    wrapped = (mode == "ASYNC") & (outcome == "MQClientException") & cause.isNotNull()
+    return F.when(wrapped, cause).otherwise(outcome)
+
+
+def counts_with_latency(outcome: Column, not_exist_isolates: Column) -> Column:
+    """A direct (sync or one-way) attempt updates its item with the measured latency.
+
+    An InterruptedException does so in every release; an MQClientException from 5.1.4 on.
+    """
+    return is_answer(outcome) | (outcome == "InterruptedException") | (
+        (outcome == "MQClientException") & ~not_exist_isolates
+    )
+
+
+def counts_as_failure(outcome: Column, not_exist_isolates: Column) -> Column:
+    """A direct (sync or one-way) attempt isolates its broker with the profile's constant."""
+    return outcome.isin(*REMOTING, "MQBrokerException") | ((outcome == "MQClientException") & not_exist_isolates)
+
+
+def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
+    """The reachable flag that a direct attempt writes (5.1.4 and later).
+
+    False after an MQBrokerException always, after a Remoting exception only with the detector on
+    (5.1.4 `DefaultMQProducerImpl`:753-790).
+    """
+    remoting = outcome.isin(*REMOTING)
+    return ~((outcome == "MQBrokerException") | (remoting & detector_enabled))

@@ -1,0 +1,86 @@
+"""The policy of a producer: ladder, constant and write rule that its fault items follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from udfs.ladder import Ladder, isolation_ms, plain_isolation_ms
+
+WriteRule = Literal["LAST_WRITE", "MAX"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What one producer's `MQFaultStrategy` and `LatencyFaultToleranceImpl` do with an update.
+
+    Attributes:
+        name: unique among the policies of a run.
+        profile: the released rules it rests on, such as P5.
+        ladder: latency to isolation.
+        failure_latency_ms: what a failure looks up in the ladder.
+        write_rule: LAST_WRITE (4.0.0 to 5.1.3) or MAX (5.1.4 and later).
+        reachable_gates: a false reachable flag alone makes the broker not available (5.1.4 only).
+        not_exist_isolates: an MQClientException counts as a failure (to 5.1.3).
+    """
+
+    name: str
+    profile: str
+    ladder: Ladder
+    failure_latency_ms: int
+    write_rule: WriteRule
+    reachable_gates: bool
+    not_exist_isolates: bool
+
+    @property
+    def failure_isolation_ms(self) -> int:
+        """Isolation of a failure: the constant looked up in the ladder."""
+        return plain_isolation_ms(self.failure_latency_ms, self.ladder)
+
+
+def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, policies: Sequence[Policy]) -> Column:
+    """Isolation that an update earns under the policy named in the row, in ms.
+
+    Args:
+        policy: name of the policy.
+        latency_ms: latency of the update.
+        is_failure: the update isolates: the policy's constant replaces the latency.
+        policies: all that may be named; equal ladders share one expression.
+
+    Returns:
+        bigint; null for a policy that is not among them.
+    """
+    def earned(each: Policy) -> Column:
+        return F.when(is_failure, F.lit(each.failure_isolation_ms).cast("bigint")).otherwise(
+            isolation_ms(latency_ms, each.ladder)
+        )
+
+    return _chosen(policy, policies, lambda each: (each.ladder, each.failure_latency_ms), earned)
+
+
+def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
+    """Whether the policy's window only ever moves later (write rule MAX)."""
+    return policy.isin([each.name for each in policies if each.write_rule == "MAX"])
+
+
+def gated_by_reachable(policy: Column, policies: Sequence[Policy]) -> Column:
+    """Whether a false reachable flag alone makes the broker not available."""
+    return policy.isin([each.name for each in policies if each.reachable_gates])
+
+
+def _chosen(
+    policy: Column, policies: Sequence[Policy], key: Callable[[Policy], object], value: Callable[[Policy], Column]
+) -> Column:
+    groups: dict[object, list[Policy]] = {}
+    for each in policies:
+        groups.setdefault(key(each), []).append(each)
+    return reduce(
+        lambda so_far, members: so_far.when(policy.isin([each.name for each in members]), value(members[0])),
+        groups.values(),
+        F.when(policy.isNull(), F.lit(None).cast("bigint")),
+    )

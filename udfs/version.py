@@ -1,0 +1,36 @@
+"""Client versions as numbers that order."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+_FORM = r"^[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?$"
+
+
+def version_number(client_version: Column) -> Column:
+    """`5.1.4` → 50104, so that versions compare as numbers.
+
+    `V5_1_4`, as `MQVersion.getVersionDesc` writes it, and a `-SNAPSHOT` suffix count as the release.
+
+    Returns:
+        int; null for null and for a text that is no version.
+
+    Examples:
+        >>> frame = spark.createDataFrame([("4.9.8",), ("V5_1_4",), ("latest",), (None,)], "client_version string")
+        >>> frame.select(version_number(F.col("client_version")).alias("number")).show()
+        +------+
+        |number|
+        +------+
+        | 40908|
+        | 50104|
+        |  NULL|
+        |  NULL|
+        +------+
+        <BLANKLINE>
+    """
+    def part(group: int) -> Column:
+        return F.regexp_extract(client_version, _FORM, group).cast("int")
+
+    number = part(1) * 10_000 + part(2) * 100 + part(3)
+    return F.when(client_version.rlike(_FORM), number)
