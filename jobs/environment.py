@@ -94,7 +94,7 @@ def spark_jars_folder() -> Path:
         return Path(home, "jars")
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        raise PlatformError(f"the Python package pyspark is not installed; run: {sys.executable} -m pip install pyspark")
+        raise PlatformError("the Python package pyspark is not installed; install it, or set SPARK_HOME")
     return Path(spec.submodule_search_locations[0], "jars")
 
 

@@ -115,38 +115,42 @@ def _fetch_into(folder: Path, jars: Sequence[Jar]) -> None:
     Progress().say(f"fetching Delta {jars[0].version} jars (once) …")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         said = _resolve(jars, Path(scratch))
-        for jar in jars:
-            came = Path(scratch, "out", jar.file_name)
-            if not came.exists():
-                error = PlatformError(
-                    f"cannot fetch {jar.coordinates} ({_reason(said)}); connect this machine to a Maven repository, name"
-                    f" your mirror's Ivy settings in FAULTLINE_IVY_SETTINGS, or put {jar.file_name} into {folder}"
-                )
-                error.add_note(said)
-                raise error
-            if not jar.is_at(came):
+        came = [(jar, Path(scratch, "out", jar.file_name)) for jar in jars]
+        if missing := [jar for jar, path in came if not path.exists()]:
+            error = PlatformError(
+                f"cannot fetch {', '.join(jar.coordinates for jar in missing)} ({_reason(said)});"
+                " let this machine reach a Maven repository, name your mirror's Ivy settings in FAULTLINE_IVY_SETTINGS,"
+                f" or put {' and '.join(jar.file_name for jar in jars)} into {folder}"
+            )
+            error.add_note(said)
+            raise error
+        for jar, path in came:
+            if not jar.is_at(path):
                 raise PlatformError(
                     f"{jar.coordinates} came with another sha256 than conf/jars.toml names ({jar.sha256});"
                     " find out what the repository or mirror serves before you trust it"
                 )
-            came.replace(folder / jar.file_name)
+            path.replace(folder / jar.file_name)
 
 
 def _resolve(jars: Sequence[Jar], scratch: Path) -> str:
     """Let Ivy put the jars into `scratch`/out, and nothing they depend on; what it said."""
     dependencies = "".join(
         f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)}"
-        ' conf="default->master" transitive="false"/>'
+        ' conf="default->*" transitive="false"/>'
         for jar in jars
     )
     (scratch / "ivy.xml").write_text(
         '<ivy-module version="2.0"><info organisation="faultline" module="jars"/>'
-        f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>',
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>",
         encoding="utf-8",
     )
     settings = os.environ.get("FAULTLINE_IVY_SETTINGS")
+    if settings and not Path(settings).is_file():
+        raise PlatformError(f"FAULTLINE_IVY_SETTINGS names {settings}, which is no file; correct it or unset it")
     # Names relative to the scratch folder: Ivy takes (), [] and spaces in a pattern for its own.
-    command = [java_command(), "-Divy.default.ivy.user.dir=home", "-jar", str(_ivy()), "-warn"]
+    command = [java_command(), f"-Divy.default.ivy.user.dir={scratch / 'home'}", "-jar", str(_ivy()), "-warn"]
     command += ["-settings", str(Path(settings).absolute())] if settings else []
     command += ["-ivy", "ivy.xml", "-cache", "cache", "-confs", "default", "-types", "jar"]
     command += ["-retrieve", "out/[artifact]-[revision].[ext]"]
@@ -175,4 +179,7 @@ def _reason(said: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(",".join(map(str, delta_jars())) + "\n")
+    try:
+        sys.stdout.write(",".join(map(str, delta_jars())) + "\n")
+    except PlatformError as problem:
+        sys.exit(f"faultline: {problem}")

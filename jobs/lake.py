@@ -10,6 +10,7 @@ import datetime as dt
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,12 @@ class Lake:
     def staging(self) -> str:
         """Folder for what is not yet published."""
         return f"{self.root}/_staging"
+
+    def clear_staging(self) -> None:
+        """Remove what runs have staged; call it only while the lake is held."""
+        folder = local_folder(self.staging)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def create_tables(self) -> None:
         """Create what is missing, with comments, NOT NULL and CHECK constraints; refuse other versions.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.day import Day
 from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.isolations import isolating_writes, isolations, with_change
 from jobs.fault_latency.producer_days import producer_days
@@ -21,34 +21,6 @@ from jobs.profiles import released_profiles
 from jobs.settings import Settings
 
 UNORDERED_WITHIN_MS = 1
-
-
-@dataclass(frozen=True)
-class Day:
-    """A UTC day of a cluster."""
-
-    date: dt.date
-    cluster: str
-
-    @property
-    def start_ms(self) -> int:
-        """00:00 UTC, epoch ms."""
-        return int(dt.datetime.combine(self.date, dt.time(), dt.timezone.utc).timestamp() * 1000)
-
-    @property
-    def end_ms(self) -> int:
-        """24:00 UTC, epoch ms."""
-        return self.start_ms + 86_400_000
-
-    @property
-    def before(self) -> Day:
-        """The day before."""
-        return Day(self.date - dt.timedelta(days=1), self.cluster)
-
-    @property
-    def after(self) -> Day:
-        """The day after."""
-        return Day(self.date + dt.timedelta(days=1), self.cluster)
 
 
 @dataclass(frozen=True)

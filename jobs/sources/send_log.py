@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -33,8 +33,12 @@ _PLACE = ("file", "split", "row")
 
 
 def read_sends(
-    spark: SparkSession, manifest: Manifest, settings: Settings, broker_names: DataFrame | None,
-    first_day: dt.date, last_day: dt.date,
+    spark: SparkSession,
+    manifest: Manifest,
+    settings: Settings,
+    broker_names: DataFrame | None,
+    days: tuple[dt.date, dt.date],
+    counted: Observation,
 ) -> DataFrame:
     """Every line of the files with its typed fields and its disposition.
 
@@ -46,8 +50,8 @@ def read_sends(
         manifest: the files.
         settings: mapping of fields, cluster, limits.
         broker_names: broker_addr → routed_broker_name, for lines without a broker name; None = no routes.
-        first_day: lines before this UTC day are of another day.
-        last_day: lines after this UTC day are of another day.
+        days: first and last UTC day that are asked for.
+        counted: gets `rows_read`, counted where the lines are read.
 
     Raises:
         SettingsError: the mapping names unknown fields or columns that cannot be read as asked.
@@ -55,9 +59,10 @@ def read_sends(
     sends_input = settings.inputs.sends
     check_mapping(sends_input.fields)
     lines = _read_by_format(spark, manifest, sends_input)
-    typed = _with_broker_name(_typed(lines, settings), broker_names)
+    read = lines.observe(counted, F.count(F.lit(1)).alias("rows_read"))
+    typed = _with_broker_name(_typed(read, settings), broker_names)
     judged = typed.transform(_judged, settings)
-    return judged.transform(_with_disposition, first_day, last_day)
+    return judged.transform(_with_disposition, *days)
 
 
 def line_numbers(staged: DataFrame) -> DataFrame:

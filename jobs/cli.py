@@ -1,0 +1,199 @@
+"""The command line: arguments to settings, one call, an exit code.
+
+Exit codes: 0 done · 2 wrong usage, settings or machine · 3 input missing or unreadable · 4 too many bad lines ·
+5 the lake is busy · 6 the run's own counts do not add up · 7 a `--fail-on` condition held · 1 anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import sys
+import traceback
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from jobs.errors import FaultlineError, UsageError
+from jobs.settings import Settings, load_settings
+
+_COMMANDS = {
+    "nightly": "every flow for one or more UTC days, then the run's record",
+    "fault-latency": "send attempts to isolation timeline, broker windows and incidents",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is an error like any other: one sentence and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    verbose = "-v" in arguments or "--verbose" in arguments
+    try:
+        return _run(_parser().parse_args(arguments))
+    except FaultlineError as error:
+        if verbose:
+            traceback.print_exc()
+        print(f"faultline: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("faultline: interrupted; run it again, published days stay whole", file=sys.stderr)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
+        if verbose:
+            traceback.print_exc()
+        print(f"faultline: unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    today = dt.datetime.now(dt.timezone.utc).date()
+    settings = _settings(options)
+    days, why = _days(options, settings, today)
+    command = options.planned if options.command == "plan" else options.command
+    if options.command == "plan":
+        from jobs.plan import describe_plan
+
+        print(describe_plan(command, settings, days, why))
+        return 0
+    return _run_flows(options, settings, days, why)
+
+
+def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
+    """The Spark part: imported late, so that help and mistakes answer at once."""
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.fail_on import check_conditions, parse_conditions
+    from jobs.nightly import Run, run_fault_latency
+    from jobs.progress import Progress
+    from jobs.session import open_session
+    from jobs.summary import summarize
+
+    conditions = parse_conditions(options.fail_on)
+    progress = Progress()
+    progress.say(f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}")
+    run = Run(
+        run_id=uuid.uuid4().hex[:12],
+        command=options.command,
+        days=days,
+        allow_empty=options.allow_empty,
+        cascade=not options.no_cascade,
+        clock=lambda: dt.datetime.now(dt.timezone.utc),
+    )
+    with progress.step("starting Spark"):
+        spark = open_session(settings.spark)
+    try:
+        result = run_fault_latency(spark, settings, run, progress)
+        with progress.step("reading the answers"):
+            summary = summarize(spark, settings, result)
+        print(summary.as_json() if options.json else summary.as_text())
+        check_conditions(conditions, summary)
+    finally:
+        spark.stop()
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    given = {
+        "inputs.sends.path": options.sends,
+        "inputs.routes.path": options.routes,
+        "lake": options.lake,
+    }
+    settings = load_settings(
+        _settings_files(options.settings),
+        options.assignments,
+        {key: value for key, value in given.items() if value is not None},
+    )
+    if not settings.lake:
+        raise UsageError("no lake is named; give --lake DIR or the setting lake")
+    return settings
+
+
+def _settings_files(named: Sequence[str]) -> list[Path]:
+    if named:
+        return [Path(name) for name in named]
+    local = Path("conf/local.toml")
+    homes = [Path.cwd(), *([Path(os.environ["FAULTLINE_HOME"])] if "FAULTLINE_HOME" in os.environ else [])]
+    return next(([home / local] for home in homes if (home / local).is_file()), [])
+
+
+def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
+    if options.date and (options.first or options.last):
+        raise UsageError("--date and --from/--to exclude each other; give one of them")
+    if bool(options.first) != bool(options.last):
+        raise UsageError("--from and --to go together; give both")
+    if options.date:
+        return (options.date,), "--date"
+    if options.first:
+        if options.last < options.first:
+            raise UsageError(f"--to {options.last} is before --from {options.first}; swap them")
+        span = (options.last - options.first).days
+        return tuple(options.first + dt.timedelta(days=day) for day in range(span + 1)), "--from/--to"
+    origins = settings.origins
+    if settings.date and origins.get("date") == origins.get("inputs.sends.path"):
+        return (settings.date,), f"date in {Path(origins['date']).name}"
+    return (today - dt.timedelta(days=1),), "yesterday, as no --date was given"
+
+
+def _span(days: tuple[dt.date, ...]) -> str:
+    return f"{days[0]}" if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or "no message").splitlines()[0][:300]
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no day; write it like 2026-11-21") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="faultline",
+        description="Which producers avoided which broker, when, why and for how long, rebuilt from send logs.",
+        epilog="Exit codes: 0 done, 2 usage or settings, 3 input, 4 too many bad lines, 5 lake busy,"
+        " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, does in _COMMANDS.items():
+        _add_run_options(commands.add_parser(name, help=does, description=does.capitalize() + "."))
+    plan = commands.add_parser("plan", help="what a command would read and write; writes nothing")
+    plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
+    _add_run_options(plan)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    days = parser.add_argument_group("days (UTC)")
+    days.add_argument("--date", type=_day, metavar="D", help="one day; default: the samples' own day, else yesterday")
+    days.add_argument("--from", dest="first", type=_day, metavar="D", help="first day, inclusive")
+    days.add_argument("--to", dest="last", type=_day, metavar="D", help="last day, inclusive")
+    where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
+    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
+    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
+    where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
+    where.add_argument("--settings", action="append", default=[], metavar="FILE", help="settings, TOML; repeatable, later win; default conf/local.toml")
+    where.add_argument("--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable")
+    how = parser.add_argument_group("how")
+    how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
+    how.add_argument("--no-cascade", action="store_true", help="report later days that should be recomputed, but leave them")
+    how.add_argument("--json", action="store_true", help="print the summary as JSON")
+    how.add_argument("--fail-on", action="append", default=[], metavar="CONDITION", help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable")
+    how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,304 @@
+"""The house keeps its shape: each rule is a table or a walk over the syntax tree, each breach names file:line."""
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("jobs", "udfs", "conf")
+LONGEST_FILE = 300
+
+# Who may import whom inside the house; the longest matching name counts, `*` is whoever is not named here.
+# sources -> flow -> lake -> cli: what stands further right is never imported from the left.
+MAY_IMPORT = {
+    "udfs": {"udfs"},
+    "conf": set(),
+    "jobs.errors": set(),
+    "jobs.tables": {"jobs.tables"},
+    "jobs.day": set(),
+    "jobs.progress": {"jobs.errors"},
+    "jobs.settings": {"jobs.errors"},
+    "jobs.profiles": {"jobs.errors", "jobs.settings", "udfs"},
+    "jobs.environment": {"jobs.errors"},
+    "jobs.jars": {"jobs.errors", "jobs.environment", "jobs.progress"},
+    "jobs.session": {"jobs.errors", "jobs.environment", "jobs.jars", "jobs.spark_errors"},
+    "jobs.spark_errors": {"jobs.errors"},
+    "jobs.sources": {
+        "jobs.day",
+        "jobs.errors",
+        "jobs.settings",
+        "jobs.sources",
+        "jobs.spark_errors",
+        "jobs.tables",
+        "udfs",
+    },
+    "jobs.fault_latency": {
+        "jobs.day",
+        "jobs.errors",
+        "jobs.fault_latency",
+        "jobs.profiles",
+        "jobs.settings",
+        "jobs.sources",
+        "jobs.tables",
+        "udfs",
+    },
+    "jobs.lake": {"jobs.day", "jobs.errors", "jobs.spark_errors", "jobs.tables"},
+    "jobs.cli": {"jobs", "udfs"},
+    "*": {"jobs", "udfs", "not jobs.cli"},
+}
+
+# Where these rules do not hold, because it is that module's task.
+WRITES_DELTA = "jobs/lake.py"
+STAGES_PARQUET = "jobs/ingest.py"
+READS_THE_CLOCK = "jobs/cli.py"
+
+WRITERS = {"writeTo", "saveAsTable", "insertInto", "mergeInto", "writeStream"}
+CLOCKS = {"now", "today", "utcnow", "current_date", "current_timestamp", "localtimestamp", "time_ns", "curdate"}
+# Spark gives these their own frame and takes no other; everything else over an ordered window needs `rowsBetween`.
+OWN_FRAME = {"lag", "lead", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
+FRAMES = {"rowsBetween", "rangeBetween"}
+
+Breach = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file, parsed."""
+
+    path: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return tuple(Module(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of each imported module or thing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{'.' * node.level}{node.module or ''}.{alias.name}") for alias in node.names)
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def imports_against_the_direction(module: Module) -> Iterator[Breach]:
+    rule = max((each for each in MAY_IMPORT if within(module.name, each)), key=len, default="*")
+    allowed = MAY_IMPORT[rule]
+    for line, name in imports(module.tree):
+        if name.startswith("."):
+            yield line, f"imports {name} relatively; write the full name"
+        elif name.split(".")[0] in PACKAGES and (
+            not any(within(name, each) for each in allowed)
+            or any(within(name, each.removeprefix("not ")) for each in allowed if each.startswith("not "))
+        ):
+            yield line, f"imports {name}; it may import {', '.join(sorted(allowed)) or 'nothing'} (MAY_IMPORT)"
+
+
+def tables_import_more_than_spark(module: Module) -> Iterator[Breach]:
+    if within(module.name, "jobs.tables"):
+        for line, name in imports(module.tree):
+            top = name.split(".")[0]
+            if top not in {"pyspark", *PACKAGES} and top not in sys.stdlib_module_names:
+                yield line, f"imports {name}; a table imports only pyspark and the standard library"
+
+
+def writes_delta_outside_the_lake(module: Module) -> Iterator[Breach]:
+    if module.path == WRITES_DELTA:
+        return
+    tree = module.tree
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) if name in WRITERS or (name == "write" and id(node) not in called):
+                if (module.path, name) != (STAGES_PARQUET, "write"):
+                    yield (
+                        node.lineno,
+                        f".{name}; only {WRITES_DELTA} writes, and {STAGES_PARQUET} what is not yet published",
+                    )
+            case ast.Call(func=ast.Attribute(attr="format"), args=[ast.Constant(value="delta"), *_]):
+                yield node.lineno, f'.format("delta"); only {WRITES_DELTA} reads and writes Delta'
+    for line, name in imports(tree):
+        if within(name, "delta"):
+            yield line, f"imports {name}; only {WRITES_DELTA} touches Delta"
+
+
+def reads_the_clock(module: Module) -> Iterator[Breach]:
+    if module.path == READS_THE_CLOCK:
+        return
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in CLOCKS:
+                yield node.lineno, f"{name}(); the clock and the day are arguments, read once in {READS_THE_CLOCK}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr="time")):
+                yield node.lineno, f"time.time(); the clock is an argument, read once in {READS_THE_CLOCK}"
+
+
+def shadows_the_standard_library(module: Module) -> Iterator[Breach]:
+    name = module.name.rpartition(".")[2]
+    if name in sys.stdlib_module_names:
+        yield 1, f"is called {name} like a module of the standard library; spark-submit could import it instead"
+
+
+def reads_files_beside_itself(module: Module) -> Iterator[Breach]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Name) and node.id == "__file__":
+            yield node.lineno, '__file__ is no file inside a .zip; use importlib.resources.files("conf")'
+
+
+def import_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs when the module is imported: all but the bodies of functions and lambdas."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:
+            continue
+        if isinstance(node, ast.Lambda) and child is node.body:
+            continue
+        yield child
+        yield from import_time_nodes(child)
+
+
+def needs_a_session_at_import(module: Module) -> Iterator[Breach]:
+    functions = {"Window"}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and node.module in {"pyspark.sql", "pyspark.sql.functions"}:
+            for alias in node.names:
+                if alias.name == "functions" or node.module.endswith("functions"):
+                    functions.add(alias.asname or alias.name)
+    for node in import_time_nodes(module.tree):
+        if isinstance(node, ast.Call) and (root := root_name(node.func)) in functions:
+            yield node.lineno, f"{root}… is called at import, before there is a session; put it into a function"
+
+
+def root_name(node: ast.expr) -> str:
+    """`F` of `F.col("x").alias("y")`."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def methods_of(node: ast.expr) -> list[str]:
+    """The names called along a chain, last first: `["rowsBetween", "orderBy", "partitionBy"]`."""
+    found = []
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            found.append(node.func.attr)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return found
+
+
+def leaves_the_frame_to_spark(module: Module) -> Iterator[Breach]:
+    """An ordered window without a frame is RANGE: two rows of the same millisecond see each other."""
+    for function in (node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef | ast.Module)):
+        unframed = {"in_order"}  # by custom, what a parameter without a frame is called
+        for node in own_nodes(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    (unframed.add if is_unframed(value, unframed) else unframed.discard)(name)
+                case ast.Call(func=ast.Attribute(value=what, attr="over"), args=[window]):
+                    if is_unframed(window, unframed) and not OWN_FRAME & set(methods_of(what)):
+                        yield node.lineno, f"over({ast.unparse(window)}) is ordered and has no rowsBetween"
+
+
+def is_unframed(window: ast.expr, unframed: set[str]) -> bool:
+    """Whether this is an ordered window without a frame; `unframed` are the names known to hold one."""
+    methods = set(methods_of(window))
+    ordered = root_name(window) in unframed or "orderBy" in methods
+    return ordered and not FRAMES & methods
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """In source order, without those of functions inside."""
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child
+            yield from own_nodes(child)
+
+
+def is_too_long(module: Module) -> Iterator[Breach]:
+    lines = module.source.count("\n")
+    if lines > LONGEST_FILE:
+        yield lines, f"has {lines} lines, more than {LONGEST_FILE}: it probably holds two rooms"
+
+
+RULES: tuple[Callable[[Module], Iterator[Breach]], ...] = (
+    imports_against_the_direction,
+    tables_import_more_than_spark,
+    writes_delta_outside_the_lake,
+    reads_the_clock,
+    shadows_the_standard_library,
+    reads_files_beside_itself,
+    needs_a_session_at_import,
+    leaves_the_frame_to_spark,
+    is_too_long,
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_no_module(rule: Callable[[Module], Iterator[Breach]]) -> None:
+    breaches = [f"{module.path}:{line} {what}" for module in modules() for line, what in rule(module)]
+    assert not breaches, "\n" + "\n".join(breaches)
+
+
+BREACHES = [
+    (imports_against_the_direction, "udfs/a.py", "from jobs.errors import X", 1),
+    (imports_against_the_direction, "jobs/sources/a.py", "import jobs.lake", 1),
+    (imports_against_the_direction, "jobs/sources/a.py", "from jobs import lake", 1),
+    (imports_against_the_direction, "jobs/sources/a.py", "from jobs.settings import X", 0),
+    (imports_against_the_direction, "jobs/fault_latency/a.py", "from jobs.lake import X", 1),
+    (imports_against_the_direction, "jobs/lake.py", "from jobs.fault_latency.job import X", 1),
+    (imports_against_the_direction, "jobs/nightly.py", "from jobs.lake import X", 0),
+    (imports_against_the_direction, "jobs/nightly.py", "from jobs.cli import main", 1),
+    (imports_against_the_direction, "jobs/nightly.py", "from . import lake", 1),
+    (tables_import_more_than_spark, "jobs/tables/a.py", "import delta", 1),
+    (tables_import_more_than_spark, "jobs/tables/a.py", "import json, pyspark.sql", 0),
+    (writes_delta_outside_the_lake, "jobs/a.py", "rows.write.mode('x').save(p)", 1),
+    (writes_delta_outside_the_lake, "jobs/a.py", "spark.read.format('delta')", 1),
+    (writes_delta_outside_the_lake, "jobs/a.py", "from delta.tables import DeltaTable", 1),
+    (writes_delta_outside_the_lake, "jobs/a.py", "stream.write('text')", 0),
+    (reads_the_clock, "jobs/a.py", "dt.datetime.now(dt.UTC)", 1),
+    (reads_the_clock, "jobs/a.py", "F.current_timestamp()", 1),
+    (reads_the_clock, "jobs/a.py", "time.time()", 1),
+    (reads_the_clock, "jobs/a.py", "time.monotonic()", 0),
+    (shadows_the_standard_library, "jobs/queue.py", "", 1),
+    (reads_files_beside_itself, "udfs/a.py", "open(__file__)", 1),
+    (needs_a_session_at_import, "udfs/a.py", "from pyspark.sql import functions as F\nX = F.col('x')", 1),
+    (needs_a_session_at_import, "udfs/a.py", "from pyspark.sql.functions import col\ndef f(x=col('x')): ...", 1),
+    (needs_a_session_at_import, "udfs/a.py", "from pyspark.sql import functions as F\ndef f(): F.col('x')", 0),
+    (needs_a_session_at_import, "udfs/a.py", "class A:\n    w = Window.partitionBy('x')", 1),
+    (needs_a_session_at_import, "udfs/a.py", "X = Window.unboundedPreceding", 0),
+    (leaves_the_frame_to_spark, "udfs/a.py", "F.sum('x').over(Window.partitionBy('a').orderBy('b'))", 1),
+    (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.sum('x').over(w)", 1),
+    (leaves_the_frame_to_spark, "udfs/a.py", "p = Window.partitionBy('a')\nw = p.orderBy('b')\nF.sum('x').over(w)", 1),
+    (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.lag('x').over(w)", 0),
+    (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nv = w.rowsBetween(0, 1)\nF.sum('x').over(v)", 0),
+    (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.sum('x').over(w.rowsBetween(0, 1))", 0),
+    (leaves_the_frame_to_spark, "udfs/a.py", "F.sum('x').over(Window.partitionBy('a'))", 0),
+    (leaves_the_frame_to_spark, "udfs/a.py", "def f(in_order):\n    return F.sum('x').over(in_order)", 1),
+    (is_too_long, "jobs/a.py", "x = 1\n" * 301, 1),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "source", "count"), BREACHES)
+def test_a_rule_finds_its_breach(
+    rule: Callable[[Module], Iterator[Breach]], path: str, source: str, count: int
+) -> None:
+    assert len(list(rule(Module(path, source)))) == count

@@ -1,0 +1,137 @@
+"""What is built is what is in the tree: the wheel, the .zip for Spark, the locks."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("jobs", "udfs", "conf")
+SOURCES = {".py", ".toml", ".conf", ".sql"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def sources() -> set[str]:
+    """Every source file of the packages, as the tree has it."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.suffix in SOURCES
+    }
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by the installed backend: no network."""
+    folder = tmp_path_factory.mktemp("dist")
+    built = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (found,) = folder.iterdir()
+    return found
+
+
+@pytest.fixture
+def archive(wheel: Path, tmp_path: Path) -> Path:
+    """The same file under the name that Spark's executors can import."""
+    return Path(shutil.copy(wheel, tmp_path / f"faultline-{PROJECT['version']}.zip"))
+
+
+def run_with(archive: Path, code: str) -> str:
+    """What a process says that has the archive and nothing of the checkout on its path."""
+    path = f"import sys; sys.path[:] = [{str(archive)!r}, *(p for p in sys.path if p and p != {str(ROOT)!r})]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{path}\n{code}"],
+        cwd=archive.parent,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    info = f"faultline-{PROJECT['version']}.dist-info/"
+    held = {name for name in names if not name.startswith(info)}
+    assert held == sources()
+    assert f"{info}licenses/LICENSE" in names
+    assert wheel.name == f"faultline-{PROJECT['version']}-py3-none-any.whl"
+
+
+def test_the_wheel_asks_for_the_pins_and_names_the_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as held:
+        info = f"faultline-{PROJECT['version']}.dist-info"
+        metadata = held.read(f"{info}/METADATA").decode()
+        commands = held.read(f"{info}/entry_points.txt").decode()
+    asked = re.findall(r"^Requires-Dist: ([^;\n]+)$", metadata, re.MULTILINE)
+    assert sorted(asked) == sorted(PROJECT["dependencies"])
+    assert "faultline = jobs.cli:main" in commands
+
+
+def test_package_data_is_readable_from_the_zip_in_another_folder(archive: Path) -> None:
+    data = {Path(name).name: (ROOT / name).read_text() for name in sources() if name.startswith("conf/")}
+    read = (
+        f"from importlib.resources import files; print(*[files('conf').joinpath(n).read_text() for n in {sorted(data)}]"
+    )
+    assert run_with(archive, f"{read}, sep='')") == "".join(data[name] for name in sorted(data)) + "\n"
+
+
+def test_the_lock_of_the_jars_is_read_from_the_zip(archive: Path) -> None:
+    said = run_with(archive, "import jobs.jars; print(jobs.__path__, *[jar.name for jar in jobs.jars.locked_jars()])")
+    assert str(archive) in said
+    assert said.endswith(" delta-spark_4.2_2.13 delta-storage\n")
+
+
+def test_every_module_can_be_imported_from_the_zip(archive: Path) -> None:
+    names = sorted(name.removesuffix(".py").replace("/", ".") for name in sources() if name.endswith(".py"))
+    load = f"import importlib\nfor name in {names}: importlib.import_module(name.removesuffix('.__init__'))"
+    assert run_with(archive, f"{load}\nprint('all')") == "all\n"
+
+
+def pins(lock: str) -> dict[str, list[str]]:
+    """Package → its pins, with markers."""
+    found: dict[str, list[str]] = {}
+    for line in (ROOT / lock).read_text().splitlines():
+        if match := re.fullmatch(r"([a-z0-9.-]+)(==.+?) ?\\", line):
+            found.setdefault(match[1], []).append(match[2].strip())
+    return found
+
+
+def test_the_locks_follow_pyproject() -> None:
+    run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    extras = PROJECT["optional-dependencies"]
+    for lock, asked in [(run, PROJECT["dependencies"] + extras["build"]), (dev, extras["dev"])]:
+        for requirement in asked:
+            name, equals, version = requirement.partition("==")
+            if equals:
+                assert lock.get(name) == [f"=={version}"], f"{requirement}: the lock is stale; run 'make lock'"
+    differing = {name for name in run if run[name] != dev.get(name)}
+    assert not differing, "the two locks differ; run 'make lock'"
+
+
+def test_every_locked_package_has_a_hash() -> None:
+    for lock in ("requirements.lock", "requirements-dev.lock"):
+        for block in re.split(r"\n(?=[a-z])", (ROOT / lock).read_text()):
+            assert "--hash=sha256:" in block, f"{lock}: {block.splitlines()[0]}"
+
+
+@pytest.mark.parametrize("script", ["bin/setup", "bin/faultline", "bin/spark-submit-cluster.sh", ".ci/run"])
+def test_a_script_is_executable_and_parses(script: str) -> None:
+    path = ROOT / script
+    assert path.stat().st_mode & 0o111
+    shell = path.read_text().splitlines()[0].rsplit("/", 1)[-1].split()[-1]
+    subprocess.run([shell, "-n", path], check=True)
