@@ -54,5 +54,5 @@ lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with has
 	@$(LOCK) $(LOCK_ARGS) --extra dev --output-file requirements-dev.lock
 
 clean: ## remove what builds, tests and runs left behind; .venv and the Delta jars stay
-	@rm -rf dist build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis lake
+	@rm -rf dist build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

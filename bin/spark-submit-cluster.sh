@@ -10,6 +10,8 @@
 #   SPARK_SUBMIT   the spark-submit of a Spark 4.2.0 (default: the one on PATH)
 #   MASTER         default yarn
 #   DELTA_JARS     comma-separated; default: the two locked jars, fetched once
+#   PYSPARK_DRIVER_PYTHON   default: the checkout's own, which has delta-spark
+#   PYSPARK_PYTHON          the Python on the executors, of the same minor version; as Spark has it
 set -eu
 
 home=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
@@ -24,6 +26,7 @@ archive=$home/dist/faultline-$version.zip
 }
 jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.jars)}
 
+export PYSPARK_DRIVER_PYTHON="${PYSPARK_DRIVER_PYTHON:-$home/.venv/bin/python}"
 exec "${SPARK_SUBMIT:-spark-submit}" \
   --master "${MASTER:-yarn}" \
   --deploy-mode client \

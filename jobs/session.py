@@ -28,7 +28,7 @@ ONE_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.shuffle.partitions": "4",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.catalogImplementation": "in-memory",

@@ -9,31 +9,38 @@ from jobs.fault_latency.replay import CARRIED, ITEM, REMOVE
 from udfs.fault_window import FAR_MS
 
 
-def isolating_writes(items: DataFrame) -> DataFrame:
-    """The writes that open, extend or end an isolation, or that could in another order; few of all.
+def telling_writes(items: DataFrame) -> DataFrame:
+    """The few writes that open, extend or end an isolation, or could in another order, and each item's last.
 
-    Adds `is_isolated` and `was_isolated` (best estimate, after and just before the write), `may_be_isolated`
-    (some order says so), `isolation` (number of the isolation within the item) and `stretch` (number of the
-    stretch that some order holds), both from 1.
+    Adds `is_isolated` and `was_isolated` (best estimate, after and just before the write), `may_be_isolated` and
+    `might_have_been` (the same for some order of tied writes).
 
     Args:
         items: as `replay.replay` returns them.
     """
-    in_order = Window.partitionBy(*ITEM).orderBy("position")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    marked = items.withColumns(
+    return items.withColumns(
         {
             "is_isolated": F.col("until_ms") > F.col("at_ms"),
             "was_isolated": F.coalesce(F.col("until_before_ms") > F.col("at_ms"), F.lit(False)),
             "may_be_isolated": F.col("latest_ms") > F.col("at_ms"),
             "might_have_been": F.coalesce(F.col("latest_before_ms") > F.col("at_ms"), F.lit(False)),
         }
-    ).where("is_isolated OR was_isolated OR may_be_isolated")
+    ).where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
+
+
+def isolating_writes(writes: DataFrame) -> DataFrame:
+    """The telling writes that touch an isolation, numbered.
+
+    Adds `isolation` (number of the isolation within the item) and `stretch` (number of the stretch that some
+    order of tied writes holds), both from 1.
+    """
+    in_order = Window.partitionBy(*ITEM).orderBy("position")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
     opens_stretch = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
-    return marked.withColumns(
+    return writes.where("is_isolated OR was_isolated OR may_be_isolated").withColumns(
         {"isolation": F.sum(opens).over(so_far), "stretch": F.sum(opens_stretch).over(so_far)}
-    ).drop("might_have_been")
+    )
 
 
 def with_change(writes: DataFrame) -> DataFrame:

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 from jobs.fault_latency.incidents import broker_incidents
-from jobs.fault_latency.isolations import isolating_writes, isolations, with_change
+from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.producer_days import producer_days
-from jobs.fault_latency.producers import carried_processes, policies, with_process, with_rules
+from jobs.fault_latency.producers import PRODUCER, carried_processes, policies, with_process, with_rules
 from jobs.fault_latency.replay import replay
 from jobs.fault_latency.state import closing_state
 from jobs.fault_latency.updates import carried_updates, updates
@@ -47,17 +47,17 @@ def fault_latency(sends: DataFrame, opening: DataFrame, day: Day, settings: Sett
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
-    attempts = sends.transform(with_rules, profiles, settings.producers).transform(
-        with_process, carried_processes(opening)
+    attempts = (
+        sends.transform(with_rules, profiles, settings.producers)
+        .transform(with_process, carried_processes(opening))
+        .persist(StorageLevel.MEMORY_AND_DISK)
     )
     written = updates(attempts.where("not_replayed IS NULL"), known_policies, infer=settings.infer)
-    lives = attempts.select("cluster", "client_id", "producer_group", "process", "dies_at_ms").distinct()
-    carried = opening.join(lives, ["cluster", "client_id", "producer_group", "process"], "left").transform(
-        carried_updates, day.start_ms
-    )
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
-    items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS).persist(StorageLevel.DISK_ONLY)
-    writes = items.transform(isolating_writes).transform(with_change)
+    carried = carried_updates(opening.transform(_with_end_of_process, attempts), day.start_ms)
+    items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
+    telling = telling_writes(items).persist(StorageLevel.MEMORY_AND_DISK)
+    writes = telling.transform(isolating_writes).transform(with_change)
     held = isolations(writes, day.end_ms).persist(StorageLevel.MEMORY_AND_DISK)
     longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
@@ -65,11 +65,16 @@ def fault_latency(sends: DataFrame, opening: DataFrame, day: Day, settings: Sett
         fault_item_changes=writes.where("change IS NOT NULL").withColumn("changed_at_ms", F.col("at_ms"))
         .withColumn("reachable", F.col("is_reachable")).transform(_dated, day, "changed_at_ms"),
         isolation_intervals=held.withColumn("after_unknown_start", differs).transform(_dated, day, "start_ms", "end_ms"),
-        fault_item_state=closing_state(items, held, attempts, opening, day.end_ms).transform(_dated, day),
+        fault_item_state=closing_state(telling, held, attempts, opening, day.end_ms).transform(_dated, day),
         broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
         broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(_dated, day, "start_ms", "end_ms"),
         producer_days=producer_days(attempts, held).transform(_dated, day),
     )
+
+
+def _with_end_of_process(opening: DataFrame, attempts: DataFrame) -> DataFrame:
+    lives = attempts.select(*PRODUCER, "process", "dies_at_ms").distinct()
+    return opening.join(lives, [*PRODUCER, "process"], "left")
 
 
 def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
