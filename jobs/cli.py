@@ -91,7 +91,7 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
         clock=lambda: dt.datetime.now(dt.timezone.utc),
     )
     with progress.step("starting Spark"):
-        spark = open_session(settings.spark)
+        spark = open_session(settings.spark, verbose=options.verbose)
     try:
         result = run_fault_latency(spark, settings, run, progress)
         with progress.step("reading the answers"):

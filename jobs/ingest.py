@@ -17,8 +17,8 @@ from jobs.errors import InputMissingError, ReconciliationError, TooManyBadLinesE
 from jobs.settings import Settings
 from jobs.sources.files import Manifest, check_unchanged, list_files, unreadable
 from jobs.sources.send_log import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers, read_sends
-from jobs.sources.topic_route import broker_names, read_routes
-from jobs.tables import SENDS
+from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
+from jobs.tables import SENDS, TOPIC_BROKERS
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,13 @@ class StagedSends:
         lines: the staged lines.
         manifest: the files they came from.
         fates: (disposition, day or None) to number of lines.
-        mode_missing: published lines whose mode was null and taken for SYNC.
+        routes: the name server's answers; None when the site gave none.
     """
 
     lines: DataFrame
     manifest: Manifest
     fates: Mapping[tuple[str, dt.date | None], int]
+    routes: DataFrame | None
 
     @property
     def rows_read(self) -> int:
@@ -75,6 +76,19 @@ class StagedSends:
                 "ended_at": F.timestamp_millis("ended_at_ms"),
             }
         ).select(*SENDS.schema.fieldNames())
+
+    def topic_brokers(self, day: Day) -> DataFrame:
+        """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
+        routes = self.routes
+        if routes is None:
+            return self.lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
+        return topic_brokers(routes, day.cluster, day).withColumns(
+            {
+                "event_date": F.lit(day.date),
+                "valid_from_at": F.timestamp_millis("valid_from_ms"),
+                "valid_until_at": F.timestamp_millis("valid_until_ms"),
+            }
+        )
 
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """The day's bad lines and those without a day, as the table `quarantine` has them."""
@@ -109,13 +123,11 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     manifest = list_files(spark, settings.inputs.sends.path, f"{folder}/renamed")
     if not manifest.files:
         raise InputMissingError(f"no file in {', '.join(settings.inputs.sends.path)}; give a folder that holds the send logs")
-    names = None
-    if settings.inputs.routes.path:
-        names = broker_names(read_routes(spark, list_files(spark, settings.inputs.routes.path, f"{folder}/renamed-routes")))
+    routes = _stage_routes(spark, settings, folder)
     counted = Observation("lines")
     target = f"{folder}/sends"
     try:
-        lines = read_sends(spark, manifest, settings, names, days, counted)
+        lines = read_sends(spark, manifest, settings, broker_names(routes) if routes is not None else None, days, counted)
         _thinned(lines).write.parquet(target)
     except (Py4JJavaError, PySparkException) as error:
         raise unreadable(error, manifest) or error from error
@@ -123,12 +135,23 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     staged = spark.read.parquet(target)
     fates = Counter({(row["disposition"], row["day"]): row["count"]
                      for row in staged.groupBy("disposition", "day").count().collect()})
-    found = StagedSends(staged, manifest, fates)
+    found = StagedSends(staged, manifest, fates, routes)
     if counted.get["rows_read"] != found.rows_read:
         raise ReconciliationError(
             f"{counted.get['rows_read']} lines were read but {found.rows_read} staged; run again and report it"
         )
     return found
+
+
+def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> DataFrame | None:
+    if not settings.inputs.routes.path:
+        return None
+    manifest = list_files(spark, settings.inputs.routes.path, f"{folder}/renamed-routes")
+    try:
+        read_routes(spark, manifest).write.parquet(f"{folder}/routes")
+    except (Py4JJavaError, PySparkException) as error:
+        raise unreadable(error, manifest) or error from error
+    return spark.read.parquet(f"{folder}/routes")
 
 
 def check_fit_to_publish(staged: StagedSends, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import LakeBusyError, LakeError
+from jobs.spark_errors import root_cause
 from jobs.tables import RUN_LOG, TABLES, Table
 
 _VERSION_PROPERTY = "faultline.tableVersion"
@@ -192,16 +193,6 @@ def local_folder(uri: str) -> Path | None:
     if parsed.scheme == "file":
         return Path(unquote(parsed.path))
     return None if "://" in uri else Path(uri)
-
-
-def root_cause(error: BaseException) -> str:
-    """The innermost message of a Spark or JVM error, one line."""
-    if isinstance(error, Py4JJavaError):
-        cause = error.java_exception
-        while cause.getCause() is not None:
-            cause = cause.getCause()
-        return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 @contextmanager

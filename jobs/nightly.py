@@ -16,9 +16,10 @@ from jobs.errors import FaultlineError, ReconciliationError
 from jobs.fault_latency.job import fault_latency
 from jobs.fault_latency.state import state_hash
 from jobs.ingest import Counts, StagedSends, check_fit_to_publish, stage_sends
-from jobs.lake import Lake, root_cause
+from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.settings import Settings
+from jobs.spark_errors import root_cause
 from jobs.tables import (
     BROKER_INCIDENTS,
     BROKER_WINDOWS,
@@ -29,6 +30,7 @@ from jobs.tables import (
     QUARANTINE,
     RUN_LOG,
     SENDS,
+    TOPIC_BROKERS,
 )
 
 _DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
@@ -120,12 +122,14 @@ def _publish(
     with progress.step(f"publishing sends of {day.date}"):
         commit = lake.publish_day(SENDS, staged.sends(day), day.cluster, day.date, metadata)
         bad = lake.publish_day(QUARANTINE, staged.quarantine(day, run.run_id), day.cluster, day.date, metadata)
+        hosts = lake.publish_day(TOPIC_BROKERS, staged.topic_brokers(day), day.cluster, day.date, metadata)
     for written, expected in ((commit, counts.rows_published), (bad, counts.rows_quarantined)):
         if written.rows != expected:
             raise ReconciliationError(
                 f"{written.table} of {day.date} got {written.rows} rows, {expected} were counted; run the day again"
             )
-    return _derive(spark, lake, settings, run, day, counts, {commit.table: commit.version, bad.table: bad.version}, progress)
+    versions = {each.table: each.version for each in (commit, bad, hosts)}
+    return _derive(spark, lake, settings, run, day, counts, versions, progress)
 
 
 def _derive(
@@ -138,7 +142,8 @@ def _derive(
         opening = lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
         opening_state = state_hash(opening)
         replayed = fault_latency(
-            lake.read_day(SENDS, day.cluster, day.date), opening, day, settings, known_start=known_start
+            lake.read_day(SENDS, day.cluster, day.date), opening, day, settings, known_start=known_start,
+            topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
         )
         metadata = _metadata(run, settings)
         for table in _DERIVED:

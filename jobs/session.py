@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.environment import check_environment
@@ -41,30 +46,56 @@ DELTA = {
 }
 
 
-def open_session(spark_settings: Mapping[str, str]) -> SparkSession:
+def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
     """A session with Delta, after the machine has been checked.
 
     Under `spark-submit` the master, memory and jars are the submitter's; only what exactness needs is set.
 
     Args:
         spark_settings: the site's `[spark]` table.
+        verbose: let the JVM write to stderr.
 
     Raises:
-        PlatformError: Java, Python, the packages or the Delta jars do not fit together.
+        PlatformError: Java, Python, the packages or the Delta jars do not fit together, or Spark does not start.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    builder = SparkSession.builder.appName("faultline")
     if submitted:
         settings = {**DELTA, **spark_settings, **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         settings = {**ONE_MACHINE, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
+    builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    if submitted or verbose:
+        spark = builder.getOrCreate()
+    else:
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        with _quiet_jvm():
+            spark = builder.getOrCreate()
     _check_delta(spark)
     return spark
+
+
+@contextmanager
+def _quiet_jvm() -> Iterator[None]:
+    """The JVM that starts in the block writes its stderr to a file nobody sees, unless it fails to start."""
+    with tempfile.TemporaryFile() as log:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except (PySparkException, RuntimeError) as error:
+            log.seek(0)
+            said = [line for line in log.read().decode(errors="replace").splitlines() if "Exception" in line or "Error" in line]
+            why = said[0].strip() if said else str(error)
+            raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _check_delta(spark: SparkSession) -> None:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import difflib
 import hashlib
 import json
 import tomllib
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
-from jobs.errors import SettingsError, SettingTypeError, SettingValueError, UnknownSettingError
+from jobs.errors import SettingsError, SettingValueError
+from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
 ChosenBy = Literal["CLIENT", "CALLER"]
@@ -36,6 +35,8 @@ class FieldSource:
     `column` is the site's name, dotted when nested (`ctx.broker`); `unit` what its number counts.
     """
 
+    SHORT: ClassVar[str] = "column"
+
     column: str
     unit: Unit | None = None
 
@@ -43,6 +44,8 @@ class FieldSource:
 @dataclass(frozen=True)
 class SendsInput:
     """`[inputs.sends]`: files of send attempts."""
+
+    SHORT: ClassVar[str] = "path"
 
     path: tuple[str, ...] = ()
     format: SendsFormat = "auto"
@@ -52,6 +55,8 @@ class SendsInput:
 @dataclass(frozen=True)
 class RoutesInput:
     """`[inputs.routes]`: topic routes over time; they tell the name of a broker from its address."""
+
+    SHORT: ClassVar[str] = "path"
 
     path: tuple[str, ...] = ()
 
@@ -116,7 +121,7 @@ class Settings:
     producers: dict[str, ProducerSettings] = field(default_factory=dict)
     retention: Retention = Retention()
     spark: dict[str, str] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict, compare=False)
+    origins: dict[str, str] = field(default_factory=dict, compare=False, metadata={"hidden": True})
 
     def __post_init__(self) -> None:
         if not self.cluster:
@@ -154,9 +159,7 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
         _merge(table, _absolute_paths(_parse_assignment(assignment), Path.cwd()), "--set", origins)
     for key, value in options.items():
         _merge(table, _absolute_paths(_nested(key, value), Path.cwd()), "command line", origins)
-    if "origins" in table:
-        raise UnknownSettingError("unknown setting 'origins'; remove it")
-    return dataclasses.replace(_typed(Settings, table, ""), origins=origins)
+    return dataclasses.replace(typed(Settings, table), origins=origins)
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
@@ -219,93 +222,3 @@ def _absolute(path: str, base: Path) -> str:
     if not path or "://" in path or path.startswith(("file:", "/")):
         return path
     return str((base / path).absolute()) if ".." not in path else str((base / path).resolve())
-
-
-T = TypeVar("T")
-
-
-def _typed(kind: type[T], table: object, at: str) -> T:
-    """An instance of the dataclass `kind` from a TOML table; closed and strictly typed."""
-    if not isinstance(table, Mapping):
-        raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
-    hints = typing.get_type_hints(kind)
-    for key in table:
-        if key not in hints:
-            raise UnknownSettingError(_unknown(f"{at}{key}", key, list(hints)))
-    values = {key: _value(hints[key], value, f"{at}{key}") for key, value in table.items()}
-    try:
-        return kind(**values)
-    except SettingValueError as error:
-        where = f"[{at.rstrip('.')}] " if at else ""
-        raise SettingValueError(f"{where}{error}") from None
-    except TypeError:
-        missing = [f.name for f in dataclasses.fields(kind) if f.name not in values  # type: ignore[arg-type]
-                   and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
-        raise SettingTypeError(f"[{at.rstrip('.')}] lacks {', '.join(missing)}; add it") from None
-
-
-def _value(hint: Any, value: Any, name: str) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (types.UnionType, typing.Union):
-        return _value(next(each for each in arguments if each is not type(None)), value, name)
-    if origin is Literal:
-        if value not in arguments:
-            raise SettingValueError(f"setting {name!r} is {value!r}; it must be one of {', '.join(arguments)}")
-        return value
-    if origin is tuple:
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_value(arguments[0], item, name) for item in items)
-    if origin is dict:
-        if not isinstance(value, Mapping):
-            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
-        return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in _flat(arguments[1], value).items()}
-    if dataclasses.is_dataclass(hint):
-        if hint is FieldSource and isinstance(value, str):
-            return FieldSource(value)
-        if hint is SendsInput and not isinstance(value, Mapping):
-            value = {"path": value}
-        return _typed(typing.cast("type[Any]", hint), value, f"{name}.")
-    if hint is dt.date:
-        return _date(value, name)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {_kind_name(hint)}")
-    return value
-
-
-def _flat(kind: Any, table: Mapping[str, Any], at: str = "") -> dict[str, Any]:
-    """`spark.sql.x = "1"` in TOML nests; a table of plain strings is read back as dotted names."""
-    if kind is not str:
-        return dict(table)
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(kind, value, f"{at}{key}."))
-        else:
-            flat[f"{at}{key}"] = value
-    return flat
-
-
-def _date(value: object, name: str) -> dt.date:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-    try:
-        return dt.date.fromisoformat(str(value))
-    except ValueError:
-        raise SettingTypeError(f"setting {name!r} is {value!r}; it must be a day such as 2026-11-21") from None
-
-
-def _unknown(name: str, key: str, known: list[str]) -> str:
-    known = [each for each in known if each != "origins"]
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(sorted(known))}"
-    return f"unknown setting {name!r}; {hint}"
-
-
-def _describe(value: object) -> str:
-    return f"{value!r} ({type(value).__name__})"
-
-
-def _kind_name(kind: type) -> str:
-    return {str: "a text in quotes", int: "a whole number", float: "a number", bool: "true or false"}[kind]

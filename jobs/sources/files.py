@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.lake import root_cause
+from jobs.spark_errors import root_cause
 
 _GZIP_MAGIC = b"\x1f\x8b"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from jobs.day import Day
 from jobs.sources.files import Manifest
 
 _LINE = "captured_at_ms BIGINT, topic STRING, code INT, body STRING"
@@ -20,7 +21,8 @@ def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
     The body is strict JSON for new clients; older ones are answered with unquoted numeric keys.
     """
     line = F.from_json("value", _LINE)
-    text = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").text(manifest.readable_paths)
+    reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").schema("value STRING")
+    text = reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
     answers = text.select(line.alias("line")).where("line.topic IS NOT NULL AND line.captured_at_ms IS NOT NULL")
     route = F.from_json("line.body", _BODY, {"allowUnquotedFieldNames": "true"})
     return answers.select("line.captured_at_ms", "line.topic", route.alias("route"))
@@ -39,4 +41,42 @@ def broker_names(routes: DataFrame) -> DataFrame:
     return (
         addresses.withColumn("place", F.row_number().over(latest)).where("place = 1")
         .select("broker_addr", "routed_broker_name")
+    )
+
+
+def topic_brokers(routes: DataFrame, cluster: str, day: Day) -> DataFrame:
+    """The day's answers as stretches: one row per stretch of equal answers, topic and broker.
+
+    Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers
+    in a row are one stretch; the last of the day holds until 24:00.
+
+    Args:
+        routes: as `read_routes` returns them.
+        cluster: the cluster that the name server serves.
+        day: answers captured on other days are left out.
+    """
+    of_day = routes.where(
+        (F.col("captured_at_ms") >= day.start_ms) & (F.col("captured_at_ms") < day.end_ms) & F.col("route").isNotNull()
+    )
+    masters = F.transform(
+        F.filter("route.brokerDatas", lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
+        lambda broker: broker["brokerName"],
+    )
+    hosts = F.array_sort(F.transform(
+        "route.queueDatas",
+        lambda queues: F.struct(
+            queues["brokerName"].alias("broker_name"),
+            F.coalesce(queues["perm"], F.lit(0)).alias("perm"),
+            F.coalesce(queues["readQueueNums"], F.lit(0)).alias("read_queue_nums"),
+            F.coalesce(queues["writeQueueNums"], F.lit(0)).alias("write_queue_nums"),
+            F.coalesce(F.array_contains(masters, queues["brokerName"]), F.lit(False)).alias("has_master"),
+        ),
+    ))
+    answers = of_day.select("captured_at_ms", "topic", hosts.alias("hosts")).dropDuplicates(["topic", "captured_at_ms"])
+    in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
+    changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(~F.col("hosts").eqNullSafe(F.col("before")))
+    until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))
+    return changed.withColumn("valid_until_ms", until).select(
+        F.lit(cluster).alias("cluster"), "topic", F.col("captured_at_ms").alias("valid_from_ms"), "valid_until_ms",
+        F.inline("hosts"),
     )

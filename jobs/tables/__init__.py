@@ -10,9 +10,11 @@ from jobs.tables.quarantine import QUARANTINE
 from jobs.tables.run_log import RUN_LOG
 from jobs.tables.sends import SENDS
 from jobs.tables.table import Table
+from jobs.tables.topic_brokers import TOPIC_BROKERS
 
 TABLES: tuple[Table, ...] = (
     SENDS,
+    TOPIC_BROKERS,
     FAULT_ITEM_CHANGES,
     ISOLATION_INTERVALS,
     FAULT_ITEM_STATE,
@@ -34,5 +36,6 @@ __all__ = [
     "RUN_LOG",
     "SENDS",
     "TABLES",
+    "TOPIC_BROKERS",
     "Table",
 ]

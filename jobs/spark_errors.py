@@ -1,0 +1,15 @@
+"""What a failed Spark or JVM call says, in one line."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JJavaError
+
+
+def root_cause(error: BaseException) -> str:
+    """The innermost message of a Spark or JVM error."""
+    if isinstance(error, Py4JJavaError):
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,22 @@
+"""`topic_brokers`: which brokers host a topic, over time, as the name server's answers tell."""
+
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT, Table, instant, required
+
+TOPIC_BROKERS = Table(
+    name="topic_brokers",
+    grain="one broker of one topic in one stretch of equal answers of the name server",
+    keys=("cluster", "topic", "valid_from_ms", "broker_name"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("topic", TEXT, "topic"),
+        *instant("valid_from", "first capture with this answer"),
+        *instant("valid_until", "first capture with another answer, exclusive; for the last of the day 24:00"),
+        BROKER_NAME,
+        required("perm", INT, "permission bits: 4 read, 2 write"),
+        required("read_queue_nums", INT, "read queues"),
+        required("write_queue_nums", INT, "write queues"),
+        required("has_master", FLAG, "a broker with id 0 is in the route"),
+    ),
+    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+)

@@ -1,0 +1,117 @@
+"""A TOML table as a frozen dataclass: closed, strictly typed, every mistake named."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import difflib
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+from jobs.errors import SettingTypeError, SettingValueError, UnknownSettingError
+
+T = TypeVar("T")
+
+
+def typed(kind: type[T], table: object, at: str = "") -> T:
+    """An instance of the dataclass `kind` from a TOML table.
+
+    A dataclass with a class attribute `SHORT` may also be given as the bare value of that field.
+
+    Args:
+        kind: frozen dataclass; its annotations are the types.
+        table: what TOML gave.
+        at: dotted name of the table with a final dot, for messages.
+
+    Raises:
+        SettingsError: unknown key, wrong type, missing key or a value that the dataclass refuses.
+    """
+    if not isinstance(table, Mapping):
+        raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
+    hints = typing.get_type_hints(kind)
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    known = [each.name for each in fields if each.init and not each.metadata.get("hidden")]
+    for key in table:
+        if key not in known:
+            raise UnknownSettingError(_unknown(f"{at}{key}", key, known))
+    values = {key: _value(hints[key], value, f"{at}{key}") for key, value in table.items()}
+    try:
+        return kind(**values)
+    except SettingValueError as error:
+        where = f"[{at.rstrip('.')}] " if at else ""
+        raise SettingValueError(f"{where}{error}") from None
+    except TypeError:
+        missing = [
+            each.name
+            for each in fields
+            if each.name not in values
+            and each.default is dataclasses.MISSING
+            and each.default_factory is dataclasses.MISSING
+        ]
+        raise SettingTypeError(f"[{at.rstrip('.')}] lacks {', '.join(missing)}; add it") from None
+
+
+def _value(hint: Any, value: Any, name: str) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return _value(next(each for each in arguments if each is not type(None)), value, name)
+    if origin is Literal:
+        if value not in arguments:
+            raise SettingValueError(f"setting {name!r} is {value!r}; it must be one of {', '.join(arguments)}")
+        return value
+    if origin is tuple:
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_value(arguments[0], item, name) for item in items)
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
+        return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in _flat(arguments[1], value).items()}
+    if dataclasses.is_dataclass(hint):
+        short = getattr(hint, "SHORT", None)
+        table = {short: value} if short and not isinstance(value, Mapping) else value
+        return typed(typing.cast("type[Any]", hint), table, f"{name}.")
+    if hint is dt.date:
+        return _date(value, name)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {_kind_name(hint)}")
+    return value
+
+
+def _flat(kind: Any, table: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+    """`spark.sql.x = "1"` in TOML nests; a table of plain strings is read back as dotted names."""
+    if kind is not str:
+        return dict(table)
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat.update(_flat(kind, value, f"{at}{key}."))
+        else:
+            flat[f"{at}{key}"] = value
+    return flat
+
+
+def _date(value: object, name: str) -> dt.date:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    try:
+        return dt.date.fromisoformat(str(value))
+    except ValueError:
+        raise SettingTypeError(f"setting {name!r} is {value!r}; it must be a day such as 2026-11-21") from None
+
+
+def _unknown(name: str, key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(sorted(known))}"
+    return f"unknown setting {name!r}; {hint}"
+
+
+def _describe(value: object) -> str:
+    return f"{value!r} ({type(value).__name__})"
+
+
+def _kind_name(kind: type) -> str:
+    return {str: "a text in quotes", int: "a whole number", float: "a number", bool: "true or false"}[kind]
