@@ -35,7 +35,10 @@ class FaultLatency:
     producer_days: DataFrame
 
 
-def fault_latency(sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, known_start: bool) -> FaultLatency:
+def fault_latency(
+    sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, known_start: bool,
+    topic_brokers: DataFrame | None = None,
+) -> FaultLatency:
     """Replay one day.
 
     Args:
