@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from jobs.errors import SettingValueError
+from jobs.typed_table import typed
 from udfs.ladder import Ladder
 from udfs.policy import Policy, WriteRule
 
@@ -46,10 +47,7 @@ class Profile:
 def released_profiles() -> tuple[Profile, ...]:
     """The profiles that ship, oldest first."""
     table = tomllib.loads(files("conf").joinpath("profiles.toml").read_text(encoding="utf-8"))
-    profiles = tuple(
-        Profile(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
-        for entry in table["profile"]
-    )
+    profiles = [typed(Profile, entry, "profile.") for entry in table["profile"]]
     return tuple(sorted(profiles, key=lambda profile: profile.since_number))
 
 

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "jobs.progress": {"jobs.errors"},
     "jobs.typed_table": {"jobs.errors"},
     "jobs.settings": {"jobs.errors", "jobs.typed_table"},
-    "jobs.profiles": {"jobs.errors", "jobs.settings", "udfs"},
+    "jobs.profiles": {"jobs.errors", "jobs.typed_table", "udfs"},
     "jobs.environment": {"jobs.errors"},
     "jobs.jars": {"jobs.errors", "jobs.environment", "jobs.progress"},
     "jobs.session": {"jobs.errors", "jobs.environment", "jobs.jars", "jobs.spark_errors"},
