@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
@@ -39,13 +39,13 @@ class StagedSends:
     Attributes:
         lines: the staged lines.
         manifest: the files they came from.
-        fates: (disposition, day or None) to number of lines.
+        fates: (disposition, cluster, day or None) to number of lines.
         routes: the name server's answers; None when the site gave none.
     """
 
     lines: DataFrame
     manifest: Manifest
-    fates: Mapping[tuple[str, dt.date | None], int]
+    fates: Mapping[tuple[str, str, dt.date | None], int]
     routes: DataFrame | None
 
     @property
@@ -56,19 +56,32 @@ class StagedSends:
     @property
     def other_days(self) -> dict[dt.date, int]:
         """Lines of days that were not asked for, by day."""
-        return {day: count for (fate, day), count in sorted(self.fates.items(), key=str) if fate == OTHER_DAY and day}
+        days: Counter[dt.date] = Counter()
+        for (fate, _, day), count in self.fates.items():
+            if fate == OTHER_DAY and day:
+                days[day] += count
+        return dict(sorted(days.items()))
+
+    def clusters(self, default: str) -> list[str]:
+        """The clusters of the asked days' lines; the default when there are none."""
+        return sorted({cluster for fate, cluster, _ in self.fates if fate != OTHER_DAY}) or [default]
 
     def counts(self, day: Day) -> Counts:
-        """The counts as a run of this day alone has them: bad lines without a day count on every day."""
-        published = self.fates.get((PUBLISHED, day.date), 0)
-        duplicates = self.fates.get((DUPLICATE, day.date), 0)
-        quarantined = self.fates.get((QUARANTINED, day.date), 0) + self.fates.get((QUARANTINED, None), 0)
+        """The counts as a run of this day and cluster alone has them.
+
+        Bad lines without a day count on every day; lines of other clusters count as of other days.
+        """
+        def count(fate: str, date: dt.date | None) -> int:
+            return self.fates.get((fate, day.cluster, date), 0)
+
+        published, duplicates = count(PUBLISHED, day.date), count(DUPLICATE, day.date)
+        quarantined = count(QUARANTINED, day.date) + count(QUARANTINED, None)
         return Counts(self.rows_read, published, quarantined, duplicates,
                       self.rows_read - published - duplicates - quarantined)
 
     def sends(self, day: Day) -> DataFrame:
         """The day's attempts as the table `sends` has them."""
-        chosen = self.lines.where((F.col("disposition") == PUBLISHED) & (F.col("day") == F.lit(day.date)))
+        chosen = self.lines.where((F.col("disposition") == PUBLISHED) & (F.col("day") == F.lit(day.date)) & _of(day))
         return chosen.withColumns(
             {
                 "event_date": F.col("day"),
@@ -79,10 +92,9 @@ class StagedSends:
 
     def topic_brokers(self, day: Day) -> DataFrame:
         """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
-        routes = self.routes
-        if routes is None:
+        if self.routes is None:
             return self.lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
-        return topic_brokers(routes, day.cluster, day).withColumns(
+        return topic_brokers(self.routes, day, only_own=len(self.clusters(day.cluster)) > 1).withColumns(
             {
                 "event_date": F.lit(day.date),
                 "valid_from_at": F.timestamp_millis("valid_from_ms"),
@@ -93,7 +105,7 @@ class StagedSends:
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """The day's bad lines and those without a day, as the table `quarantine` has them."""
         of_day = F.col("day").isNull() | (F.col("day") == F.lit(day.date))
-        bad = self.lines.where((F.col("disposition") == QUARANTINED) & of_day)
+        bad = self.lines.where((F.col("disposition") == QUARANTINED) & of_day & _of(day))
         numbered = bad.join(F.broadcast(line_numbers(self.lines)), ["file", "split"])
         path = F.regexp_replace(F.try_url_decode(F.replace("file", F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
         names = {file.readable_name: file.name for file in self.manifest.files if file.readable_name != file.name}
@@ -133,8 +145,8 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
     staged = spark.read.parquet(target)
-    fates = Counter({(row["disposition"], row["day"]): row["count"]
-                     for row in staged.groupBy("disposition", "day").count().collect()})
+    groups = staged.groupBy("disposition", "cluster", "day").count().collect()
+    fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
     found = StagedSends(staged, manifest, fates, routes)
     if counted.get["rows_read"] != found.rows_read:
         raise ReconciliationError(
@@ -169,12 +181,18 @@ def check_fit_to_publish(staged: StagedSends, days: list[Day], settings: Setting
             raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
         if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
             raise TooManyBadLinesError(_too_many(staged, counts, settings))
-        if not counts.rows_published and not allow_empty:
+    for date in sorted({day.date for day in days}):
+        published = sum(staged.counts(day).rows_published for day in days if day.date == date)
+        if not published and not allow_empty:
             elsewhere = ", ".join(f"{other} ({count} lines)" for other, count in list(staged.other_days.items())[:5])
             hint = f"the files hold {elsewhere}" if elsewhere else "the files hold no line that tells a day"
             raise InputMissingError(
-                f"no line of {day.date} in {staged.rows_read} lines read; {hint}; give another --date, or --allow-empty"
+                f"no line of {date} in {staged.rows_read} lines read; {hint}; give another --date, or --allow-empty"
             )
+
+
+def _of(day: Day) -> Column:
+    return F.col("cluster") == F.lit(day.cluster)
 
 
 def _too_many(staged: StagedSends, counts: Counts, settings: Settings) -> str:
@@ -188,7 +206,7 @@ def _too_many(staged: StagedSends, counts: Counts, settings: Settings) -> str:
 
 def _thinned(lines: DataFrame) -> DataFrame:
     """Only what is still needed of each line: its place and fate always, its fields when it is published."""
-    place = {"file", "split", "row", "day", "disposition"}
+    place = {"file", "split", "row", "cluster", "day", "disposition"}
     kept = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
     return lines.drop("damage").select(
         *(

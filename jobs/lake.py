@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from jobs.errors import LakeBusyError, LakeError
 from jobs.spark_errors import root_cause
 from jobs.tables import RUN_LOG, TABLES, Table
 
+_AT_ONCE = 4
 _VERSION_PROPERTY = "faultline.tableVersion"
 _CONFLICTS = ("Concurrent", "MetadataChanged", "ProtocolChanged")
 
@@ -68,12 +70,15 @@ class Lake:
         Raises:
             LakeError: a table was made by a newer or older version of the product.
         """
-        for table in TABLES:
-            with _explained(f"cannot create table {table.name} in {self.root}"):
-                if DeltaTable.isDeltaTable(self._spark, self.path(table)):
-                    self._check_version(table)
-                else:
-                    self._create(table)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._ensure, TABLES))
+
+    def _ensure(self, table: Table) -> None:
+        with _explained(f"cannot create table {table.name} in {self.root}"):
+            if DeltaTable.isDeltaTable(self._spark, self.path(table)):
+                self._check_version(table)
+            else:
+                self._create(table)
 
     def _create(self, table: Table) -> None:
         builder = (

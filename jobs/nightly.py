@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
@@ -33,6 +34,7 @@ from jobs.tables import (
     TOPIC_BROKERS,
 )
 
+_AT_ONCE = 4  # small tables: their planning and commits overlap
 _DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
 
 
@@ -77,6 +79,7 @@ class RunResult:
     run: Run
     days: list[DayResult] = field(default_factory=list)
     other_days: dict[dt.date, int] = field(default_factory=dict)
+    clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
 
@@ -99,13 +102,15 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
         try:
             with progress.step("reading send attempts"):
                 staged = stage_sends(spark, settings, (run.days[0], run.days[-1]), folder)
+            days = [Day(date, cluster) for cluster in staged.clusters(settings.cluster) for date in run.days]
+            result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
             result.other_days, result.hidden_files = staged.other_days, staged.manifest.hidden
             for day in days:
                 result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
-            _cascade(spark, lake, settings, run, result, progress)
-            if settings.retention.sends_days is not None:
-                lake.forget_before(SENDS, settings.cluster, days[-1].date - dt.timedelta(days=settings.retention.sends_days - 1))
+                if day.date == run.days[-1]:
+                    _cascade(spark, lake, settings, run, result, progress)
+                    _forget_old_sends(lake, settings, day)
         except Exception as error:
             unfinished = [day for day in days if day not in [done.day for done in result.days]]
             _log(spark, lake, run, unfinished, "FAILED", settings, message=_failure(error))
@@ -113,6 +118,12 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
         finally:
             lake.clear_staging()
     return result
+
+
+def _forget_old_sends(lake: Lake, settings: Settings, last: Day) -> None:
+    kept = settings.retention.sends_days
+    if kept is not None:
+        lake.forget_before(SENDS, last.cluster, last.date - dt.timedelta(days=kept - 1))
 
 
 def _publish(
@@ -146,9 +157,12 @@ def _derive(
             topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
         )
         metadata = _metadata(run, settings)
-        for table in _DERIVED:
-            commit = lake.publish_day(table, getattr(replayed, table.name), day.cluster, day.date, metadata)
-            versions[table.name] = commit.version
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            commits = pool.map(
+                lambda table: lake.publish_day(table, getattr(replayed, table.name), day.cluster, day.date, metadata),
+                _DERIVED,
+            )
+            versions.update({commit.table: commit.version for commit in commits})
         closing_state = state_hash(lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date"))
         spark.catalog.clearCache()
     done = DayResult(

@@ -64,6 +64,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
         settings = {**ONE_MACHINE, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():

@@ -59,7 +59,7 @@ class Summary:
     """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise."""
 
     run_id: str
-    cluster: str
+    clusters: list[str]
     lake: str
     days: list[dict[str, Any]]
     cascaded_days: list[str]
@@ -93,9 +93,10 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     """Read the answers of a run's days back from the lake."""
     lake = Lake(spark, settings.lake)
     asked = [F.lit(day) for day in result.run.days]
+    clusters = [F.lit(cluster) for cluster in result.clusters]
 
     def rows(table: Any) -> DataFrame:
-        return lake.read(table).where((F.col("cluster") == F.lit(settings.cluster)) & F.col("event_date").isin(*asked))
+        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
 
     incidents = rows(BROKER_INCIDENTS).orderBy("start_ms", "broker_name")
     producers = rows(PRODUCER_DAYS)
@@ -113,10 +114,10 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     ).collect()[0]
     return Summary(
         run_id=result.run.run_id,
-        cluster=settings.cluster,
+        clusters=result.clusters,
         lake=settings.lake,
         days=[
-            {"date": str(done.day.date), "started_from": done.started_from, **asdict(done.counts)}
+            {"date": str(done.day.date), "cluster": done.day.cluster, "started_from": done.started_from, **asdict(done.counts)}
             for done in result.days if done.counts
         ],
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
@@ -137,7 +138,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         switch_assumed_off=totals["assumed"],
         not_replayed=_counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
         contradictions=totals["contradictions"],
-        missing_producers=_missing_producers(lake, settings.cluster, result.run.days),
+        missing_producers=_missing_producers(lake, result.clusters, result.run.days),
         hidden_files=list(result.hidden_files),
     )
 
@@ -159,9 +160,10 @@ def _counts(rows: DataFrame, name: str) -> dict[str, int]:
     return {row[name]: row["count"] for row in rows.groupBy(name).count().orderBy(F.desc("count"), name).limit(20).collect()}
 
 
-def _missing_producers(lake: Lake, cluster: str, days: Sequence[dt.date]) -> list[str]:
+def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> list[str]:
     """Producer groups of the day before that sent nothing on the asked days."""
-    days_of = lake.read(PRODUCER_DAYS).where(F.col("cluster") == F.lit(cluster)).select("event_date", "producer_group").distinct()
+    of_clusters = F.col("cluster").isin(*(F.lit(cluster) for cluster in clusters))
+    days_of = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "producer_group").distinct()
     before = days_of.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).select("producer_group")
     now = days_of.where(F.col("event_date").isin(*(F.lit(day) for day in days))).select("producer_group")
     return [row["producer_group"] for row in before.exceptAll(now.distinct()).orderBy("producer_group").limit(100).collect()]
@@ -172,7 +174,7 @@ def _days_text(summary: Summary) -> str:
     for day in summary.days:
         bad = ", ".join(f"{reason} {count}" for reason, count in summary.quarantine_reasons.items())
         lines.append(
-            f"{day['date']}  cluster {_safe(summary.cluster)}: {day['rows_read']:,} lines read ="
+            f"{day['date']}  cluster {_safe(day['cluster'])}: {day['rows_read']:,} lines read ="
             f" {day['rows_published']:,} published + {day['rows_quarantined']:,} quarantined"
             f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days"
         )

@@ -98,14 +98,14 @@ public final class FaultlineSendHook implements SendMessageHook, AutoCloseable {
         return "FaultlineSendHook";
     }
 
-    /** Stamps the attempt. Everything the client may change during the send is copied here. */
+    /** Stamps the attempt, and copies what the client may change during the send. */
     @Override
     public void sendMessageBefore(SendMessageContext context) {
         try {
             Attempt attempt = new Attempt(this, context.getProps());
             MessageQueue queue = context.getMq();
-            // The queue is a live object of the route: until 4.9.7, and from 5.0.0 to 5.1.3, the client's own
-            // fallback may rename it while the send is under way.
+            // The queue is a live object of the route: up to 5.1.3, except 4.9.8, the client's own fallback may
+            // rename it while the send is under way. Address and queue id stay those that the message went to.
             attempt.brokerName = queue.getBrokerName();
             attempt.queueId = queue.getQueueId();
             attempt.brokerAddr = context.getBrokerAddr();
@@ -131,6 +131,9 @@ public final class FaultlineSendHook implements SendMessageHook, AutoCloseable {
             if (attempt.mode == CommunicationMode.ASYNC) {
                 afterAsync(attempt, context, nowMs);
             } else {
+                // The update of the fault item that follows asks the queue for its name again: if it was renamed
+                // meanwhile, that other broker is charged. An async callback has kept the name of the start.
+                attempt.brokerName = context.getMq().getBrokerName();
                 end(attempt, context, nowMs);
                 lines.offer(json(attempt));
             }
@@ -213,7 +216,7 @@ public final class FaultlineSendHook implements SendMessageHook, AutoCloseable {
             Throwable cause = failure.getCause();
             if (cause != null) {
                 attempt.cause = cause.getClass().getSimpleName();
-                attempt.error += " <- " + bounded(cause.getMessage()); // names the address tried last
+                attempt.error = joined(attempt.error, bounded(cause.getMessage())); // names the address tried last
             }
             if (failure instanceof MQBrokerException) {
                 attempt.responseCode = ((MQBrokerException) failure).getResponseCode();
@@ -253,7 +256,7 @@ public final class FaultlineSendHook implements SendMessageHook, AutoCloseable {
             .add("attempt", attempt.number)
             .add("started_at_ms", attempt.startedAtMs)
             .add("ended_at_ms", attempt.endedAtMs)
-            .add("latency_ms", attempt.endedAtMs - attempt.startedAtMs)
+            .add("latency_ms", Math.max(0, attempt.endedAtMs - attempt.startedAtMs)) // the clock may be set back
             .add("submitted_at_ms", attempt.submittedAtMs)
             .add("result_broker_name", attempt.resultBrokerName)
             .add("outcome", attempt.outcome)
@@ -319,6 +322,10 @@ public final class FaultlineSendHook implements SendMessageHook, AutoCloseable {
         int advice = text.indexOf("\nFor more information");
         String own = advice < 0 ? text : text.substring(0, advice);
         return own.length() <= TEXT_CHARS ? own : own.substring(0, TEXT_CHARS);
+    }
+
+    private static String joined(String text, String cause) {
+        return text == null || cause == null ? (text == null ? cause : text) : text + " <- " + cause;
     }
 
     /** Writes what is queued and ends the writing thread. Call it after {@code producer.shutdown()}. */

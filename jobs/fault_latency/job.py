@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 from jobs.fault_latency.incidents import broker_incidents
+from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.producer_days import producer_days
 from jobs.fault_latency.producers import PRODUCER, carried_processes, policies, with_process, with_rules
@@ -47,6 +48,7 @@ def fault_latency(
         day: the day and cluster.
         settings: producers' rules, inference, incident share.
         known_start: whether the day before is in the lake.
+        topic_brokers: the day's stretches of unchanged routes; None = the second pass is left out.
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
@@ -59,6 +61,8 @@ def fault_latency(
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(_with_end_of_process, attempts), day.start_ms)
     items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
+    if settings.infer and topic_brokers is not None:
+        items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
     telling = telling_writes(items).persist(StorageLevel.MEMORY_AND_DISK)
     writes = telling.transform(isolating_writes).transform(with_change)
     held = isolations(writes, day.end_ms).persist(StorageLevel.MEMORY_AND_DISK)

@@ -44,7 +44,7 @@ def broker_names(routes: DataFrame) -> DataFrame:
     )
 
 
-def topic_brokers(routes: DataFrame, cluster: str, day: Day) -> DataFrame:
+def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     """The day's answers as stretches: one row per stretch of equal answers, topic and broker.
 
     Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers
@@ -52,8 +52,8 @@ def topic_brokers(routes: DataFrame, cluster: str, day: Day) -> DataFrame:
 
     Args:
         routes: as `read_routes` returns them.
-        cluster: the cluster that the name server serves.
-        day: answers captured on other days are left out.
+        day: the day and cluster; answers captured on other days are left out.
+        only_own: leave out brokers that the route places in another cluster.
     """
     of_day = routes.where(
         (F.col("captured_at_ms") >= day.start_ms) & (F.col("captured_at_ms") < day.end_ms) & F.col("route").isNotNull()
@@ -62,8 +62,13 @@ def topic_brokers(routes: DataFrame, cluster: str, day: Day) -> DataFrame:
         F.filter("route.brokerDatas", lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
         lambda broker: broker["brokerName"],
     )
+    own = F.transform(
+        F.filter("route.brokerDatas", lambda broker: F.coalesce(broker["cluster"] == day.cluster, F.lit(True))),
+        lambda broker: broker["brokerName"],
+    )
+    is_own = F.lit(not only_own)
     hosts = F.array_sort(F.transform(
-        "route.queueDatas",
+        F.filter("route.queueDatas", lambda queues: is_own | F.array_contains(own, queues["brokerName"])),
         lambda queues: F.struct(
             queues["brokerName"].alias("broker_name"),
             F.coalesce(queues["perm"], F.lit(0)).alias("perm"),
@@ -77,6 +82,6 @@ def topic_brokers(routes: DataFrame, cluster: str, day: Day) -> DataFrame:
     changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(~F.col("hosts").eqNullSafe(F.col("before")))
     until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))
     return changed.withColumn("valid_until_ms", until).select(
-        F.lit(cluster).alias("cluster"), "topic", F.col("captured_at_ms").alias("valid_from_ms"), "valid_until_ms",
+        F.lit(day.cluster).alias("cluster"), "topic", F.col("captured_at_ms").alias("valid_from_ms"), "valid_until_ms",
         F.inline("hosts"),
     )

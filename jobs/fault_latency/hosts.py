@@ -1,0 +1,91 @@
+"""Which brokers a topic's route named over time, and what a client that polls its route may have known of it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from udfs.fault_window import FAR_MS
+
+ROUTE_LAG_MS = 40_000
+"""A client polls each 30 s, routes are captured each 10 s: an answer this old may still be in use."""
+
+ROUTE_AHEAD_MS = 15_000
+"""The client may have learnt a route before it was captured."""
+
+_TOPIC = ("cluster", "topic")
+_WRITE_BIT = 2
+
+
+def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
+    """Each topic's hosts, in one small row.
+
+    Grain: `cluster`, `topic`. `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of
+    {broker_name, from_ms, until_ms}: the spans in which the broker had a write queue, with and without regard to
+    the write permission; `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues. The
+    day's first answer counts from the beginning, its last one without end.
+
+    Args:
+        topic_brokers: the day's stretches of unchanged routes.
+    """
+    told = topic_brokers.groupBy(*_TOPIC).agg(
+        F.min("valid_from_ms").alias("known_from_ms"), F.max("valid_until_ms").alias("known_until_ms")
+    )
+    first, last = F.col("valid_from_ms") == F.col("known_from_ms"), F.col("valid_until_ms") == F.col("known_until_ms")
+    stretches = topic_brokers.join(told, list(_TOPIC)).where("write_queue_nums > 0").withColumns(
+        {
+            "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("valid_from_ms")),
+            "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("valid_until_ms")),
+        }
+    )
+    writable = stretches.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
+    counts = writable.groupBy(*_TOPIC, "from_ms", "until_ms").agg(F.sum("write_queue_nums").alias("queues"))
+    queue_counts = counts.groupBy(*_TOPIC).agg(
+        F.collect_list(F.struct("from_ms", "until_ms", "queues")).alias("queue_counts")
+    )
+    return (
+        told.drop("known_until_ms")
+        .join(_spans(stretches, "queued"), list(_TOPIC))
+        .join(_spans(writable, "writable"), list(_TOPIC))
+        .join(queue_counts, list(_TOPIC))
+    )
+
+
+def _spans(stretches: DataFrame, name: str) -> DataFrame:
+    in_time = Window.partitionBy(*_TOPIC, "broker_name").orderBy("from_ms")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    begins = F.coalesce((F.lag("until_ms").over(in_time) < F.col("from_ms")).cast("int"), F.lit(0))
+    spans = (
+        stretches.withColumn("begins", begins).withColumn("span", F.sum("begins").over(so_far))
+        .groupBy(*_TOPIC, "broker_name", "span")
+        .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
+    )
+    return spans.groupBy(*_TOPIC).agg(F.collect_list(F.struct("broker_name", "from_ms", "until_ms")).alias(name))
+
+
+def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:
+    """Whether every answer valid in [`since_ms`, `until_ms`] named the broker."""
+    return F.exists(
+        spans,
+        lambda span: (span["broker_name"] == broker_name)
+        & (span["from_ms"] <= since_ms)
+        & (span["until_ms"] > until_ms),
+    )
+
+
+def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Column:
+    """The brokers that every answer valid in [`since_ms`, `until_ms`] named."""
+    lasting = F.filter(spans, lambda span: (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms))
+    return F.transform(lasting, lambda span: span["broker_name"])
+
+
+def hosts_at_some_time(spans: Column, since_ms: Column, until_ms: Column) -> Column:
+    """The brokers that any answer valid in [`since_ms`, `until_ms`] named."""
+    seen = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
+    return F.array_distinct(F.transform(seen, lambda span: span["broker_name"]))
+
+
+def most_queues(queue_counts: Column, since_ms: Column, until_ms: Column) -> Column:
+    """The most writable queues that any answer valid in [`since_ms`, `until_ms`] gave the topic."""
+    valid = F.filter(queue_counts, lambda count: (count["from_ms"] <= until_ms) & (count["until_ms"] > since_ms))
+    return F.array_max(F.transform(valid, lambda count: count["queues"]))

@@ -1,0 +1,188 @@
+"""Writes that ran within a millisecond: where the sends went afterwards proves which of them came last.
+
+Under last-write-wins (to 5.1.3) the order decides. The log's best guess is refuted when the broker would have been
+available for longer than the round robin lets it wait for a send, or when a send went to it while another broker
+was available.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.hosts import (
+    ROUTE_AHEAD_MS,
+    ROUTE_LAG_MS,
+    hosted_throughout,
+    hosts_throughout,
+    most_queues,
+)
+from jobs.fault_latency.replay import ITEM, UPDATE
+from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins, with_item_before, written_columns
+from udfs.evidence import ORDER
+from udfs.fault_window import FAR_MS
+from udfs.policy import Policy
+
+_SHORTEST_MS = 20
+"""A difference shorter than this is not worth a look, and no round of sends fits into it."""
+
+_WRITE = (*ITEM, "position")
+
+
+def order_proofs(
+    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy]
+) -> DataFrame:
+    """The last of tied writes with the isolation that the sends prove, each in place of the write it corrects.
+
+    Args:
+        items: writes as `replay.replay` returns them.
+        first_attempts: as `second_look.first_attempts` returns them.
+        hosts: as `hosts.topic_hosts` returns them.
+        policies: every policy that a row may name.
+    """
+    tied = _tied_writes(items.where(last_write_wins(policies))).localCheckpoint()
+    seen = _sends_after(tied, first_attempts, hosts).localCheckpoint()
+    proved = _starved(seen, first_attempts).unionByName(_chosen_early(seen, items))
+    won = F.filter("ends", lambda end: end["until_ms"] == F.col("proved_until_ms"))[0]
+    return (
+        items.join(tied.join(proved, list(_WRITE)).select(*_WRITE, "ends", "proved_until_ms"), list(_WRITE))
+        .withColumns(
+            {
+                "not_available_ms": F.greatest(F.col("proved_until_ms") - F.col("at_ms"), F.lit(0)),
+                "cause": won["cause"],
+                "evidence": F.lit(ORDER),
+            }
+        )
+        .select(*written_columns(items))
+    )
+
+
+def _tied_writes(items: DataFrame) -> DataFrame:
+    """The last writes of ties whose order matters: `ends`, what each of the others, if last, would have left.
+
+    Grain: `ITEM`, `position`; `at_ms`, `guessed_until_ms`, `profile`, `ends` (array of {until_ms, cause},
+    ascending), `next_at_ms`, and `after_ms` and `until_ms`, between which the order shows: to the next write, whose
+    own attempt was chosen before it. Unordered are writes of other threads in the same or the preceding
+    millisecond; of one thread only its latest counts.
+    """
+    next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
+    is_open = (F.col("op") == UPDATE) & (F.col("earliest_ms") < F.col("latest_ms"))
+    logged = F.col("first_position").isNotNull()
+    last = items.where(logged & is_open & (F.least("latest_ms", next_at) - F.col("at_ms") > _SHORTEST_MS))
+    frames = last.select(
+        *ITEM, "position", "at_ms", F.col("until_ms").alias("guessed_until_ms"), "profile",
+        next_at.alias("next_at_ms"),
+        F.explode(F.array(F.col("at_ms") - 1, F.col("at_ms"))).alias("near_ms"),
+    )
+    near = items.select(
+        *ITEM, F.col("at_ms").alias("near_ms"),
+        F.struct(F.col("position").alias("place"), "thread", "until_ms", "cause").alias("write"),
+    )
+    gathered = (
+        frames.join(near, [*ITEM, "near_ms"]).where("write.place <= position")
+        .groupBy(*_WRITE, "at_ms", "guessed_until_ms", "profile", "next_at_ms")
+        .agg(F.collect_list("write").alias("frame"))
+    )
+    may_be_last = F.filter("frame", lambda write: ~F.exists(
+        "frame", lambda other: (other["thread"] == write["thread"]) & (other["place"] > write["place"])
+    ).eqNullSafe(F.lit(True)))
+    ends = F.array_sort(F.transform(may_be_last, lambda write: F.struct(write["until_ms"], write["cause"])))
+    differ = F.get("ends", F.lit(0))["until_ms"] < F.col("last_end_ms")
+    return (
+        gathered.withColumn("ends", ends)
+        .withColumn("last_end_ms", F.try_element_at("ends", F.lit(-1))["until_ms"])
+        .where(differ)
+        .withColumns(
+            {
+                "after_ms": F.col("at_ms"),
+                "until_ms": F.least(F.col("last_end_ms") - 1, "next_at_ms"),
+            }
+        )
+        .where("until_ms > after_ms")
+        .drop("frame", "last_end_ms")
+    )
+
+
+def _sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -> DataFrame:
+    """The owner's first attempts while the order shows: `is_here` (at the broker), `came_at_ms` (first of these)."""
+    is_here = F.col("broker_name").isin(F.col("went_to"), F.col("addressed_broker"))
+    whole = Window.partitionBy(*_WRITE).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    return (
+        chosen_within(tied, first_attempts)
+        .withColumn("is_here", is_here)
+        .withColumn("came_at_ms", F.min(F.when(is_here, F.col("chosen_at_ms"))).over(whole))
+        .join(F.broadcast(hosts), ["cluster", "topic"])
+        .where("known_from_ms <= chosen_at_ms")
+    )
+
+
+def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
+    """Ends refuted because an available broker would have been sent to: the earliest later end that is not.
+
+    Round robin (`ThreadLocalIndex`, `TopicPublishInfo.selectOneMessageQueue`) gives each queue its turn within as
+    many selections of a thread as the topic has queues. Not for P1 (to 4.7.1), whose retries rename queues.
+    """
+    at_ms = F.col("chosen_at_ms")
+    every_thread = F.when(F.count("thread") == F.count("*"), F.count_distinct("thread"))
+    asked = first_attempts.join(seen.select(*OWNER).distinct(), list(OWNER), "left_semi")
+    threads = asked.groupBy(*OWNER, "topic").agg(every_thread.alias("threads"))
+    hosted = hosted_throughout(
+        F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS
+    )
+    before_it_came = "chosen_at_ms < least(next_at_ms, came_at_ms)"
+    elsewhere = seen.where(F.col("profile") != "P1").where(hosted).where(before_it_came)
+    per_end = (
+        elsewhere.withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
+        .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
+        .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms", "topic")
+        .agg(
+            F.count("*").alias("sends"),
+            F.max(most_queues(F.col("queue_counts"), at_ms - ROUTE_LAG_MS, at_ms)).alias("queues"),
+        )
+    )
+    refuted = (
+        per_end.join(threads, [*OWNER, "topic"])
+        .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms")
+        .agg(F.sum("sends").alias("sends"), F.sum(F.col("queues") * F.col("threads")).alias("enough"),
+             F.bool_and(F.col("threads").isNotNull()).alias("threads_known"))
+        .where("threads_known AND sends > enough")
+        .groupBy(*_WRITE, "guessed_until_ms", "ends").agg(F.collect_set("end_ms").alias("refuted"))
+    )
+    left = F.filter(
+        F.col("ends.until_ms"),
+        lambda end: (end > F.col("guessed_until_ms")) & ~F.array_contains("refuted", end),
+    )
+    return (
+        refuted.where(F.array_contains("refuted", F.col("guessed_until_ms")))
+        .select(*_WRITE, F.array_min(left).alias("proved_until_ms"))
+    )
+
+
+def _chosen_early(seen: DataFrame, items: DataFrame) -> DataFrame:
+    """Ends refuted because a send went to the broker while another one was available: the latest end before it.
+
+    Selection skips an isolated broker while any other of the topic, writable in every route that the client may
+    have used, is available: here one that was so in any order of its writes, just before and at the choice.
+    """
+    at_ms = F.col("chosen_at_ms")
+    early = seen.where("is_here AND chosen_at_ms = came_at_ms AND came_at_ms < guessed_until_ms")
+    hosted = hosts_throughout(F.col("writable"), at_ms - ROUTE_LAG_MS, at_ms)
+    asked = (
+        early.withColumn("hidden_broker", F.col("broker_name"))
+        .withColumn("broker_name", F.explode(F.array_except(hosted, F.array("broker_name"))))
+        .withColumn("asked_at_ms", F.explode(F.array(at_ms, at_ms + 1)))
+        .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms")
+    )
+    free = F.coalesce(F.col("item.latest_ms") < F.col("asked_at_ms"), F.lit(False))
+    others = with_item_before(asked, items).groupBy(
+        *OWNER, "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms", "broker_name"
+    ).agg(F.bool_and(free).alias("was_available"))
+    before = F.filter(F.col("ends.until_ms"), lambda end: end <= F.col("came_at_ms"))
+    return (
+        others.where("was_available").drop("broker_name").withColumnRenamed("hidden_broker", "broker_name")
+        .groupBy(*_WRITE).agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
+        .select(*_WRITE, F.array_max(before).alias("proved_until_ms"))
+        .where("proved_until_ms IS NOT NULL")
+    )

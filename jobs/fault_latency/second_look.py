@@ -1,0 +1,111 @@
+"""Asking the replayed fault items: what stood before a moment, which sends fall into a stretch; replaying again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.replay import ITEM, replay
+from jobs.fault_latency.updates import with_addressed_broker
+from udfs.policy import Policy, keeps_latest
+
+OWNER = ITEM[:-1]
+"""One process of one producer."""
+
+REPLAYED = (
+    "position", "next_at_ms", "next_op", "is_reachable", "available_at_ms", "until_ms", "earliest_ms", "latest_ms",
+    "until_before_ms", "latest_before_ms",
+)
+"""What `replay.replay` adds to a write."""
+
+_BUCKET_MS = 10_000
+
+
+def last_write_wins(policies: Sequence[Policy]) -> Column:
+    """Enforced, and under a policy whose latest write decides (to 5.1.3)."""
+    return F.col("enforced") & ~keeps_latest(F.col("policy"), policies)
+
+
+def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The attempts whose broker the client chose, by fault items under last-write-wins.
+
+    Grain: one attempt. `OWNER`, `topic`, `went_to`, `addressed_broker`, `thread`, `chosen_at_ms`, `row_hash`.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        policies: every policy that a row may name.
+    """
+    chosen = attempts.where("attempt = 1 AND NOT by_caller AND not_replayed IS NULL").where(last_write_wins(policies))
+    return chosen.transform(with_addressed_broker).select(
+        *OWNER, "topic", F.col("broker_name").alias("went_to"), "addressed_broker", "thread",
+        F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms")).alias("chosen_at_ms"),
+        "row_hash",
+    )
+
+
+def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
+    """Each stretch (`OWNER`, `after_ms`, `until_ms`, …) with the attempts chosen in (`after_ms`, `until_ms`].
+
+    The join is by owner and 10 s bucket, so that its cost follows the sends near a stretch.
+    """
+    bucket = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms"))))
+    bucketed = first_attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms")))
+    return (
+        bucketed.join(stretches.withColumn("bucket", bucket), [*OWNER, "bucket"])
+        .where("chosen_at_ms > after_ms AND chosen_at_ms <= until_ms")
+        .drop("bucket")
+    )
+
+
+def _bucket(instant_ms: Column) -> Column:
+    return F.floor(instant_ms / _BUCKET_MS).cast("bigint")
+
+
+def with_item_before(questions: DataFrame, items: DataFrame) -> DataFrame:
+    """Each question with `item`: the item's last write strictly before `asked_at_ms`; null = none yet.
+
+    Args:
+        questions: `ITEM`, `asked_at_ms` and whatever else.
+        items: writes as `replay.replay` returns them.
+    """
+    asked = questions.select(*ITEM, F.col("asked_at_ms").alias("at_ms"), F.struct(*questions.columns).alias("question"))
+    told = items.join(questions.select(*ITEM).distinct(), list(ITEM), "left_semi").select(
+        *ITEM, "at_ms", "position", F.struct(*items.columns).alias("item")
+    )
+    in_order = Window.partitionBy(*ITEM).orderBy("at_ms", F.col("question").isNull(), "position")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        told.unionByName(asked, allowMissingColumns=True)
+        .withColumn("item", F.last("item", ignorenulls=True).over(so_far))
+        .where("question IS NOT NULL")
+        .select("question.*", "item")
+    )
+
+
+def replayed_with(
+    items: DataFrame, writes: DataFrame, policies: Sequence[Policy], unordered_within_ms: int
+) -> DataFrame:
+    """The items with more or other writes: only those that get one are replayed again.
+
+    Args:
+        items: writes as `replay.replay` returns them, with `first_position`: their position.
+        writes: as `replay.replay` takes them, with `first_position`: of the write it stands for; null = it is new.
+        policies: every policy that a row may name.
+        unordered_within_ms: as for the first replay.
+    """
+    touched = writes.select(*ITEM).distinct()
+    replaced = writes.where("first_position IS NOT NULL").select(*ITEM, "first_position")
+    kept = (
+        items.join(touched, list(ITEM), "left_semi")
+        .join(replaced, [*ITEM, "first_position"], "left_anti")
+        .drop(*REPLAYED)
+    )
+    again = replay(kept.unionByName(writes), policies, unordered_within_ms)
+    return items.join(touched, list(ITEM), "left_anti").unionByName(again)
+
+
+def written_columns(items: DataFrame) -> list[str]:
+    """The columns of a write before its replay."""
+    return [name for name in items.columns if name not in REPLAYED]
