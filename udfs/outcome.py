@@ -28,7 +28,7 @@ REMOTING = (
 
 def is_known_outcome(outcome: Column) -> Column:
     """A SendStatus, SENT, or a text that can be the simple class name of an exception."""
-    return outcome.isin(*ANSWERS, SENT) | outcome.rlike(r"^[A-Za-z_$][\w$]*(Exception|Error|Throwable)$")
+    return outcome.isin(*ANSWERS, SENT) | outcome.rlike(r"^([A-Za-z_$][\w$]*)?(Exception|Error|Throwable)$")
 
 
 def is_answer(outcome: Column) -> Column:
