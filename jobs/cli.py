@@ -170,7 +170,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in _COMMANDS.items():
         _add_run_options(commands.add_parser(name, help=does, description=does.capitalize() + "."))
-    plan = commands.add_parser("plan", help="what a command would read and write; writes nothing")
+    does = "what a command would read and write, and where each setting comes from; writes nothing"
+    plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
     return parser

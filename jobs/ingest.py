@@ -16,7 +16,7 @@ from jobs.day import Day
 from jobs.errors import InputMissingError, ReconciliationError, TooManyBadLinesError
 from jobs.settings import Settings
 from jobs.sources.files import Manifest, check_unchanged, list_files, unreadable
-from jobs.sources.send_log import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers, read_sends
+from jobs.sources.send_log import BLANK, DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers, read_sends
 from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
 from jobs.tables import SENDS, TOPIC_BROKERS
 
@@ -37,7 +37,7 @@ class StagedSends:
     """Every line of the input, staged with its disposition.
 
     Attributes:
-        lines: the staged lines.
+        lines: the staged lines, blank ones too.
         manifest: the files they came from.
         fates: (disposition, cluster, day or None) to number of lines.
         routes: the name server's answers; None when the site gave none.
@@ -134,7 +134,7 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = list_files(spark, settings.inputs.sends.path, f"{folder}/renamed")
     if not manifest.files:
-        raise InputMissingError(f"no file in {', '.join(settings.inputs.sends.path)}; give a folder that holds the send logs")
+        raise InputMissingError(f"no file in {', '.join(settings.inputs.sends.path)} (hidden ones are not read); give a folder that holds the send logs")
     routes = _stage_routes(spark, settings, folder)
     counted = Observation("lines")
     target = f"{folder}/sends"
@@ -142,10 +142,11 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         lines = read_sends(spark, manifest, settings, broker_names(routes) if routes is not None else None, days, counted)
         _thinned(lines).write.parquet(target)
     except (Py4JJavaError, PySparkException) as error:
+        check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
     staged = spark.read.parquet(target)
-    groups = staged.groupBy("disposition", "cluster", "day").count().collect()
+    groups = staged.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
     fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
     found = StagedSends(staged, manifest, fates, routes)
     if counted.get["rows_read"] != found.rows_read:
@@ -159,10 +160,14 @@ def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> DataF
     if not settings.inputs.routes.path:
         return None
     manifest = list_files(spark, settings.inputs.routes.path, f"{folder}/renamed-routes")
+    if not manifest.files:
+        raise InputMissingError(f"no file in {', '.join(settings.inputs.routes.path)}; give a folder that holds the routes")
     try:
         read_routes(spark, manifest).write.parquet(f"{folder}/routes")
     except (Py4JJavaError, PySparkException) as error:
+        check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
+    check_unchanged(spark, manifest)
     return spark.read.parquet(f"{folder}/routes")
 
 

@@ -130,6 +130,7 @@ class Lake:
             LakeBusyError: another writer changed the same day.
             LakeError: the write failed; the table is as before.
         """
+        told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster})
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {_sql_text(cluster)}"
         with _explained(f"cannot publish {day} in table {table.name}"):
             (
@@ -137,10 +138,10 @@ class Lake:
                 .write.format("delta")
                 .mode("overwrite")
                 .option("replaceWhere", where)
-                .option("userMetadata", json.dumps(dict(metadata)))
+                .option("userMetadata", told)
                 .save(self.path(table))
             )
-            return self._last_commit(table)
+            return self._commit(table, told)
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows; for the run log."""
@@ -154,11 +155,14 @@ class Lake:
             if not self.read(table).where(old).isEmpty():
                 DeltaTable.forPath(self._spark, self.path(table)).delete(old)
 
-    def _last_commit(self, table: Table) -> Commit:
-        row = DeltaTable.forPath(self._spark, self.path(table)).history(1).select("version", "operationMetrics").first()
-        if row is None:
-            raise LakeError(f"table {self.path(table)} has no history; restore its _delta_log")
-        return Commit(table.name, row["version"], int(row["operationMetrics"].get("numOutputRows", 0)))
+    def _commit(self, table: Table, told: str) -> Commit:
+        """The commit that carries this metadata; Delta makes none when nothing was there and nothing came."""
+        history = DeltaTable.forPath(self._spark, self.path(table)).history(20)
+        commits = history.select("version", "operationMetrics", "userMetadata").collect()
+        for row in commits:
+            if row["userMetadata"] == told:
+                return Commit(table.name, row["version"], int(row["operationMetrics"].get("numOutputRows", 0)))
+        return Commit(table.name, commits[0]["version"], 0)
 
     @contextmanager
     def held(self) -> Iterator[None]:

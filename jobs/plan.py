@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import glob
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.settings import Settings
+from jobs.settings import Settings, setting_name
+
+_SECRET = r"(?i)secret|passw|token|credential|private|sas\b|key"
 
 
 def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
@@ -33,12 +36,23 @@ def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _found(path: str) -> str:
-    if "://" in path:
+    local = re.sub("^file:(//)?", "", path)
+    if "://" in local:
         return path
-    matches = [Path(path)] if Path(path).exists() else [Path(match) for match in glob.glob(path)]
+    patterns = _without_braces(local)
+    matches = [Path(local)] if Path(local).exists() else [Path(match) for each in patterns for match in glob.glob(each)]
     files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     return f"{path} ({len(files)} files, {size / 1e6:.1f} MB)" if files else f"{path} (MISSING)"
+
+
+def _without_braces(pattern: str) -> list[str]:
+    """`{a,b}.gz` → `a.gz`, `b.gz`: Hadoop's globs have braces, Python's do not."""
+    braces = re.search(r"\{([^{}]*)\}", pattern)
+    if braces is None:
+        return [pattern]
+    choices = (f"{pattern[:braces.start()]}{choice}{pattern[braces.end():]}" for choice in braces.group(1).split(","))
+    return [each for choice in choices for each in _without_braces(choice)]
 
 
 def _is_there(lake: str) -> bool:
@@ -55,7 +69,7 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
                     yield from walk(getattr(value, each.name), f"{name}.{each.name}" if name else each.name)
         elif isinstance(value, Mapping):
             for key, item in value.items():
-                yield from walk(item, f"{name}.{key}")
+                yield from walk(item, setting_name(f"{name}.", key))
         elif value is not None:
             yield name, "…" if _is_secret(name) else value
 
@@ -63,4 +77,4 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 
 def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in ("secret", "password", "token", "credential", "access.key"))
+    return name.startswith("spark.") and re.search(_SECRET, name) is not None

@@ -154,12 +154,17 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for file in files:
-        _merge(table, _absolute_paths(_read_toml(file), file.resolve().parent), str(file), origins)
+        _merge(table, _in_full(_read_toml(file), file.resolve().parent), str(file), origins)
     for assignment in assignments:
-        _merge(table, _absolute_paths(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+        _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
     for key, value in options.items():
-        _merge(table, _absolute_paths(_nested(key, value), Path.cwd()), "command line", origins)
+        _merge(table, _in_full(_nested(key, value), Path.cwd()), "command line", origins)
     return dataclasses.replace(typed(Settings, table), origins=origins)
+
+
+def setting_name(at: str, key: str) -> str:
+    """Full name of a setting: the table's name with a final dot, then the key; Spark's keys are full names already."""
+    return key if at == "spark." else f"{at}{key}"
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _parse_assignment(assignment: str) -> dict[str, Any]:
     key, found, value = assignment.partition("=")
     if not found or not key.strip():
         raise SettingsError(f"--set {assignment!r} has no key=value form; write for example --set cluster=main")
-    for text in (value, json.dumps(value.strip())):
+    for text in (value, json.dumps(value.strip(), ensure_ascii=False)):
         try:
             return tomllib.loads(f"{key} = {text}")
         except tomllib.TOMLDecodeError:
@@ -193,12 +198,39 @@ def _nested(key: str, value: object) -> dict[str, Any]:
 
 def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins: dict[str, str], at: str = "") -> None:
     for key, value in table.items():
-        name = f"{at}{key}"
+        name = setting_name(at, key)
         if isinstance(value, Mapping) and isinstance(into.get(key, {}), dict):
             _merge(into.setdefault(key, {}), value, origin, origins, f"{name}.")
         else:
             into[key] = value
             origins[name] = origin
+
+
+def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The table as if everything had been written out: `inputs.sends.path`, Spark's own names, absolute paths."""
+    inputs = table.get("inputs")
+    if isinstance(inputs, dict):
+        for kind, value in inputs.items():
+            inputs[kind] = {"path": value} if isinstance(value, str | list) else value
+    if isinstance(table.get("spark"), dict):
+        table["spark"] = _spark_names(table["spark"])
+    return _absolute_paths(table, base)
+
+
+def _spark_names(table: Mapping[str, Any], at: str = "spark.") -> dict[str, Any]:
+    """`[spark]` with Spark's own full names and texts, however TOML nested them.
+
+    >>> _spark_names({"sql": {"shuffle": {"partitions": 8}}, "spark.eventLog.enabled": True})
+    {'spark.sql.shuffle.partitions': '8', 'spark.eventLog.enabled': 'true'}
+    """
+    names: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key if key.startswith("spark.") else f"{at}{key}".replace("spark.spark.", "spark.", 1)
+        if isinstance(value, Mapping):
+            names.update(_spark_names(value, f"{name}."))
+        else:
+            names[name] = json.dumps(value) if isinstance(value, int | float) else value
+    return names
 
 
 def _absolute_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -242,7 +242,7 @@ def _notes_text(summary: Summary) -> str:
     if summary.missing_producers:
         notes.append(f"producer groups of the day before that sent nothing: {', '.join(map(_safe, summary.missing_producers[:5]))}")
     if summary.hidden_files:
-        notes.append(f"{len(summary.hidden_files)} files whose name starts with a dot were not read: {_safe(summary.hidden_files[0])} …")
+        notes.append(f"{len(summary.hidden_files)} hidden or half-copied files were not read: {_safe(summary.hidden_files[0])} …")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
 
 

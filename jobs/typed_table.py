@@ -67,7 +67,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     if origin is dict:
         if not isinstance(value, Mapping):
             raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
-        return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in _flat(arguments[1], value).items()}
+        return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
     if dataclasses.is_dataclass(hint):
         short = getattr(hint, "SHORT", None)
         table = {short: value} if short and not isinstance(value, Mapping) else value
@@ -79,19 +79,6 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {_kind_name(hint)}")
     return value
-
-
-def _flat(kind: Any, table: Mapping[str, Any], at: str = "") -> dict[str, Any]:
-    """`spark.sql.x = "1"` in TOML nests; a table of plain strings is read back as dotted names."""
-    if kind is not str:
-        return dict(table)
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(kind, value, f"{at}{key}."))
-        else:
-            flat[f"{at}{key}"] = value
-    return flat
 
 
 def _date(value: object, name: str) -> dt.date:

@@ -38,6 +38,7 @@ _MIDDLE_STEP = 2
 _DETECTOR_ROUND_MS = 3000
 _CERTAIN_PICK_ITEMS = 3
 _CHECKS_PERMISSION = "4.9.8"
+_NO_BLIND_RETRY_FROM = 50200
 
 
 def with_inferences(
@@ -46,7 +47,7 @@ def with_inferences(
 ) -> DataFrame:
     """The first pass with all that follows from it: `items` again, with the inferred writes in their places.
 
-    Middle brokers come first; detector (5.1.4) and order (to 5.1.3) then touch different fault items; what was
+    Nothing is inferred for clients from 5.2.0 on. Middle brokers come first; detector (5.1.4) and order (to 5.1.3) then touch different fault items; what was
     removed rests on the order. Only fault items that get a write are replayed again. The plans are cut by local
     checkpoints: the first pass is read many times, and Spark analyses a plan anew at each of them.
 
@@ -57,20 +58,36 @@ def with_inferences(
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
     """
+    retries_blindly, last_wins, detects = _kinds(attempts, policies)
+    if not retries_blindly:
+        return items
     first_pass = items.withColumn("first_position", F.col("position")).localCheckpoint()
     hosts = topic_hosts(topic_brokers).localCheckpoint()
-    chosen = first_attempts(attempts, policies)
 
     def again(writes: DataFrame) -> DataFrame:
         return replayed_with(first_pass, writes, policies, unordered_within_ms)
 
-    middles = middle_brokers(first_pass, hosts).localCheckpoint()
-    known = again(middles)
-    rounds = detector_rounds(known, attempts, policies).localCheckpoint()
-    in_order = order_proofs(known, chosen, hosts, policies).localCheckpoint()
-    inferred = middles.unionByName(rounds).unionByName(in_order)
-    removed = removes(again(inferred), chosen, hosts, policies).localCheckpoint()
-    return again(inferred.unionByName(removed)).drop("first_position")
+    inferred = middle_brokers(first_pass, hosts).localCheckpoint()
+    known = again(inferred)
+    if detects:
+        inferred = inferred.unionByName(detector_rounds(known, attempts, policies).localCheckpoint())
+    if last_wins:
+        chosen = first_attempts(attempts, policies)
+        inferred = inferred.unionByName(order_proofs(known, chosen, hosts, policies).localCheckpoint())
+        inferred = inferred.unionByName(removes(again(inferred), chosen, hosts, policies).localCheckpoint())
+    return again(inferred).drop("first_position")
+
+
+def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:
+    """Whether the day has enforced producers before 5.2.0, under last-write-wins, and with 5.1.4's detector on."""
+    gated = gated_by_reachable(F.col("policy"), policies)
+    kinds = attempts.where("enforced AND not_replayed IS NULL").agg(
+        F.bool_or(F.col("version_number") < _NO_BLIND_RETRY_FROM),
+        F.bool_or(last_write_wins(policies)),
+        F.bool_or(F.col("detector") & gated),
+    )
+    retries_blindly, last_wins, detects = kinds.collect()[0]
+    return bool(retries_blindly), bool(last_wins), bool(detects)
 
 
 def middle_brokers(items: DataFrame, hosts: DataFrame) -> DataFrame:

@@ -38,7 +38,7 @@ class FaultLatency:
 
 def fault_latency(
     sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, known_start: bool,
-    topic_brokers: DataFrame | None = None,
+    topic_brokers: DataFrame,
 ) -> FaultLatency:
     """Replay one day.
 
@@ -48,7 +48,7 @@ def fault_latency(
         day: the day and cluster.
         settings: producers' rules, inference, incident share.
         known_start: whether the day before is in the lake.
-        topic_brokers: the day's stretches of unchanged routes; None = the second pass is left out.
+        topic_brokers: the day's stretches of unchanged routes; may be empty.
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
@@ -61,7 +61,7 @@ def fault_latency(
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(_with_end_of_process, attempts), day.start_ms)
     items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
-    if settings.infer and topic_brokers is not None:
+    if settings.infer:
         items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
     telling = telling_writes(items).persist(StorageLevel.MEMORY_AND_DISK)
     writes = telling.transform(isolating_writes).transform(with_change)
@@ -75,7 +75,7 @@ def fault_latency(
         fault_item_state=closing_state(telling, held, attempts, opening, day.end_ms).transform(_dated, day),
         broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
         broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(_dated, day, "start_ms", "end_ms"),
-        producer_days=producer_days(attempts, held).transform(_dated, day),
+        producer_days=producer_days(attempts, held, topic_brokers).transform(_dated, day),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
@@ -54,21 +55,22 @@ class Manifest:
 def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manifest:
     """Every file below `paths`: each a file, a folder read to any depth, or a glob.
 
-    Files whose name starts with a dot are left out and named in `hidden`. A name with a leading underscore
-    is read like any other: Spark would skip it silently, so it is copied to `scratch` first.
+    Files that are hidden (their name, or a folder's below the path, starts with a dot) or still being copied by
+    HDFS are left out and named in `hidden`. A name with a leading underscore is read like any other: Spark would
+    skip it silently, so it is copied to `scratch` first.
 
     Raises:
         InputMissingError: a path that does not exist, or a glob that matches nothing.
         InputUnreadableError: a gzip file not named `.gz`, or a `.gz` that is none.
     """
     found: dict[str, InputFile] = {}
-    hidden: list[str] = []
+    hidden: set[str] = set()
     for path in paths:
-        for status in _statuses(spark, path):
+        for root, status in _statuses(spark, path):
             name = _display(status.getPath())
-            base = status.getPath().getName()
-            if base.startswith("."):
-                hidden.append(name)
+            below = name.removeprefix(root.rsplit("/", 1)[0])
+            if "/." in below or name.endswith("._COPYING_"):
+                hidden.add(name)
             elif name not in found:
                 found[name] = InputFile(name, status.getLen(), status.getModificationTime(), name)
     files = []
@@ -104,22 +106,20 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
     if not any(sign in text for sign in signs):
         return None
     culprit = named.group(1).rstrip(".") if named else ""
-    names = [file.name for file in manifest.files if culprit and culprit.endswith(_encoded_tail(file.readable_name))]
+    names = [file.name for file in manifest.files if unquote(culprit).endswith(file.readable_name.removeprefix("file:"))]
     name = names[0] if names else culprit or "an input file"
     return InputUnreadableError(
         f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
     )
 
 
-def _encoded_tail(name: str) -> str:
-    return name.rsplit("/", 1)[-1].replace("%", "%25").replace(" ", "%20")
-
-
-def _statuses(spark: SparkSession, name: str) -> Iterable[Any]:
+def _statuses(spark: SparkSession, name: str) -> Iterable[tuple[str, Any]]:
+    """Each file, with where it was found from: the part of its path after that one's last `/` may be hidden."""
     try:
         path = _path(spark, name)
         system = _file_system(spark, path)
-        if system.exists(path):
+        is_named = system.exists(path)
+        if is_named:
             matches = [system.getFileStatus(path)]
         else:
             matches = list(system.globStatus(path) or [])
@@ -128,12 +128,13 @@ def _statuses(spark: SparkSession, name: str) -> Iterable[Any]:
     if not matches:
         raise InputMissingError(f"input {name} does not exist; give a file, a folder or a glob that matches")
     for match in matches:
+        found = _display(match.getPath())
         if match.isDirectory():
             below = system.listFiles(match.getPath(), True)
             while below.hasNext():
-                yield below.next()
+                yield f"{found}/" if is_named else found, below.next()
         else:
-            yield match
+            yield found, match
 
 
 def _check_magic(spark: SparkSession, file: InputFile) -> None:

@@ -99,7 +99,10 @@ def json_schema(mapping: Mapping[str, FieldSource]) -> StructType:
                 raise SettingValueError(f"inputs.sends.fields: {parent!r} is both a value and a parent of {leaf!r}")
             holder = below
         kind = source_type(name, mapping)
-        if holder.setdefault(leaf, kind) != kind:
+        known = holder.setdefault(leaf, kind)
+        if isinstance(known, dict):
+            raise SettingValueError(f"inputs.sends.fields: {leaf!r} is both a value and a parent of {next(iter(known))!r}")
+        if known != kind:
             raise SettingValueError(f"inputs.sends.fields: column {leaf!r} is mapped with two different units")
     return _struct(tree)
 
@@ -127,5 +130,6 @@ def in_canonical_unit(value: Column, name: str, mapping: Mapping[str, FieldSourc
     if unit == "s":
         return F.floor(value * 1000).try_cast("bigint")
     if unit == "iso8601":
-        return F.unix_millis(F.try_to_timestamp(value))
+        has_day_and_hour = value.rlike(r"^\d{4}-\d\d-\d\d[T ]\d\d:")  # Spark would take `12:30` for today's
+        return F.when(has_day_and_hour, F.unix_millis(F.try_to_timestamp(value)))
     return F.call_function("div", value, F.lit(_PER_MS[str(unit)]))

@@ -7,20 +7,22 @@ rows read = published + quarantined + exact duplicates + lines of other days.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StringType
 
-from jobs.settings import FieldSource, SendsInput, Settings
+from jobs.settings import FieldSource, Settings
 from jobs.sources.files import Manifest
-from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, json_schema, source_of, source_type
+from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
+from jobs.sources.send_formats import PLACE, read_by_format
 from udfs.outcome import is_known_outcome
 from udfs.version import version_number
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
+BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200
 _DAY_MS = 86_400_000
@@ -28,8 +30,8 @@ _EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
 _LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _LONGEST_LATENCY_MS = _DAY_MS
 _IDENTIFIERS = ("cluster", "client_id", "producer_group", "process_id", "topic", "broker_name", "broker_addr",
-                "client_version", "client_language", "result_broker_name", "cause", "msg_id", "thread")
-_PLACE = ("file", "split", "row")
+                "client_version", "client_language", "result_broker_name", "outcome", "cause", "msg_id", "thread")
+_TIMES = ("ended_at_ms", "started_at_ms", "submitted_at_ms")
 
 
 def read_sends(
@@ -42,7 +44,8 @@ def read_sends(
 ) -> DataFrame:
     """Every line of the files with its typed fields and its disposition.
 
-    Grain: one input line (blank lines are no rows). Columns: the canonical fields; `file`, `split`, `row`
+    Grain: one input line (blank ones with disposition BLANK; they are not counted). Columns: the canonical
+    fields; `file`, `split`, `row`
     (where it stood: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day
     of `ended_at_ms`; null when the line tells none); `row_hash`; `disposition`.
 
@@ -58,8 +61,8 @@ def read_sends(
     """
     sends_input = settings.inputs.sends
     check_mapping(sends_input.fields)
-    lines = _read_by_format(spark, manifest, sends_input)
-    read = lines.observe(counted, F.count(F.lit(1)).alias("rows_read"))
+    lines = read_by_format(spark, manifest, sends_input)
+    read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = _with_broker_name(_typed(read, settings), broker_names)
     judged = typed.transform(_judged, settings)
     return judged.transform(_with_disposition, *days)
@@ -69,7 +72,7 @@ def line_numbers(staged: DataFrame) -> DataFrame:
     """`file`, `split` → `first_row`, `lines_before`: what turns a row's place into a line number.
 
     Args:
-        staged: every line, with `file`, `split` and `row`.
+        staged: every line, blank ones too, with `file`, `split` and `row`.
     """
     splits = staged.groupBy("file", "split").agg(F.min("row").alias("first_row"), F.max("row").alias("last_row"))
     earlier = Window.partitionBy("file").orderBy("split").rowsBetween(Window.unboundedPreceding, -1)
@@ -79,95 +82,16 @@ def line_numbers(staged: DataFrame) -> DataFrame:
     )
 
 
-def _read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
-    """Lines as `file`, `split`, `row`, `raw`, `damage`, `fields` (a struct of the site's columns)."""
-    by_format: dict[str, list[str]] = {}
-    for file, path in zip((f for f in manifest.files if f.size), manifest.readable_paths, strict=True):
-        kind = sends_input.format if sends_input.format != "auto" else _format_of(file.name)
-        by_format.setdefault(kind, []).append(path)
-    readers = {"jsonl": _json_lines, "csv": _csv_records, "parquet": _parquet_rows}
-    frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
-    return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
-
-
-def _format_of(name: str) -> str:
-    plain = name.removesuffix(".gz").lower()
-    return "csv" if plain.endswith(".csv") else "parquet" if plain.endswith(".parquet") else "jsonl"
-
-
-def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
-    text, number = StringType(), LongType()
-    schema = StructType([StructField("file", text), StructField("split", number), StructField("row", number),
-                         StructField("raw", text), StructField("damage", text)])
-    return spark.createDataFrame([], schema).select("*", F.from_json("raw", json_schema(sends_input.fields)).alias("fields"))
-
-
-def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    schema = json_schema(sends_input.fields).add("_corrupt_record", StringType())
-    text = (
-        spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").text(list(paths))
-        .select(*_place(), F.regexp_replace("value", "^\ufeff|\r$", "").alias("raw"))
-        .where(F.trim("raw") != "")
-    )
-    parsed = text.withColumn("parsed", F.from_json("raw", schema, {"columnNameOfCorruptRecord": "_corrupt_record"}))
-    whole = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull() & F.ltrim("raw").startswith("{")
-    kind = F.schema_of_variant(F.try_parse_json("raw"))
-    damage = F.when(whole, None).when(~F.is_valid_utf8("raw"), "invalid_utf8").when(
-        F.try_parse_json("raw").isNull(), "not_json"
-    ).when(~kind.startswith("OBJECT"), "not_an_object").otherwise("wrong_type")
-    return parsed.select(*_PLACE, "raw", damage.alias("damage"), F.col("parsed").dropFields("_corrupt_record").alias("fields"))
-
-
-def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    reader = spark.read.option("header", "true").option("recursiveFileLookup", "true").option("multiLine", "true")
-    names = reader.csv(list(paths)).columns
-    schema = StructType([StructField(name, StringType()) for name in [*names, "_corrupt_record"]])
-    records = (
-        reader.schema(schema).option("enforceSchema", "false").option("escape", '"')
-        .option("columnNameOfCorruptRecord", "_corrupt_record").csv(list(paths))
-        .select(*_place(), *(F.col(f"`{name}`") for name in schema.names))
-    )
-    return _from_texts(records, names, sends_input, F.col("_corrupt_record"))
-
-
-def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
-    names = rows.columns
-    return _from_texts(rows.select(*_place(), *(F.col(f"`{name}`") for name in names)), names, sends_input, F.lit(None))
-
-
-def _from_texts(records: DataFrame, names: Sequence[str], sends_input: SendsInput, corrupt: Column) -> DataFrame:
-    """Rows of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
-    kinds = {source_of(name, sends_input.fields).column: source_type(name, sends_input.fields) for name in FIELDS}
-    present = [name for name in kinds if name in names]
-    text = {name: F.nullif(F.trim(F.col(f"`{name}`").cast("string")), F.lit("")) for name in present}
-    cast = {name: text[name].try_cast(kinds[name]) if name in text else F.lit(None).cast(kinds[name]) for name in kinds}
-    broken = [text[name].isNotNull() & cast[name].isNull() for name in present]
-    wrong_type = reduce(Column.__or__, broken, F.lit(False))
-    raw = F.to_json(F.struct(*(F.col(f"`{name}`") for name in names)))
-    damage = F.when(corrupt.isNotNull(), "not_json").when(wrong_type, "wrong_type")
-    fields = F.struct(*(cast[name].alias(name) for name in kinds))
-    return records.select(*_PLACE, raw.alias("raw"), damage.alias("damage"), fields.alias("fields"))
-
-
-def _place() -> list[Column]:
-    """Where a row stands. `row` counts within the scan's partition, so it must be taken at the scan."""
-    return [
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("split"),
-        F.monotonically_increasing_id().alias("row"),
-    ]
-
-
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
     mapping = settings.inputs.sends.fields
-
-    def canonical(name: str) -> Column:
-        path = ".".join(f"`{part}`" for part in source_of(name, mapping).column.split("."))
-        return in_canonical_unit(F.col(f"fields.{path}"), name, mapping)
-
-    columns = {name: canonical(name) for name in FIELDS}
-    typed = lines.select(*_PLACE, "raw", "damage", *(column.alias(name) for name, column in columns.items()))
+    columns = {name: in_canonical_unit(F.col(f"fields.{name}"), name, mapping) for name in FIELDS}
+    lost = reduce(
+        Column.__or__, (F.col(f"fields.{name}").isNotNull() & columns[name].isNull() for name in mapping), F.lit(False)
+    )
+    typed = lines.select(
+        *PLACE, "raw", F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
+        *(column.alias(name) for name, column in columns.items()),
+    )
     null_mask = reduce(
         Column.__add__, (F.col(name).isNull().cast("bigint") * (1 << place) for place, name in enumerate(FIELDS))
     )
@@ -175,23 +99,24 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
         {
             "row_hash": F.xxhash64(null_mask, *FIELDS),
             "second_hash": F.xxhash64(F.lit(7919), null_mask, *FIELDS),
-            "cluster": F.coalesce("cluster", F.lit(settings.cluster)),
+            "cluster": F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster)),
             "ended_at_ms": F.coalesce("ended_at_ms", F.try_add("started_at_ms", "latency_ms")),
         }
     )
 
 
 def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataFrame:
+    """With the broker's name, told by its address where the line has none."""
+    named = typed.withColumn("broker_name", F.when(F.trim("broker_name") != "", F.col("broker_name")))
     if broker_names is None:
-        return typed
-    known = typed.join(F.broadcast(broker_names), "broker_addr", "left")
+        return named
+    known = named.join(F.broadcast(broker_names), "broker_addr", "left")
     return known.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop("routed_broker_name")
 
 
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
     control = reduce(Column.__or__, (F.col(name).rlike(r"[\x00-\x1f\x7f]") for name in _IDENTIFIERS))
-    in_seconds = F.col("ended_at_ms").between(_EARLIEST_MS // 1000, _LATEST_MS // 1000)
     rules: list[tuple[str, Column, Column | None]] = [
         ("line_too_long", F.octet_length("raw") > settings.max_line_bytes, F.concat(F.octet_length("raw"), F.lit(" bytes"))),
         ("invalid_utf8", F.col("damage") == "invalid_utf8", None),
@@ -205,9 +130,8 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
         ("outcome_missing", _is_blank("outcome"), None),
         (
             "time_out_of_range",
-            ~F.col("ended_at_ms").between(_EARLIEST_MS, _LATEST_MS),
-            F.when(in_seconds, F.concat(F.lit("ended_at_ms="), "ended_at_ms", F.lit(' looks like seconds; map it with unit = "s"')))
-            .otherwise(F.concat(F.lit("ended_at_ms="), "ended_at_ms")),
+            reduce(Column.__or__, (_is_no_time(name) for name in _TIMES)),
+            F.coalesce(*(F.when(_is_no_time(name), _no_time(name)) for name in _TIMES)),
         ),
         ("latency_out_of_range", ~F.col("latency_ms").between(0, _LONGEST_LATENCY_MS), F.concat(F.lit("latency_ms="), "latency_ms")),
         ("outcome_unknown", ~is_known_outcome(F.col("outcome")), F.concat(F.lit("outcome="), "outcome")),
@@ -240,6 +164,16 @@ def _is_blank(name: str) -> Column:
     return F.coalesce(F.trim(name) == "", F.lit(True))
 
 
+def _is_no_time(name: str) -> Column:
+    return ~F.col(name).between(_EARLIEST_MS, _LATEST_MS)
+
+
+def _no_time(name: str) -> Column:
+    text = F.concat(F.lit(f"{name}="), F.col(name))
+    in_seconds = F.col(name).between(_EARLIEST_MS // 1000, _LATEST_MS // 1000)
+    return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
+
+
 def _wrong_fields(mapping: Mapping[str, FieldSource]) -> Column:
     """Names and texts of the fields whose value is there but has the wrong type."""
     texts = F.from_json("raw", "map<string,string>")
@@ -260,12 +194,13 @@ def _with_disposition(judged: DataFrame, first_day: dt.date, last_day: dt.date) 
     in_range = F.col("ended_at_ms").between(_EARLIEST_MS, _LATEST_MS)
     day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col("ended_at_ms"), F.lit(_DAY_MS)).cast("int")))
     dated = judged.withColumn("day", day)
-    alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*_PLACE))  # bad lines are never duplicates; spread them
-    copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*_PLACE)
+    alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
+    copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)
     copy = F.row_number().over(copies.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
     disposition = (
-        F.when(other_day, OTHER_DAY)
+        F.when(F.col("damage") == "blank", BLANK)
+        .when(other_day, OTHER_DAY)
         .when(F.col("reason").isNotNull(), QUARANTINED)
         .when(copy > 1, DUPLICATE)
         .otherwise(PUBLISHED)

@@ -14,18 +14,25 @@ _BODY = (
     " queueDatas ARRAY<STRUCT<brokerName: STRING, perm: INT, readQueueNums: INT, writeQueueNums: INT>>"
 )
 
+_NO_SUCH_TOPIC = 17  # ResponseCode.TOPIC_NOT_EXIST
+
 
 def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
     """One row per answer of the name server: `captured_at_ms`, `topic`, `route` (null = no answer in the line).
 
-    The body is strict JSON for new clients; older ones are answered with unquoted numeric keys.
+    The body is strict JSON for new clients; older ones are answered with unquoted numeric keys. Code 0, or none,
+    is an answer; 17 says that there is no such topic (an empty route); every other code tells nothing.
     """
     line = F.from_json("value", _LINE)
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").schema("value STRING")
     text = reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
     answers = text.select(line.alias("line")).where("line.topic IS NOT NULL AND line.captured_at_ms IS NOT NULL")
     route = F.from_json("line.body", _BODY, {"allowUnquotedFieldNames": "true"})
-    return answers.select("line.captured_at_ms", "line.topic", route.alias("route"))
+    no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
+    code = F.coalesce("line.code", F.lit(0))
+    is_answer = (code == 0) & F.col("answer.queueDatas").isNotNull()
+    told = F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, F.col("answer"))
+    return answers.withColumn("answer", route).select("line.captured_at_ms", "line.topic", told.alias("route"))
 
 
 def broker_names(routes: DataFrame) -> DataFrame:
@@ -68,7 +75,10 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     )
     is_own = F.lit(not only_own)
     hosts = F.array_sort(F.transform(
-        F.filter("route.queueDatas", lambda queues: is_own | F.array_contains(own, queues["brokerName"])),
+        F.filter(
+            "route.queueDatas",
+            lambda queues: queues["brokerName"].isNotNull() & (is_own | F.array_contains(own, queues["brokerName"])),
+        ),
         lambda queues: F.struct(
             queues["brokerName"].alias("broker_name"),
             F.coalesce(queues["perm"], F.lit(0)).alias("perm"),
@@ -77,7 +87,7 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
             F.coalesce(F.array_contains(masters, queues["brokerName"]), F.lit(False)).alias("has_master"),
         ),
     ))
-    answers = of_day.select("captured_at_ms", "topic", hosts.alias("hosts")).dropDuplicates(["topic", "captured_at_ms"])
+    answers = of_day.groupBy("topic", "captured_at_ms").agg(F.min(hosts).alias("hosts"))
     in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
     changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(~F.col("hosts").eqNullSafe(F.col("before")))
     until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))

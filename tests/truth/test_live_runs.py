@@ -25,7 +25,7 @@ from jobs.lake import Lake
 from jobs.nightly import Run, run_fault_latency
 from jobs.progress import Progress
 from jobs.settings import Settings, load_settings
-from jobs.tables import FAULT_ITEM_STATE, SENDS
+from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 
 DAY = dt.date(2026, 11, 21)
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
@@ -64,7 +64,8 @@ class Recordings:
         lake, day = Lake(self._spark, str(self._lake)), Day(DAY, run)
         nothing = lake.read(FAULT_ITEM_STATE).where("false")
         sends = lake.read_day(SENDS, run, DAY)
-        return fault_latency(sends, nothing, day, settings, known_start=False)
+        routes = lake.read_day(TOPIC_BROKERS, run, DAY)
+        return fault_latency(sends, nothing, day, settings, known_start=False, topic_brokers=routes)
 
     def _publish(self, run: str) -> Settings:
         if run not in self._settings:

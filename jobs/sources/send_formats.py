@@ -1,0 +1,143 @@
+"""The formats a send log may have: JSON lines, CSV and Parquet, read without inference into one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from jobs.settings import SendsInput
+from jobs.sources.files import Manifest
+from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
+
+PLACE = ("file", "split", "row")
+
+
+def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
+    """Every line or record of the files.
+
+    Columns: `file`, `split`, `row` (where it stands; `row` counts within the partition of the scan), `raw` (as it
+    was read; a record of CSV or Parquet as JSON), `damage` (null = none, else `blank`, `invalid_utf8`, `not_json`,
+    `not_an_object` or `wrong_type`), `fields` (struct of the canonical fields in the site's own units).
+    """
+    by_format: dict[str, list[str]] = {}
+    for file, path in zip((f for f in manifest.files if f.size), manifest.readable_paths, strict=True):
+        kind = sends_input.format if sends_input.format != "auto" else _format_of(file.name)
+        by_format.setdefault(kind, []).append(path)
+    readers = {"jsonl": _json_lines, "csv": _csv_records, "parquet": _parquet_rows}
+    frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
+    return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
+
+
+def _format_of(name: str) -> str:
+    plain = name.removesuffix(".gz").lower()
+    return "csv" if plain.endswith(".csv") else "parquet" if plain.endswith(".parquet") else "jsonl"
+
+
+def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
+    nothing = {name: F.lit(None).cast(source_type(name, sends_input.fields)) for name in FIELDS}
+    empty = spark.createDataFrame([], "file string, split bigint, row bigint, raw string, damage string")
+    return empty.select("*", _struct_of(nothing).alias("fields"))
+
+
+def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
+    schema = json_schema(sends_input.fields).add("_corrupt_record", StringType())
+    text = (
+        spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").text(list(paths))
+        .select(*_place(), _without_bom_and_return(F.col("value")).alias("raw"))
+    )
+    parsed = text.withColumn("parsed", F.from_json("raw", schema, {"columnNameOfCorruptRecord": "_corrupt_record"}))
+    values = {name: F.col(f"parsed.{_nested(source_of(name, sends_input.fields).column)}") for name in FIELDS}
+    return parsed.select(*PLACE, "raw", _json_damage().alias("damage"), _struct_of(values).alias("fields"))
+
+
+def _without_bom_and_return(line: Column) -> Column:
+    """The line as it was meant; one that is no UTF-8 stays, as a regular expression would replace the bad bytes."""
+    return F.when(F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
+
+
+def _json_damage() -> Column:
+    """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
+    raw = F.col("raw")
+    is_object = F.ltrim(raw).startswith("{")
+    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
+    values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
+    is_single = raw.rlike(r"^[^}]*\}\s*$") | F.coalesce(values == 1, F.lit(False))
+    is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
+    return (
+        F.when(~raw.rlike(r"\S"), "blank")
+        .when(~F.is_valid_utf8(raw), "invalid_utf8")
+        .when(is_object & is_parsed & is_single, None)
+        .when(F.try_parse_json(raw).isNull() | ~is_single, "not_json")
+        .when(~is_object, "not_an_object")
+        .otherwise("wrong_type")
+    )
+
+
+def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
+    reader = spark.read.option("header", "true").option("recursiveFileLookup", "true").option("multiLine", "true")
+    names = reader.csv(list(paths)).columns
+    schema = StructType([StructField(name, StringType()) for name in [*names, "_corrupt_record"]])
+    records = (
+        reader.schema(schema).option("enforceSchema", "false").option("escape", '"')
+        .option("columnNameOfCorruptRecord", "_corrupt_record").csv(list(paths))
+        .select(*_place(), *(F.col(_quoted(name)) for name in schema.names))
+    )
+    return _from_texts(records, names, sends_input, F.col("_corrupt_record"))
+
+
+def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
+    rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
+    names = rows.columns
+    return _from_texts(rows.select(*_place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None))
+
+
+def _from_texts(records: DataFrame, names: Sequence[str], sends_input: SendsInput, corrupt: Column) -> DataFrame:
+    """Rows of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
+    mapping = sends_input.fields
+    columns = {name: _column_named(source_of(name, mapping).column, records.schema) for name in FIELDS}
+    texts = {name: F.nullif(F.trim(column.cast("string")), F.lit("")) for name, column in columns.items() if column is not None}
+    values = {
+        name: texts[name].try_cast(source_type(name, mapping)) if name in texts else F.lit(None).cast(source_type(name, mapping))
+        for name in FIELDS
+    }
+    wrong_type = reduce(Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False))
+    damage = F.when(corrupt.isNotNull(), "not_json").when(wrong_type, "wrong_type")
+    raw = F.to_json(F.struct(*(F.col(_quoted(name)) for name in names)))
+    return records.select(*PLACE, raw.alias("raw"), damage.alias("damage"), _struct_of(values).alias("fields"))
+
+
+def _column_named(name: str, schema: StructType) -> Column | None:
+    """The column of that very name, else the nested one that the dots lead to; None when there is neither."""
+    if name in schema.names:
+        return F.col(_quoted(name))
+    kind: DataType = schema
+    for part in name.split("."):
+        if not isinstance(kind, StructType) or part not in kind.names:
+            return None
+        kind = kind[part].dataType
+    return F.col(_nested(name))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _nested(dotted: str) -> str:
+    return ".".join(_quoted(part) for part in dotted.split("."))
+
+
+def _struct_of(values: Mapping[str, Column]) -> Column:
+    return F.struct(*(value.alias(name) for name, value in values.items()))
+
+
+def _place() -> list[Column]:
+    """Where a row stands. `row` counts within the scan's partition, so it must be taken at the scan."""
+    return [
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("split"),
+        F.monotonically_increasing_id().alias("row"),
+    ]

@@ -1,0 +1,83 @@
+"""`--fail-on`: which conditions are understood, and which of them hold."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from jobs.errors import ConditionMetError, UsageError
+from jobs.fail_on import check_conditions, parse_conditions
+from jobs.summary import Summary
+
+QUIET = Summary(
+    run_id="r",
+    clusters=["main"],
+    lake="/lake",
+    days=[],
+    cascaded_days=[],
+    stale_days=[],
+    other_days={},
+    quarantine_reasons={},
+    brokers=[],
+    incident_count=0,
+    incidents=[],
+    producer_count=0,
+    producers=[],
+    isolations=0,
+    would_have_isolated_ms=0,
+    switch_assumed_off=0,
+    not_replayed={},
+    contradictions=0,
+    missing_producers=[],
+    hidden_files=[],
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "night", "held"),
+    [
+        ("incident", {"incident_count": 1}, "incident 1"),
+        ("incident>1", {"incident_count": 2}, "incident 2"),
+        ("contradictions", {"contradictions": 1}, "contradictions 1"),
+        ("contradictions>10", {"contradictions": 11}, "contradictions 11"),
+        (" missing-producer ", {"missing_producers": ["PG_a", "PG_b"]}, "missing-producer 2"),
+    ],
+)
+def test_a_condition_that_holds_is_an_exit_code_of_its_own(
+    condition: str, night: dict[str, object], held: str
+) -> None:
+    with pytest.raises(ConditionMetError) as caught:
+        check_conditions(parse_conditions([condition]), dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
+    assert str(caught.value) == f"--fail-on held: {held}; the tables are published"
+    assert caught.value.exit_code == 7
+
+
+@pytest.mark.parametrize(
+    ("condition", "night"),
+    [
+        ("incident", {"contradictions": 5, "missing_producers": ["PG_a"]}),
+        ("contradictions>10", {"contradictions": 10}),
+        ("missing-producer>1", {"missing_producers": ["PG_a"]}),
+    ],
+)
+def test_a_condition_that_does_not_hold_is_silent(condition: str, night: dict[str, object]) -> None:
+    check_conditions(parse_conditions([condition]), dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
+
+
+def test_every_condition_that_holds_is_named() -> None:
+    night = dataclasses.replace(QUIET, incident_count=3, missing_producers=["PG_a"])
+    with pytest.raises(ConditionMetError, match="held: incident 3, missing-producer 1;"):
+        check_conditions(parse_conditions(["incident", "contradictions", "missing-producer"]), night)
+
+
+def test_no_condition_never_holds() -> None:
+    check_conditions(parse_conditions([]), dataclasses.replace(QUIET, incident_count=9))
+
+
+@pytest.mark.parametrize("text", ["incidents", "incident>", "incident>-1", "contradictions<3", "incident>1.5", ""])
+def test_a_text_that_is_no_condition_is_named(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_conditions([text])
+    assert str(caught.value).startswith(f"--fail-on {text!r} is no condition; give incident,")
+    assert caught.value.exit_code == 2

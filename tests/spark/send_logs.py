@@ -1,0 +1,69 @@
+"""Send logs for tests: one good line to change, files to write it to, and what became of each line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from jobs.day import Day
+from jobs.ingest import StagedSends, stage_sends
+from jobs.settings import Settings, load_settings
+
+DATE = dt.date(2026, 11, 21)
+DAY = Day(DATE, "main")
+NOON_MS = 1_795_262_400_000  # 2026-11-21 12:00 UTC
+
+GOOD: dict[str, object] = {
+    "client_id": "10.0.1.1@1",
+    "producer_group": "PG",
+    "client_version": "5.1.4",
+    "topic": "orders",
+    "broker_name": "broker-a",
+    "broker_addr": "10.0.0.1:10911",
+    "mode": "SYNC",
+    "ended_at_ms": NOON_MS,
+    "latency_ms": 10,
+    "outcome": "SEND_OK",
+}
+
+
+def line(**changes: object) -> bytes:
+    """The good line with these fields changed."""
+    return json.dumps({**GOOD, **changes}).encode()
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """The files below `folder`."""
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return folder
+
+
+def stage(spark: SparkSession, folder: Path, *paths: str, settings: Settings | None = None) -> StagedSends:
+    """Stage the paths below `folder`, or all of it, for the day."""
+    given = {"inputs.sends.path": [str(folder / path) for path in paths] or [str(folder)]}
+    merged = load_settings([], [], given) if settings is None else settings
+    return stage_sends(spark, merged, (DATE, DATE), f"{folder}.staging")
+
+
+def fates(staged: StagedSends) -> dict[str, int]:
+    """Disposition to number of lines."""
+    counts: Counter[str] = Counter()
+    for (fate, _, _), count in staged.fates.items():
+        counts[fate] += count
+    return dict(counts)
+
+
+def bad_lines(staged: StagedSends, folder: Path) -> dict[tuple[str, int], tuple[str, str | None]]:
+    """File below `folder` and line number to reason and detail."""
+    return {
+        (row["file"].removeprefix(f"{folder}/"), row["line"]): (row["reason"], row["detail"])
+        for row in staged.quarantine(DAY, "run").collect()
+    }
