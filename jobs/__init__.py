@@ -1,4 +1,6 @@
-"""Faultline's jobs. The map of the house, in the direction of its imports:
+"""Faultline's jobs.
+
+The map of the house, in the direction of its imports:
 
 - `errors`, `day`, `settings` (read by `typed_table`), `profiles`: what everything may rest on
 - `environment`, `jars`, `session`: the machine

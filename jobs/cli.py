@@ -51,12 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
         if verbose:
             traceback.print_exc()
-        print(f"faultline: unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it", file=sys.stderr)
+        print(
+            f"faultline: unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it",
+            file=sys.stderr,
+        )
         return 1
 
 
 def _run(options: argparse.Namespace) -> int:
-    today = dt.datetime.now(dt.timezone.utc).date()
+    today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
@@ -78,17 +81,20 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     from jobs.progress import Progress
     from jobs.session import open_session
     from jobs.summary import summarize
+    from jobs.summary_text import as_text
 
     conditions = parse_conditions(options.fail_on)
     progress = Progress()
-    progress.say(f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}")
+    progress.say(
+        f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}"
+    )
     run = Run(
         run_id=uuid.uuid4().hex[:12],
         command=options.command,
         days=days,
         allow_empty=options.allow_empty,
         cascade=not options.no_cascade,
-        clock=lambda: dt.datetime.now(dt.timezone.utc),
+        clock=lambda: dt.datetime.now(dt.UTC),
     )
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=options.verbose)
@@ -96,7 +102,7 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
         result = run_fault_latency(spark, settings, run, progress)
         with progress.step("reading the answers"):
             summary = summarize(spark, settings, result)
-        print(summary.as_json() if options.json else summary.as_text())
+        print(summary.as_json() if options.json else as_text(summary))
         check_conditions(conditions, summary)
     finally:
         spark.stop()
@@ -186,13 +192,29 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
     where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
-    where.add_argument("--settings", action="append", default=[], metavar="FILE", help="settings, TOML; repeatable, later win; default conf/local.toml")
-    where.add_argument("--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable")
+    where.add_argument(
+        "--settings",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="settings, TOML; repeatable, later win; default conf/local.toml",
+    )
+    where.add_argument(
+        "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
+    )
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
-    how.add_argument("--no-cascade", action="store_true", help="report later days that should be recomputed, but leave them")
+    how.add_argument(
+        "--no-cascade", action="store_true", help="report later days that should be recomputed, but leave them"
+    )
     how.add_argument("--json", action="store_true", help="print the summary as JSON")
-    how.add_argument("--fail-on", action="append", default=[], metavar="CONDITION", help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable")
+    how.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
+    )
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
 
 

@@ -71,13 +71,15 @@ class StagedSends:
 
         Bad lines without a day count on every day; lines of other clusters count as of other days.
         """
+
         def count(fate: str, date: dt.date | None) -> int:
             return self.fates.get((fate, day.cluster, date), 0)
 
         published, duplicates = count(PUBLISHED, day.date), count(DUPLICATE, day.date)
         quarantined = count(QUARANTINED, day.date) + count(QUARANTINED, None)
-        return Counts(self.rows_read, published, quarantined, duplicates,
-                      self.rows_read - published - duplicates - quarantined)
+        return Counts(
+            self.rows_read, published, quarantined, duplicates, self.rows_read - published - duplicates - quarantined
+        )
 
     def sends(self, day: Day) -> DataFrame:
         """The day's attempts as the table `sends` has them."""
@@ -117,7 +119,9 @@ class StagedSends:
             F.lit("sends").alias("source"),
             path.alias("file"),
             (F.col("lines_before") + F.col("row") - F.col("first_row") + 1).alias("line"),
-            "reason", "detail", "raw",
+            "reason",
+            "detail",
+            "raw",
             F.lit(run_id).alias("run_id"),
         )
 
@@ -134,12 +138,17 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = list_files(spark, settings.inputs.sends.path, f"{folder}/renamed")
     if not manifest.files:
-        raise InputMissingError(f"no file in {', '.join(settings.inputs.sends.path)} (hidden ones are not read); give a folder that holds the send logs")
+        raise InputMissingError(
+            f"no file in {', '.join(settings.inputs.sends.path)} (hidden ones are not read);"
+            " give a folder that holds the send logs"
+        )
     routes = _stage_routes(spark, settings, folder)
     counted = Observation("lines")
     target = f"{folder}/sends"
     try:
-        lines = read_sends(spark, manifest, settings, broker_names(routes) if routes is not None else None, days, counted)
+        lines = read_sends(
+            spark, manifest, settings, broker_names(routes) if routes is not None else None, days, counted
+        )
         _thinned(lines).write.parquet(target)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
@@ -161,7 +170,9 @@ def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> DataF
         return None
     manifest = list_files(spark, settings.inputs.routes.path, f"{folder}/renamed-routes")
     if not manifest.files:
-        raise InputMissingError(f"no file in {', '.join(settings.inputs.routes.path)}; give a folder that holds the routes")
+        raise InputMissingError(
+            f"no file in {', '.join(settings.inputs.routes.path)}; give a folder that holds the routes"
+        )
     try:
         read_routes(spark, manifest).write.parquet(f"{folder}/routes")
     except (Py4JJavaError, PySparkException) as error:
@@ -201,7 +212,12 @@ def _of(day: Day) -> Column:
 
 
 def _too_many(staged: StagedSends, counts: Counts, settings: Settings) -> str:
-    reasons = staged.lines.where(F.col("disposition") == QUARANTINED).groupBy("reason").count().orderBy(F.desc("count"), "reason")
+    reasons = (
+        staged.lines.where(F.col("disposition") == QUARANTINED)
+        .groupBy("reason")
+        .count()
+        .orderBy(F.desc("count"), "reason")
+    )
     worst = ", ".join(f"{row['reason']} {row['count']}" for row in reasons.limit(3).collect())
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
@@ -215,8 +231,10 @@ def _thinned(lines: DataFrame) -> DataFrame:
     kept = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
     return lines.drop("damage").select(
         *(
-            F.col(name) if name in place
+            F.col(name)
+            if name in place
             else F.when(F.col("disposition") == kept.get(name, PUBLISHED), F.col(name)).alias(name)
-            for name in lines.columns if name != "damage"
+            for name in lines.columns
+            if name != "damage"
         )
     )

@@ -187,8 +187,9 @@ class Lake:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 holder = os.read(handle, 200).decode(errors="replace").strip()
-                raise LakeBusyError(f"lake {folder} is held by {holder or 'another run'}; try again when it has ended"
-                                    ) from None
+                raise LakeBusyError(
+                    f"lake {folder} is held by {holder or 'another run'}; try again when it has ended"
+                ) from None
             os.ftruncate(handle, 0)
             os.write(handle, f"process {os.getpid()}\n".encode())
             yield

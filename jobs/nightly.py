@@ -144,16 +144,28 @@ def _publish(
 
 
 def _derive(
-    spark: SparkSession, lake: Lake, settings: Settings, run: Run, day: Day, counts: Counts | None,
-    versions: dict[str, int], progress: Progress,
+    spark: SparkSession,
+    lake: Lake,
+    settings: Settings,
+    run: Run,
+    day: Day,
+    counts: Counts | None,
+    versions: dict[str, int],
+    progress: Progress,
 ) -> DayResult:
     """Recompute and publish every table that rests on the day's sends and the day before's closing state."""
     known_start = day.before.date in _published_openings(lake, day.cluster)
     with progress.step(f"replaying fault items of {day.date}"):
-        opening = lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
+        opening = (
+            lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
+        )
         opening_state = state_hash(opening)
         replayed = fault_latency(
-            lake.read_day(SENDS, day.cluster, day.date), opening, day, settings, known_start=known_start,
+            lake.read_day(SENDS, day.cluster, day.date),
+            opening,
+            day,
+            settings,
+            known_start=known_start,
             topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
         )
         metadata = _metadata(run, settings)
@@ -192,12 +204,21 @@ def _published_openings(lake: Lake, cluster: str) -> dict[dt.date, tuple[str, st
     latest = succeeded.groupBy("event_date").agg(
         F.max_by(F.struct("started_from", "opening_state"), F.struct("logged_at", "run_id")).alias("start")
     )
-    return {row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()}
+    return {
+        row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()
+    }
 
 
 def _log(
-    spark: SparkSession, lake: Lake, run: Run, days: list[Day], status: str, settings: Settings, *,
-    done: DayResult | None = None, message: str | None = None,
+    spark: SparkSession,
+    lake: Lake,
+    run: Run,
+    days: list[Day],
+    status: str,
+    settings: Settings,
+    *,
+    done: DayResult | None = None,
+    message: str | None = None,
 ) -> None:
     counts = asdict(done.counts) if done and done.counts else dict.fromkeys(Counts.__dataclass_fields__)
     command = "cascade" if done and done.cascaded else run.command

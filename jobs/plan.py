@@ -12,20 +12,25 @@ from typing import Any
 
 from jobs.settings import Settings, setting_name
 
-_SECRET = r"(?i)secret|passw|token|credential|private|sas\b|key"
+_TO_HIDE = r"(?i)secret|passw|token|credential|private|sas\b|key"
 
 
 def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
     """The plan as text."""
     lines = [
         f"faultline {command} would",
-        f"  publish  {', '.join(map(str, days[:7]))}{' …' if len(days) > 7 else ''} ({why}), cluster {settings.cluster}",
+        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
         *(f"  read     {kind}: {_found(path)}" for kind, path in _inputs(settings)),
-        f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
-        " the days above in every table, and later days that start from them",
+        (
+            f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
+            " the days above in every table, and later days that start from them"
+        ),
         "",
         "Settings",
-        *(f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})" for name, value in sorted(_values(settings))),
+        *(
+            f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})"
+            for name, value in sorted(_values(settings))
+        ),
     ]
     return "\n".join(lines)
 
@@ -40,7 +45,7 @@ def _found(path: str) -> str:
     if "://" in local:
         return path
     patterns = _without_braces(local)
-    matches = [Path(local)] if Path(local).exists() else [Path(match) for each in patterns for match in glob.glob(each)]
+    matches = [Path(local)] if Path(local).exists() else [Path(match) for each in patterns for match in glob.glob(each)]  # noqa: PTH207 - any root
     files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     return f"{path} ({len(files)} files, {size / 1e6:.1f} MB)" if files else f"{path} (MISSING)"
@@ -51,7 +56,7 @@ def _without_braces(pattern: str) -> list[str]:
     braces = re.search(r"\{([^{}]*)\}", pattern)
     if braces is None:
         return [pattern]
-    choices = (f"{pattern[:braces.start()]}{choice}{pattern[braces.end():]}" for choice in braces.group(1).split(","))
+    choices = (f"{pattern[: braces.start()]}{choice}{pattern[braces.end() :]}" for choice in braces.group(1).split(","))
     return [each for choice in choices for each in _without_braces(choice)]
 
 
@@ -77,4 +82,4 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 
 def _is_secret(name: str) -> bool:
-    return name.startswith("spark.") and re.search(_SECRET, name) is not None
+    return name.startswith("spark.") and re.search(_TO_HIDE, name) is not None

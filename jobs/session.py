@@ -91,7 +91,11 @@ def _quiet_jvm() -> Iterator[None]:
             yield
         except (PySparkException, RuntimeError) as error:
             log.seek(0)
-            said = [line for line in log.read().decode(errors="replace").splitlines() if "Exception" in line or "Error" in line]
+            said = [
+                line
+                for line in log.read().decode(errors="replace").splitlines()
+                if "Exception" in line or "Error" in line
+            ]
             why = said[0].strip() if said else str(error)
             raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
         finally:

@@ -125,7 +125,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.cluster:
-            raise SettingValueError("cluster is empty; give the cluster's name, such as \"main\"")
+            raise SettingValueError('cluster is empty; give the cluster\'s name, such as "main"')
         for name in ("max_bad_fraction", "incident_share"):
             value = getattr(self, name)
             if not 0 <= value <= 1:

@@ -57,6 +57,17 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _value(next(each for each in arguments if each is not type(None)), value, name)
+    if origin is not None:
+        return _value_of_many(origin, arguments, value, name)
+    if dataclasses.is_dataclass(hint):
+        short = getattr(hint, "SHORT", None)
+        table = {short: value} if short and not isinstance(value, Mapping) else value
+        return typed(typing.cast("type[Any]", hint), table, f"{name}.")
+    return _date(value, name) if hint is dt.date else _single(hint, value, name)
+
+
+def _value_of_many(origin: Any, arguments: tuple[Any, ...], value: Any, name: str) -> Any:
+    """A choice, a list or a table."""
     if origin is Literal:
         if value not in arguments:
             raise SettingValueError(f"setting {name!r} is {value!r}; it must be one of {', '.join(arguments)}")
@@ -64,16 +75,12 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_value(arguments[0], item, name) for item in items)
-    if origin is dict:
-        if not isinstance(value, Mapping):
-            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
-        return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
-    if dataclasses.is_dataclass(hint):
-        short = getattr(hint, "SHORT", None)
-        table = {short: value} if short and not isinstance(value, Mapping) else value
-        return typed(typing.cast("type[Any]", hint), table, f"{name}.")
-    if hint is dt.date:
-        return _date(value, name)
+    if not isinstance(value, Mapping):
+        raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a table")
+    return {key: _value(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
+
+
+def _single(hint: type, value: Any, name: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):

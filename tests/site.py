@@ -69,12 +69,12 @@ class Site:
     def run(self, *days: dt.date, settings: Settings | None = None, **how: bool) -> RunResult:
         """Publish the days from all files of the send log."""
         chosen = settings or self._settings
-        sends = chosen.inputs.sends if chosen.inputs.sends.path else dataclasses.replace(
-            chosen.inputs.sends, path=(str(self._sends),)
+        sends = (
+            chosen.inputs.sends
+            if chosen.inputs.sends.path
+            else dataclasses.replace(chosen.inputs.sends, path=(str(self._sends),))
         )
-        full = dataclasses.replace(
-            chosen, lake=str(self.lake), inputs=dataclasses.replace(chosen.inputs, sends=sends)
-        )
+        full = dataclasses.replace(chosen, lake=str(self.lake), inputs=dataclasses.replace(chosen.inputs, sends=sends))
         number = next(self._runs)
         call = Run(
             run_id=f"run-{number}", command="fault-latency", days=days, allow_empty=how.get("allow_empty", False),

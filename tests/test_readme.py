@@ -14,12 +14,19 @@ from jobs.settings import Settings
 from udfs.evidence import EVIDENCES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data_samples/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "data_samples/README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def _commands(page: Path) -> list[str]:
     joined = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    return re.findall(r"^(?:bin/)?faultline .*$", "\n".join(re.findall(r"```sh\n(.*?)```", joined, re.DOTALL)), re.MULTILINE)
+    return re.findall(
+        r"^(?:bin/)?faultline .*$", "\n".join(re.findall(r"```sh\n(.*?)```", joined, re.DOTALL)), re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -41,9 +48,13 @@ def test_each_link_leads_to_a_file(page: Path) -> None:
 
 
 def test_the_readme_lists_every_exit_code() -> None:
-    kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.FaultlineError)]
+    kinds = [
+        each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.FaultlineError)
+    ]
     codes = {each.exit_code for each in kinds}
-    listed = {int(code) for code in re.findall(r"^\| (\d) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)}
+    listed = {
+        int(code) for code in re.findall(r"^\| (\d) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    }
     assert listed == codes | {0}
 
 

@@ -28,7 +28,11 @@ def written_until_ms(at_ms: Column, not_available_ms: Column, is_remove: Column,
 
 
 def available_at_ms(
-    written_until: Column, not_available_ms: Column, is_carried: Column, keeps_latest: Column, item_life: Column,
+    written_until: Column,
+    not_available_ms: Column,
+    is_carried: Column,
+    keeps_latest: Column,
+    item_life: Column,
     so_far: WindowSpec,
 ) -> Column:
     """The window of the fault item after this write: available at this time or later.
@@ -59,7 +63,12 @@ def tie(at_ms: Column, unordered_within_ms: int, in_order: WindowSpec, so_far: W
 
 
 def earliest_until_ms(
-    until: Column, available_at: Column, is_reachable: Column, keeps_latest: Column, gated: Column, tied: Column,
+    until: Column,
+    available_at: Column,
+    is_reachable: Column,
+    keeps_latest: Column,
+    gated: Column,
+    tied: Column,
     so_far: WindowSpec,
 ) -> Column:
     """The earliest `not_available_until_ms` that any order of the tied writes leaves, at the last of them.
@@ -73,7 +82,12 @@ def earliest_until_ms(
 
 
 def latest_until_ms(
-    until: Column, available_at: Column, is_reachable: Column, keeps_latest: Column, gated: Column, tied: Column,
+    until: Column,
+    available_at: Column,
+    is_reachable: Column,
+    keeps_latest: Column,
+    gated: Column,
+    tied: Column,
     so_far: WindowSpec,
 ) -> Column:
     """The latest `not_available_until_ms` that any order of the tied writes leaves, at the last of them."""

@@ -63,8 +63,10 @@ def counts_with_latency(outcome: Column, not_exist_isolates: Column) -> Column:
 
     An InterruptedException does so in every release; an MQClientException from 5.1.4 on.
     """
-    return is_answer(outcome) | (outcome == "InterruptedException") | (
-        (outcome == "MQClientException") & ~not_exist_isolates
+    return (
+        is_answer(outcome)
+        | (outcome == "InterruptedException")
+        | ((outcome == "MQClientException") & ~not_exist_isolates)
     )
 
 

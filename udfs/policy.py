@@ -55,6 +55,7 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
     Returns:
         bigint; null for a policy that is not among them.
     """
+
     def earned(each: Policy) -> Column:
         return F.when(is_failure, F.lit(each.failure_isolation_ms).cast("bigint")).otherwise(
             isolation_ms(latency_ms, each.ladder)

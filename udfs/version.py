@@ -29,6 +29,7 @@ def version_number(client_version: Column) -> Column:
         +------+
         <BLANKLINE>
     """
+
     def part(group: int) -> Column:
         return F.regexp_extract(client_version, _FORM, group).cast("int")
 

@@ -32,11 +32,15 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
         F.min("valid_from_ms").alias("known_from_ms"), F.max("valid_until_ms").alias("known_until_ms")
     )
     first, last = F.col("valid_from_ms") == F.col("known_from_ms"), F.col("valid_until_ms") == F.col("known_until_ms")
-    stretches = topic_brokers.join(told, list(_TOPIC)).where("write_queue_nums > 0").withColumns(
-        {
-            "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("valid_from_ms")),
-            "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("valid_until_ms")),
-        }
+    stretches = (
+        topic_brokers.join(told, list(_TOPIC))
+        .where("write_queue_nums > 0")
+        .withColumns(
+            {
+                "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("valid_from_ms")),
+                "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("valid_until_ms")),
+            }
+        )
     )
     writable = stretches.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
     counts = writable.groupBy(*_TOPIC, "from_ms", "until_ms").agg(F.sum("write_queue_nums").alias("queues"))
@@ -56,7 +60,8 @@ def _spans(stretches: DataFrame, name: str) -> DataFrame:
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     begins = F.coalesce((F.lag("until_ms").over(in_time) < F.col("from_ms")).cast("int"), F.lit(0))
     spans = (
-        stretches.withColumn("begins", begins).withColumn("span", F.sum("begins").over(so_far))
+        stretches.withColumn("begins", begins)
+        .withColumn("span", F.sum("begins").over(so_far))
         .groupBy(*_TOPIC, "broker_name", "span")
         .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
     )
@@ -67,9 +72,9 @@ def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, unti
     """Whether every answer valid in [`since_ms`, `until_ms`] named the broker."""
     return F.exists(
         spans,
-        lambda span: (span["broker_name"] == broker_name)
-        & (span["from_ms"] <= since_ms)
-        & (span["until_ms"] > until_ms),
+        lambda span: (
+            (span["broker_name"] == broker_name) & (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms)
+        ),
     )
 
 

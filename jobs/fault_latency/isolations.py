@@ -90,7 +90,9 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
             F.max("dies_at_ms").alias("dies_at_ms"),
         )
     )
-    whole_stretch = Window.partitionBy(*ITEM, "stretch").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    whole_stretch = Window.partitionBy(*ITEM, "stretch").rowsBetween(
+        Window.unboundedPreceding, Window.unboundedFollowing
+    )
     in_stretch = Window.partitionBy(*ITEM, "stretch").orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
     next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_stretch)
     banded = grouped.withColumns(
@@ -112,12 +114,14 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     return banded.select(
         *ITEM,
         F.col("opener.version").alias("client_version"),
-        "opener.profile", "opener.policy",
+        "opener.profile",
+        "opener.policy",
         "start_ms",
         F.least(end, cut).alias("end_ms"),
         F.least(F.coalesce("surely_until_ms", end), cut).alias("end_earliest_ms"),
         F.least(possible_end, cut).alias("end_latest_ms"),
-        "opener.cause", "opener.evidence",
+        "opener.cause",
+        "opener.evidence",
         F.col("opener.current_latency_ms").alias("opener_latency_ms"),
         "extensions",
         ended_by.alias("ended_by"),

@@ -37,7 +37,12 @@ class FaultLatency:
 
 
 def fault_latency(
-    sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, known_start: bool,
+    sends: DataFrame,
+    opening: DataFrame,
+    day: Day,
+    settings: Settings,
+    *,
+    known_start: bool,
     topic_brokers: DataFrame,
 ) -> FaultLatency:
     """Replay one day.
@@ -69,12 +74,18 @@ def fault_latency(
     longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(
-        fault_item_changes=writes.where("change IS NOT NULL").withColumn("changed_at_ms", F.col("at_ms"))
-        .withColumn("reachable", F.col("is_reachable")).transform(_dated, day, "changed_at_ms"),
-        isolation_intervals=held.withColumn("after_unknown_start", differs).transform(_dated, day, "start_ms", "end_ms"),
+        fault_item_changes=writes.where("change IS NOT NULL")
+        .withColumn("changed_at_ms", F.col("at_ms"))
+        .withColumn("reachable", F.col("is_reachable"))
+        .transform(_dated, day, "changed_at_ms"),
+        isolation_intervals=held.withColumn("after_unknown_start", differs).transform(
+            _dated, day, "start_ms", "end_ms"
+        ),
         fault_item_state=closing_state(telling, held, attempts, opening, day.end_ms).transform(_dated, day),
         broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
-        broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(_dated, day, "start_ms", "end_ms"),
+        broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(
+            _dated, day, "start_ms", "end_ms"
+        ),
         producer_days=producer_days(attempts, held, topic_brokers).transform(_dated, day),
     )
 

@@ -72,22 +72,33 @@ def _tied_writes(items: DataFrame) -> DataFrame:
     logged = F.col("first_position").isNotNull()
     last = items.where(logged & is_open & (F.least("latest_ms", next_at) - F.col("at_ms") > _SHORTEST_MS))
     frames = last.select(
-        *ITEM, "position", "at_ms", F.col("until_ms").alias("guessed_until_ms"), "profile",
+        *ITEM,
+        "position",
+        "at_ms",
+        F.col("until_ms").alias("guessed_until_ms"),
+        "profile",
         next_at.alias("next_at_ms"),
         F.explode(F.array(F.col("at_ms") - 1, F.col("at_ms"))).alias("near_ms"),
     )
     near = items.select(
-        *ITEM, F.col("at_ms").alias("near_ms"),
+        *ITEM,
+        F.col("at_ms").alias("near_ms"),
         F.struct(F.col("position").alias("place"), "thread", "until_ms", "cause").alias("write"),
     )
     gathered = (
-        frames.join(near, [*ITEM, "near_ms"]).where("write.place <= position")
+        frames.join(near, [*ITEM, "near_ms"])
+        .where("write.place <= position")
         .groupBy(*_WRITE, "at_ms", "guessed_until_ms", "profile", "next_at_ms")
         .agg(F.collect_list("write").alias("frame"))
     )
-    may_be_last = F.filter("frame", lambda write: ~F.exists(
-        "frame", lambda other: (other["thread"] == write["thread"]) & (other["place"] > write["place"])
-    ).eqNullSafe(F.lit(True)))
+    may_be_last = F.filter(
+        "frame",
+        lambda write: (
+            ~F.exists(
+                "frame", lambda other: (other["thread"] == write["thread"]) & (other["place"] > write["place"])
+            ).eqNullSafe(F.lit(True))
+        ),
+    )
     ends = F.array_sort(F.transform(may_be_last, lambda write: F.struct(write["until_ms"], write["cause"])))
     differ = F.get("ends", F.lit(0))["until_ms"] < F.col("last_end_ms")
     return (
@@ -128,9 +139,7 @@ def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
     every_thread = F.when(F.count("thread") == F.count("*"), F.count_distinct("thread"))
     asked = first_attempts.join(seen.select(*OWNER).distinct(), list(OWNER), "left_semi")
     threads = asked.groupBy(*OWNER, "topic").agg(every_thread.alias("threads"))
-    hosted = hosted_throughout(
-        F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS
-    )
+    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
     before_it_came = "chosen_at_ms < least(next_at_ms, came_at_ms)"
     elsewhere = seen.where(F.col("profile") != "P1").where(hosted).where(before_it_came)
     per_end = (
@@ -145,18 +154,21 @@ def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
     refuted = (
         per_end.join(threads, [*OWNER, "topic"])
         .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms")
-        .agg(F.sum("sends").alias("sends"), F.sum(F.col("queues") * F.col("threads")).alias("enough"),
-             F.bool_and(F.col("threads").isNotNull()).alias("threads_known"))
+        .agg(
+            F.sum("sends").alias("sends"),
+            F.sum(F.col("queues") * F.col("threads")).alias("enough"),
+            F.bool_and(F.col("threads").isNotNull()).alias("threads_known"),
+        )
         .where("threads_known AND sends > enough")
-        .groupBy(*_WRITE, "guessed_until_ms", "ends").agg(F.collect_set("end_ms").alias("refuted"))
+        .groupBy(*_WRITE, "guessed_until_ms", "ends")
+        .agg(F.collect_set("end_ms").alias("refuted"))
     )
     left = F.filter(
         F.col("ends.until_ms"),
         lambda end: (end > F.col("guessed_until_ms")) & ~F.array_contains("refuted", end),
     )
-    return (
-        refuted.where(F.array_contains("refuted", F.col("guessed_until_ms")))
-        .select(*_WRITE, F.array_min(left).alias("proved_until_ms"))
+    return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
+        *_WRITE, F.array_min(left).alias("proved_until_ms")
     )
 
 
@@ -176,13 +188,18 @@ def _chosen_early(seen: DataFrame, items: DataFrame) -> DataFrame:
         .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms")
     )
     free = F.coalesce(F.col("item.latest_ms") < F.col("asked_at_ms"), F.lit(False))
-    others = with_item_before(asked, items).groupBy(
-        *OWNER, "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms", "broker_name"
-    ).agg(F.bool_and(free).alias("was_available"))
+    others = (
+        with_item_before(asked, items)
+        .groupBy(*OWNER, "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms", "broker_name")
+        .agg(F.bool_and(free).alias("was_available"))
+    )
     before = F.filter(F.col("ends.until_ms"), lambda end: end <= F.col("came_at_ms"))
     return (
-        others.where("was_available").drop("broker_name").withColumnRenamed("hidden_broker", "broker_name")
-        .groupBy(*_WRITE).agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
+        others.where("was_available")
+        .drop("broker_name")
+        .withColumnRenamed("hidden_broker", "broker_name")
+        .groupBy(*_WRITE)
+        .agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
         .select(*_WRITE, F.array_max(before).alias("proved_until_ms"))
         .where("proved_until_ms IS NOT NULL")
     )

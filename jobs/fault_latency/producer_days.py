@@ -22,22 +22,36 @@ def producer_days(sends: DataFrame, isolations: DataFrame, topic_brokers: DataFr
     """
     attempts = sends.groupBy(*_KEYS).agg(
         F.max("switch_assumed").alias("switch_assumed"),
-        F.max_by(F.struct("version", "profile", "policy", "not_replayed"), F.struct("ended_at_ms", "row_hash")).alias("rules"),
+        F.max_by(F.struct("version", "profile", "policy", "not_replayed"), F.struct("ended_at_ms", "row_hash")).alias(
+            "rules"
+        ),
         F.count("*").alias("sends"),
         F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
     )
-    lasting = isolations.where("end_ms > start_ms").groupBy(*_KEYS).agg(
-        F.count("*").alias("isolations"),
-        F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
-        F.count_if(F.col("evidence") != "LOGGED").alias("inferred_isolations"),
+    lasting = (
+        isolations.where("end_ms > start_ms")
+        .groupBy(*_KEYS)
+        .agg(
+            F.count("*").alias("isolations"),
+            F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
+            F.count_if(F.col("evidence") != "LOGGED").alias("inferred_isolations"),
+        )
     )
     contradicted = contradictions(sends, isolations, topic_brokers)
     joined = attempts.join(lasting, list(_KEYS), "left").join(contradicted, list(_KEYS), "left")
     return joined.select(
-        *_KEYS, "switch_assumed", F.col("rules.version").alias("client_version"), "rules.profile", "rules.policy",
-        "rules.not_replayed", "sends", "failures",
-        *(F.coalesce(name, F.lit(0)).cast("bigint").alias(name)
-          for name in ("isolations", "isolated_ms", "inferred_isolations", "contradictions")),
+        *_KEYS,
+        "switch_assumed",
+        F.col("rules.version").alias("client_version"),
+        "rules.profile",
+        "rules.policy",
+        "rules.not_replayed",
+        "sends",
+        "failures",
+        *(
+            F.coalesce(name, F.lit(0)).cast("bigint").alias(name)
+            for name in ("isolations", "isolated_ms", "inferred_isolations", "contradictions")
+        ),
     )
 
 

@@ -42,6 +42,7 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     replayed; null = it can), `enforced` (the switch), `switch_assumed` (nobody told: off), `detector`,
     `by_caller` (the caller chose the queue).
     """
+
     def told(attribute: str) -> Column:
         return _setting(producers, attribute)
 
@@ -55,22 +56,19 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     ladder_owner = _ladder_owner(producers)
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", told("fault_latency_enabled").cast("boolean"))
-    return (
-        sends.withColumns({"version": version, "version_number": number, "profile": profile})
-        .withColumns(
-            {
-                "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
-                    F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
-                ),
-                "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
-                .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
-                .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
-                "enforced": F.coalesce(switch, F.lit(False)),
-                "switch_assumed": switch.isNull(),
-                "detector": F.coalesce("detector_enabled", told("detector_enabled").cast("boolean"), F.lit(False)),
-                "by_caller": F.coalesce("queue_chosen_by", told("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
-            }
-        )
+    return sends.withColumns({"version": version, "version_number": number, "profile": profile}).withColumns(
+        {
+            "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
+                F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
+            ),
+            "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
+            .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
+            .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
+            "enforced": F.coalesce(switch, F.lit(False)),
+            "switch_assumed": switch.isNull(),
+            "detector": F.coalesce("detector_enabled", told("detector_enabled").cast("boolean"), F.lit(False)),
+            "by_caller": F.coalesce("queue_chosen_by", told("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
+        }
     )
 
 
@@ -86,9 +84,7 @@ def with_process(sends: DataFrame, carried: DataFrame) -> DataFrame:
         carried: per `PRODUCER` the process that ended the day before: `carried_process`, `carried_seq`,
             `carried_ended_at_ms`.
     """
-    order = Window.partitionBy(*PRODUCER).orderBy(
-        "ended_at_ms", F.asc_nulls_last("seq"), *ORDER_OF_EVENTS[2:]
-    )
+    order = Window.partitionBy(*PRODUCER).orderBy("ended_at_ms", F.asc_nulls_last("seq"), *ORDER_OF_EVENTS[2:])
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = sends.join(F.broadcast(carried), list(PRODUCER), "left")
@@ -110,26 +106,33 @@ def _lives(sends: DataFrame, carried: DataFrame) -> DataFrame:
         F.min(_started_at_ms()).alias("born_at_ms"), F.max("ended_at_ms").alias("last_at_ms")
     )
     yesterday = carried.select(
-        *PRODUCER, F.col("carried_process").alias("process"), F.col("carried_ended_at_ms").alias("born_at_ms"),
+        *PRODUCER,
+        F.col("carried_process").alias("process"),
+        F.col("carried_ended_at_ms").alias("born_at_ms"),
         F.col("carried_ended_at_ms").alias("last_at_ms"),
     )
-    all_lives = lives.unionByName(yesterday).groupBy(*PRODUCER, "process").agg(
-        F.min("born_at_ms").alias("born_at_ms"), F.max("last_at_ms").alias("last_at_ms")
+    all_lives = (
+        lives.unionByName(yesterday)
+        .groupBy(*PRODUCER, "process")
+        .agg(F.min("born_at_ms").alias("born_at_ms"), F.max("last_at_ms").alias("last_at_ms"))
     )
     moments = all_lives.select(
-        *PRODUCER, "process",
-        F.explode(F.array(
-            F.struct(F.col("born_at_ms").alias("at_ms"), F.col("born_at_ms").alias("birth_ms")),
-            F.struct(F.col("last_at_ms").alias("at_ms"), F.lit(None).cast("bigint").alias("birth_ms")),
-        )).alias("moment"),
+        *PRODUCER,
+        "process",
+        F.explode(
+            F.array(
+                F.struct(F.col("born_at_ms").alias("at_ms"), F.col("born_at_ms").alias("birth_ms")),
+                F.struct(F.col("last_at_ms").alias("at_ms"), F.lit(None).cast("bigint").alias("birth_ms")),
+            )
+        ).alias("moment"),
     ).select(*PRODUCER, "process", "moment.*")
-    later_first = Window.partitionBy(*PRODUCER).orderBy(
-        F.desc("at_ms"), F.col("birth_ms").isNull(), "process"
-    ).rowsBetween(Window.unboundedPreceding, -1)
-    next_birth = F.last("birth_ms", ignorenulls=True).over(later_first)
-    return (
-        moments.withColumn("dies_at_ms", next_birth).where("birth_ms IS NULL").drop("at_ms", "birth_ms")
+    later_first = (
+        Window.partitionBy(*PRODUCER)
+        .orderBy(F.desc("at_ms"), F.col("birth_ms").isNull(), "process")
+        .rowsBetween(Window.unboundedPreceding, -1)
     )
+    next_birth = F.last("birth_ms", ignorenulls=True).over(later_first)
+    return moments.withColumn("dies_at_ms", next_birth).where("birth_ms IS NULL").drop("at_ms", "birth_ms")
 
 
 def carried_processes(opening: DataFrame) -> DataFrame:

@@ -15,8 +15,16 @@ OWNER = ITEM[:-1]
 """One process of one producer."""
 
 REPLAYED = (
-    "position", "next_at_ms", "next_op", "is_reachable", "available_at_ms", "until_ms", "earliest_ms", "latest_ms",
-    "until_before_ms", "latest_before_ms",
+    "position",
+    "next_at_ms",
+    "next_op",
+    "is_reachable",
+    "available_at_ms",
+    "until_ms",
+    "earliest_ms",
+    "latest_ms",
+    "until_before_ms",
+    "latest_before_ms",
 )
 """What `replay.replay` adds to a write."""
 
@@ -39,7 +47,11 @@ def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame
     """
     chosen = attempts.where("attempt = 1 AND NOT by_caller AND not_replayed IS NULL").where(last_write_wins(policies))
     return chosen.transform(with_addressed_broker).select(
-        *OWNER, "topic", F.col("broker_name").alias("went_to"), "addressed_broker", "thread",
+        *OWNER,
+        "topic",
+        F.col("broker_name").alias("went_to"),
+        "addressed_broker",
+        "thread",
         F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms")).alias("chosen_at_ms"),
         "row_hash",
     )
@@ -109,3 +121,29 @@ def replayed_with(
 def written_columns(items: DataFrame) -> list[str]:
     """The columns of a write before its replay."""
     return [name for name in items.columns if name not in REPLAYED]
+
+
+def of_nobody(at_ms: Column, op: str, cause: str, evidence: str) -> dict[str, Column]:
+    """A write that no attempt made: first in its millisecond, reachable, without isolation."""
+    return {
+        "at_ms": at_ms,
+        "op": F.lit(op),
+        "seq": F.lit(-1).cast("bigint"),
+        "started_at_ms": at_ms,
+        "step": F.lit(0),
+        "current_latency_ms": F.lit(0).cast("bigint"),
+        "is_failure": F.lit(False),
+        "reachable": F.lit(True),
+        "cause": F.lit(cause),
+        "evidence": F.lit(evidence),
+        "not_available_ms": F.lit(0).cast("bigint"),
+        **{f"carried_{name}_ms": F.lit(None).cast("bigint") for name in ("until", "earliest", "latest")},
+        "carried_extensions": F.lit(0),
+        **{name: F.lit(None).cast("string") for name in ("thread", "middle_topic", "middle_after")},
+    }
+
+
+def write_in_place(rows: DataFrame, items: DataFrame, values: dict[str, Column]) -> DataFrame:
+    """The rows as new writes: their own columns, but for the given values."""
+    new = {**values, "first_position": F.lit(None).cast("bigint")}
+    return rows.withColumns(new).select(*written_columns(items))

@@ -10,7 +10,9 @@ from jobs.fault_latency.replay import ITEM
 from jobs.tables import FAULT_ITEM_STATE
 
 
-def closing_state(items: DataFrame, isolations: DataFrame, sends: DataFrame, opening: DataFrame, day_end_ms: int) -> DataFrame:
+def closing_state(
+    items: DataFrame, isolations: DataFrame, sends: DataFrame, opening: DataFrame, day_end_ms: int
+) -> DataFrame:
     """Each fault item at 24:00 UTC: those used on the day, and those whose isolation still stands.
 
     Grain: `ITEM`. Items of a process that is over are gone. Columns: `fault_item_state` without its day.
@@ -44,11 +46,16 @@ def closing_state(items: DataFrame, isolations: DataFrame, sends: DataFrame, ope
         .select(
             *ITEM,
             F.col("version").alias("client_version"),
-            "profile", "policy", "available_at_ms",
+            "profile",
+            "policy",
+            "available_at_ms",
             F.col("earliest_ms").alias("available_earliest_ms"),
             F.col("latest_ms").alias("available_latest_ms"),
             F.col("is_reachable").alias("reachable"),
-            "cause", "evidence", "opener_latency_ms", "extensions",
+            "cause",
+            "evidence",
+            "opener_latency_ms",
+            "extensions",
             F.greatest("seq_today", "seq_before").alias("last_seq"),
             F.greatest("ended_today_ms", "ended_before_ms").alias("last_ended_at_ms"),
         )

@@ -12,8 +12,9 @@ _PERCENTILES = {"latency_p50_ms": 0.50, "latency_p95_ms": 0.95, "latency_p99_ms"
 
 
 def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
-    """One row per broker and minute with sends or enforced isolation. Grain: `cluster`, `broker_name`, `window_start_ms`.
+    """One row per broker and minute with sends or enforced isolation.
 
+    Grain: `cluster`, `broker_name`, `window_start_ms`.
     Latencies are exact percentiles over answered sync and async attempts: the lowest latency that at least
     that share of them does not exceed.
 
@@ -24,23 +25,33 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
     keys = ["cluster", "broker_name", "window_start_ms"]
     answered = F.when((F.col("mode") != "ONEWAY") & F.col("outcome").isin(*ANSWERS), F.col("latency_ms"))
     minute = F.col("ended_at_ms") - F.col("ended_at_ms") % _MINUTE_MS
-    attempts = sends.withColumns({"window_start_ms": minute, "answered_ms": answered}).groupBy(*keys).agg(
-        F.count("*").alias("sends"),
-        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
-        *(F.expr(f"percentile_disc({share}) WITHIN GROUP (ORDER BY answered_ms)").cast("bigint").alias(name) for name, share in _PERCENTILES.items()),
-        F.max("answered_ms").alias("latency_max_ms"),
-        F.count_distinct("client_id", "producer_group").alias("producers"),
+    attempts = (
+        sends.withColumns({"window_start_ms": minute, "answered_ms": answered})
+        .groupBy(*keys)
+        .agg(
+            F.count("*").alias("sends"),
+            F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+            *(
+                F.expr(f"percentile_disc({share}) WITHIN GROUP (ORDER BY answered_ms)").cast("bigint").alias(name)
+                for name, share in _PERCENTILES.items()
+            ),
+            F.max("answered_ms").alias("latency_max_ms"),
+            F.count_distinct("client_id", "producer_group").alias("producers"),
+        )
     )
     first, last = F.col("start_ms") - F.col("start_ms") % _MINUTE_MS, F.col("end_ms") - 1
-    minutes = (
-        isolations.where("enforced AND end_ms > start_ms")
-        .withColumn("window_start_ms", F.explode(F.sequence(first, last, F.lit(_MINUTE_MS).cast("bigint"))))
+    minutes = isolations.where("enforced AND end_ms > start_ms").withColumn(
+        "window_start_ms", F.explode(F.sequence(first, last, F.lit(_MINUTE_MS).cast("bigint")))
     )
-    share_of_minute = F.least("end_ms", F.col("window_start_ms") + _MINUTE_MS) - F.greatest("start_ms", "window_start_ms")
+    share_of_minute = F.least("end_ms", F.col("window_start_ms") + _MINUTE_MS) - F.greatest(
+        "start_ms", "window_start_ms"
+    )
     isolated = minutes.groupBy(*keys).agg(
         F.sum(share_of_minute).alias("isolated_ms"),
         F.count_distinct("client_id", "producer_group").alias("isolating_producers"),
     )
-    counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures", "producers", "isolated_ms", "isolating_producers")}
+    counts = {
+        name: F.coalesce(name, F.lit(0))
+        for name in ("sends", "failures", "producers", "isolated_ms", "isolating_producers")
+    }
     return attempts.join(isolated, keys, "full").withColumns(counts)
-

@@ -73,7 +73,7 @@ def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manif
                 hidden.add(name)
             elif name not in found:
                 found[name] = InputFile(name, status.getLen(), status.getModificationTime(), name)
-    files = []
+    files: list[InputFile] = []
     for file in sorted(found.values()):
         _check_magic(spark, file)
         skipped_by_spark = file.name.rsplit("/", 1)[-1].startswith("_") and file.size
@@ -101,12 +101,23 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
     """What a failed read means to the user, or None when it was no file's fault."""
     text = str(error)
     named = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
-    signs = ("FAILED_READ_FILE", "Unexpected end of input stream", "EOFException", "incorrect data check",
-             "incorrect header check", "invalid block type", "not a gzip file", "ZipException", "CRC")
+    signs = (
+        "FAILED_READ_FILE",
+        "Unexpected end of input stream",
+        "EOFException",
+        "incorrect data check",
+        "incorrect header check",
+        "invalid block type",
+        "not a gzip file",
+        "ZipException",
+        "CRC",
+    )
     if not any(sign in text for sign in signs):
         return None
     culprit = named.group(1).rstrip(".") if named else ""
-    names = [file.name for file in manifest.files if unquote(culprit).endswith(file.readable_name.removeprefix("file:"))]
+    names = [
+        file.name for file in manifest.files if unquote(culprit).endswith(file.readable_name.removeprefix("file:"))
+    ]
     name = names[0] if names else culprit or "an input file"
     return InputUnreadableError(
         f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
@@ -119,10 +130,7 @@ def _statuses(spark: SparkSession, name: str) -> Iterable[tuple[str, Any]]:
         path = _path(spark, name)
         system = _file_system(spark, path)
         is_named = system.exists(path)
-        if is_named:
-            matches = [system.getFileStatus(path)]
-        else:
-            matches = list(system.globStatus(path) or [])
+        matches = [system.getFileStatus(path)] if is_named else list(system.globStatus(path) or [])
     except (Py4JError, ValueError) as error:
         raise InputMissingError(f"input {name} cannot be listed: {root_cause(error)}; check the path") from error
     if not matches:

@@ -101,7 +101,9 @@ def json_schema(mapping: Mapping[str, FieldSource]) -> StructType:
         kind = source_type(name, mapping)
         known = holder.setdefault(leaf, kind)
         if isinstance(known, dict):
-            raise SettingValueError(f"inputs.sends.fields: {leaf!r} is both a value and a parent of {next(iter(known))!r}")
+            raise SettingValueError(
+                f"inputs.sends.fields: {leaf!r} is both a value and a parent of {next(iter(known))!r}"
+            )
         if known != kind:
             raise SettingValueError(f"inputs.sends.fields: column {leaf!r} is mapped with two different units")
     return _struct(tree)

@@ -46,7 +46,9 @@ def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
 def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     schema = json_schema(sends_input.fields).add("_corrupt_record", StringType())
     text = (
-        spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").text(list(paths))
+        spark.read.option("recursiveFileLookup", "true")
+        .option("lineSep", "\n")
+        .text(list(paths))
         .select(*_place(), _without_bom_and_return(F.col("value")).alias("raw"))
     )
     parsed = text.withColumn("parsed", F.from_json("raw", schema, {"columnNameOfCorruptRecord": "_corrupt_record"}))
@@ -82,8 +84,11 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsIn
     names = reader.csv(list(paths)).columns
     schema = StructType([StructField(name, StringType()) for name in [*names, "_corrupt_record"]])
     records = (
-        reader.schema(schema).option("enforceSchema", "false").option("escape", '"')
-        .option("columnNameOfCorruptRecord", "_corrupt_record").csv(list(paths))
+        reader.schema(schema)
+        .option("enforceSchema", "false")
+        .option("escape", '"')
+        .option("columnNameOfCorruptRecord", "_corrupt_record")
+        .csv(list(paths))
         .select(*_place(), *(F.col(_quoted(name)) for name in schema.names))
     )
     return _from_texts(records, names, sends_input, F.col("_corrupt_record"))
@@ -92,19 +97,29 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsIn
 def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
     names = rows.columns
-    return _from_texts(rows.select(*_place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None))
+    return _from_texts(
+        rows.select(*_place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None)
+    )
 
 
 def _from_texts(records: DataFrame, names: Sequence[str], sends_input: SendsInput, corrupt: Column) -> DataFrame:
     """Rows of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
     mapping = sends_input.fields
     columns = {name: _column_named(source_of(name, mapping).column, records.schema) for name in FIELDS}
-    texts = {name: F.nullif(F.trim(column.cast("string")), F.lit("")) for name, column in columns.items() if column is not None}
+    texts = {
+        name: F.nullif(F.trim(column.cast("string")), F.lit(""))
+        for name, column in columns.items()
+        if column is not None
+    }
     values = {
-        name: texts[name].try_cast(source_type(name, mapping)) if name in texts else F.lit(None).cast(source_type(name, mapping))
+        name: texts[name].try_cast(source_type(name, mapping))
+        if name in texts
+        else F.lit(None).cast(source_type(name, mapping))
         for name in FIELDS
     }
-    wrong_type = reduce(Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False))
+    wrong_type = reduce(
+        Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False)
+    )
     damage = F.when(corrupt.isNotNull(), "not_json").when(wrong_type, "wrong_type")
     raw = F.to_json(F.struct(*(F.col(_quoted(name)) for name in names)))
     return records.select(*PLACE, raw.alias("raw"), damage.alias("damage"), _struct_of(values).alias("fields"))

@@ -29,8 +29,22 @@ _DAY_MS = 86_400_000
 _EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
 _LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _LONGEST_LATENCY_MS = _DAY_MS
-_IDENTIFIERS = ("cluster", "client_id", "producer_group", "process_id", "topic", "broker_name", "broker_addr",
-                "client_version", "client_language", "result_broker_name", "outcome", "cause", "msg_id", "thread")
+_IDENTIFIERS = (
+    "cluster",
+    "client_id",
+    "producer_group",
+    "process_id",
+    "topic",
+    "broker_name",
+    "broker_addr",
+    "client_version",
+    "client_language",
+    "result_broker_name",
+    "outcome",
+    "cause",
+    "msg_id",
+    "thread",
+)
 _TIMES = ("ended_at_ms", "started_at_ms", "submitted_at_ms")
 
 
@@ -89,7 +103,9 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
         Column.__or__, (F.col(f"fields.{name}").isNotNull() & columns[name].isNull() for name in mapping), F.lit(False)
     )
     typed = lines.select(
-        *PLACE, "raw", F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
+        *PLACE,
+        "raw",
+        F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
         *(column.alias(name) for name, column in columns.items()),
     )
     null_mask = reduce(
@@ -118,7 +134,11 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
     control = reduce(Column.__or__, (F.col(name).rlike(r"[\x00-\x1f\x7f]") for name in _IDENTIFIERS))
     rules: list[tuple[str, Column, Column | None]] = [
-        ("line_too_long", F.octet_length("raw") > settings.max_line_bytes, F.concat(F.octet_length("raw"), F.lit(" bytes"))),
+        (
+            "line_too_long",
+            F.octet_length("raw") > settings.max_line_bytes,
+            F.concat(F.octet_length("raw"), F.lit(" bytes")),
+        ),
         ("invalid_utf8", F.col("damage") == "invalid_utf8", None),
         ("not_json", F.col("damage") == "not_json", None),
         ("not_an_object", F.col("damage") == "not_an_object", None),
@@ -133,7 +153,11 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
             reduce(Column.__or__, (_is_no_time(name) for name in _TIMES)),
             F.coalesce(*(F.when(_is_no_time(name), _no_time(name)) for name in _TIMES)),
         ),
-        ("latency_out_of_range", ~F.col("latency_ms").between(0, _LONGEST_LATENCY_MS), F.concat(F.lit("latency_ms="), "latency_ms")),
+        (
+            "latency_out_of_range",
+            ~F.col("latency_ms").between(0, _LONGEST_LATENCY_MS),
+            F.concat(F.lit("latency_ms="), "latency_ms"),
+        ),
         ("outcome_unknown", ~is_known_outcome(F.col("outcome")), F.concat(F.lit("outcome="), "outcome")),
         ("mode_unknown", ~F.col("mode").isin("SYNC", "ASYNC", "ONEWAY"), F.concat(F.lit("mode="), "mode")),
         (
@@ -192,7 +216,9 @@ def _printable(text: Column) -> Column:
 def _with_disposition(judged: DataFrame, first_day: dt.date, last_day: dt.date) -> DataFrame:
     """With `day` and `disposition`; of equal lines the first in file order stays, the others are duplicates."""
     in_range = F.col("ended_at_ms").between(_EARLIEST_MS, _LATEST_MS)
-    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col("ended_at_ms"), F.lit(_DAY_MS)).cast("int")))
+    day = F.when(
+        in_range, F.date_from_unix_date(F.call_function("div", F.col("ended_at_ms"), F.lit(_DAY_MS)).cast("int"))
+    )
     dated = judged.withColumn("day", day)
     alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
     copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)

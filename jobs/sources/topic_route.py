@@ -25,7 +25,9 @@ def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
     """
     line = F.from_json("value", _LINE)
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").schema("value STRING")
-    text = reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
+    text = (
+        reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
+    )
     answers = text.select(line.alias("line")).where("line.topic IS NOT NULL AND line.captured_at_ms IS NOT NULL")
     route = F.from_json("line.body", _BODY, {"allowUnquotedFieldNames": "true"})
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
@@ -39,14 +41,19 @@ def broker_names(routes: DataFrame) -> DataFrame:
     """`broker_addr` → `routed_broker_name`: the name that the latest answer gives the address."""
     brokers = routes.select("captured_at_ms", "topic", F.explode("route.brokerDatas").alias("broker"))
     addresses = brokers.select(
-        "captured_at_ms", "topic", F.col("broker.brokerName").alias("routed_broker_name"),
+        "captured_at_ms",
+        "topic",
+        F.col("broker.brokerName").alias("routed_broker_name"),
         F.explode("broker.brokerAddrs").alias("broker_id", "broker_addr"),
     )
-    latest = Window.partitionBy("broker_addr").orderBy(
-        F.desc("captured_at_ms"), "topic", "routed_broker_name", "broker_id"
-    ).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    latest = (
+        Window.partitionBy("broker_addr")
+        .orderBy(F.desc("captured_at_ms"), "topic", "routed_broker_name", "broker_id")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     return (
-        addresses.withColumn("place", F.row_number().over(latest)).where("place = 1")
+        addresses.withColumn("place", F.row_number().over(latest))
+        .where("place = 1")
         .select("broker_addr", "routed_broker_name")
     )
 
@@ -74,24 +81,33 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
         lambda broker: broker["brokerName"],
     )
     is_own = F.lit(not only_own)
-    hosts = F.array_sort(F.transform(
-        F.filter(
-            "route.queueDatas",
-            lambda queues: queues["brokerName"].isNotNull() & (is_own | F.array_contains(own, queues["brokerName"])),
-        ),
-        lambda queues: F.struct(
-            queues["brokerName"].alias("broker_name"),
-            F.coalesce(queues["perm"], F.lit(0)).alias("perm"),
-            F.coalesce(queues["readQueueNums"], F.lit(0)).alias("read_queue_nums"),
-            F.coalesce(queues["writeQueueNums"], F.lit(0)).alias("write_queue_nums"),
-            F.coalesce(F.array_contains(masters, queues["brokerName"]), F.lit(False)).alias("has_master"),
-        ),
-    ))
+    hosts = F.array_sort(
+        F.transform(
+            F.filter(
+                "route.queueDatas",
+                lambda queues: (
+                    queues["brokerName"].isNotNull() & (is_own | F.array_contains(own, queues["brokerName"]))
+                ),
+            ),
+            lambda queues: F.struct(
+                queues["brokerName"].alias("broker_name"),
+                F.coalesce(queues["perm"], F.lit(0)).alias("perm"),
+                F.coalesce(queues["readQueueNums"], F.lit(0)).alias("read_queue_nums"),
+                F.coalesce(queues["writeQueueNums"], F.lit(0)).alias("write_queue_nums"),
+                F.coalesce(F.array_contains(masters, queues["brokerName"]), F.lit(False)).alias("has_master"),
+            ),
+        )
+    )
     answers = of_day.groupBy("topic", "captured_at_ms").agg(F.min(hosts).alias("hosts"))
     in_time = Window.partitionBy("topic").orderBy("captured_at_ms")
-    changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(~F.col("hosts").eqNullSafe(F.col("before")))
+    changed = answers.withColumn("before", F.lag("hosts").over(in_time)).where(
+        ~F.col("hosts").eqNullSafe(F.col("before"))
+    )
     until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))
     return changed.withColumn("valid_until_ms", until).select(
-        F.lit(day.cluster).alias("cluster"), "topic", F.col("captured_at_ms").alias("valid_from_ms"), "valid_until_ms",
+        F.lit(day.cluster).alias("cluster"),
+        "topic",
+        F.col("captured_at_ms").alias("valid_from_ms"),
+        "valid_until_ms",
         F.inline("hosts"),
     )

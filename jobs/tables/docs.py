@@ -29,7 +29,9 @@ def _section(table: Table) -> str:
         f" {field.metadata['comment']} |"
         for field in table.columns
     ]
-    lists = [f"- `{name}`: {', '.join(f'`{value}`' for value in values)}" for name, values in table.closed_lists.items()]
+    lists = [
+        f"- `{name}`: {', '.join(f'`{value}`' for value in values)}" for name, values in table.closed_lists.items()
+    ]
     checks = [f"- {name}: `{condition}`" for name, condition in table.checks.items()]
     parts = [
         f"## {table.name}\n",

@@ -35,7 +35,9 @@ SENDS = Table(
         column("attempt", INT, "attempts of one send count from 1; null = not logged"),
         column("started_at_ms", LONG, "start of the attempt on the producer's clock, epoch ms; null = not logged"),
         column("started_at", INSTANT, "start of the attempt, UTC; null = not logged"),
-        required("ended_at_ms", LONG, "end of the attempt on the producer's clock, epoch ms: the fault item changes now"),
+        required(
+            "ended_at_ms", LONG, "end of the attempt on the producer's clock, epoch ms: the fault item changes now"
+        ),
         required("ended_at", INSTANT, "end of the attempt, UTC"),
         required("latency_ms", LONG, "latency of the attempt, ms"),
         column("submitted_at_ms", LONG, "async only: when the submit call returned, epoch ms; null = not logged"),

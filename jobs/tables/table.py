@@ -16,7 +16,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-TEXT, LONG, INT, FLAG, DAY, INSTANT = StringType(), LongType(), IntegerType(), BooleanType(), DateType(), TimestampType()
+TEXT, LONG, INT, FLAG, DAY, INSTANT = (
+    StringType(),
+    LongType(),
+    IntegerType(),
+    BooleanType(),
+    DateType(),
+    TimestampType(),
+)
 
 
 @dataclass(frozen=True)

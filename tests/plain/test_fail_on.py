@@ -44,9 +44,7 @@ QUIET = Summary(
         (" missing-producer ", {"missing_producers": ["PG_a", "PG_b"]}, "missing-producer 2"),
     ],
 )
-def test_a_condition_that_holds_is_an_exit_code_of_its_own(
-    condition: str, night: dict[str, object], held: str
-) -> None:
+def test_a_condition_that_holds_is_an_exit_code_of_its_own(condition: str, night: dict[str, object], held: str) -> None:
     with pytest.raises(ConditionMetError) as caught:
         check_conditions(parse_conditions([condition]), dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
     assert str(caught.value) == f"--fail-on held: {held}; the tables are published"

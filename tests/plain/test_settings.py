@@ -144,9 +144,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("cluster = ", SettingsError, "is not valid TOML"),
     ],
 )
-def test_a_mistake_in_a_file_is_named(
-    tmp_path: Path, text: str, error: type[SettingsError], sentence: str
-) -> None:
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: type[SettingsError], sentence: str) -> None:
     with pytest.raises(error) as caught:
         _of(tmp_path, text)
     assert type(caught.value) is error

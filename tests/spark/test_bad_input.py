@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
-from jobs.ingest import Counts, check_fit_to_publish
+from jobs.ingest import Counts, StagedSends, check_fit_to_publish
 from jobs.settings import Settings, load_settings
 from jobs.tables.quarantine import REASONS
 from tests.spark.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
@@ -111,7 +111,7 @@ GOOD_LINES = [
 
 
 @pytest.fixture(scope="module")
-def spoilt(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
+def spoilt(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StagedSends]:
     folder = write(
         tmp_path_factory.mktemp("spoilt") / "logs",
         {
@@ -122,18 +122,18 @@ def spoilt(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder, stage(spark, folder)
 
 
-def test_every_bad_line_has_its_reason_and_its_number(spoilt: tuple[Path, object]) -> None:
+def test_every_bad_line_has_its_reason_and_its_number(spoilt: tuple[Path, StagedSends]) -> None:
     folder, staged = spoilt
     expected = {
         ("bad.jsonl", number): (reason, detail) for number, (_, reason, detail) in enumerate(BAD_LINES, start=1)
     }
-    assert bad_lines(staged, folder) == expected  # type: ignore[arg-type]
+    assert bad_lines(staged, folder) == expected
 
 
-def test_every_good_line_is_published(spoilt: tuple[Path, object]) -> None:
+def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
     _, staged = spoilt
-    assert fates(staged) == {"PUBLISHED": len(GOOD_LINES), "QUARANTINED": len(BAD_LINES)}  # type: ignore[arg-type]
-    sends = {row["seq"]: row for row in staged.sends(DAY).collect()}  # type: ignore[attr-defined]
+    assert fates(staged) == {"PUBLISHED": len(GOOD_LINES), "QUARANTINED": len(BAD_LINES)}
+    sends = {row["seq"]: row for row in staged.sends(DAY).collect()}
     assert sorted(sends, key=str) == sorted([*range(1, 14), None], key=str)
     assert sends[9]["ended_at_ms"] == NOON_MS + 10  # start and latency
     assert (sends[10]["mode"], sends[10]["producer_group"], sends[10]["client_version"]) == ("SYNC", "", None)
@@ -142,13 +142,13 @@ def test_every_good_line_is_published(spoilt: tuple[Path, object]) -> None:
     assert sends[5]["error"] == "a } in { a text }{ and a\nline break"
 
 
-def test_every_reason_is_met(spoilt: tuple[Path, object]) -> None:
+def test_every_reason_is_met() -> None:
     assert {reason for _, reason, _ in BAD_LINES} == set(REASONS)
 
 
-def test_the_raw_line_is_kept_bounded_and_printable(spoilt: tuple[Path, object]) -> None:
+def test_the_raw_line_is_kept_bounded_and_printable(spoilt: tuple[Path, StagedSends]) -> None:
     folder, staged = spoilt
-    rows = staged.quarantine(DAY, "run-1").collect()  # type: ignore[attr-defined]
+    rows = staged.quarantine(DAY, "run-1").collect()
     raw = {row["line"]: row["raw"] for row in rows}
     assert raw[1] == '{"client_id":"10.0.1.1@1","latency_ms":1'
     assert len(raw[len(BAD_LINES)]) == 1_000
@@ -202,19 +202,19 @@ def test_lines_of_other_days_are_counted_and_left_alone(spark: SparkSession, tmp
     assert {str(day): count for day, count in staged.other_days.items()} == {"2026-11-20": 1, "2026-11-22": 3}
 
 
-@pytest.mark.parametrize(
-    ("fraction", "passes"), [(0.0, False), (0.19, False), (0.2, True), (1.0, True)]
-)
+@pytest.mark.parametrize(("fraction", "passes"), [(0.0, False), (0.19, False), (0.2, True), (1.0, True)])
 def test_more_bad_lines_than_allowed_stop_the_run(
-    two_of_ten: tuple[Path, object], fraction: float, passes: bool  # noqa: FBT001
+    two_of_ten: tuple[Path, StagedSends],
+    fraction: float,
+    passes: bool,  # noqa: FBT001
 ) -> None:
     _, staged = two_of_ten
     settings = Settings(max_bad_fraction=fraction)
     if passes:
-        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)  # type: ignore[arg-type]
+        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)
         return
     with pytest.raises(TooManyBadLinesError) as caught:
-        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)  # type: ignore[arg-type]
+        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith(
         f"2 of 10 lines are bad (latency_missing 1, not_json 1), more than max_bad_fraction {fraction};"
@@ -223,7 +223,7 @@ def test_more_bad_lines_than_allowed_stop_the_run(
 
 
 @pytest.fixture(scope="module")
-def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
+def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StagedSends]:
     lines = [*(line(seq=seq) for seq in range(8)), b"{", line(latency_ms=None)]
     folder = write(tmp_path_factory.mktemp("ten") / "logs", {"a.jsonl": b"\n".join(lines)})
     return folder, stage(spark, folder)
@@ -234,13 +234,17 @@ def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     [
         (
             {"a.jsonl": b"", "b.jsonl.gz": b"", "c.jsonl.gz": gzip.compress(b""), "d.jsonl": b"\n\r\n \n"},
-            "no line of 2026-11-21 in 0 lines read; the files hold no line that tells a day;"
-            " give another --date, or --allow-empty",
+            (
+                "no line of 2026-11-21 in 0 lines read; the files hold no line that tells a day;"
+                " give another --date, or --allow-empty"
+            ),
         ),
         (
             {"a.jsonl": line(ended_at_ms=DAY.end_ms) + b"\n" + line(ended_at_ms=DAY.start_ms - 1)},
-            "no line of 2026-11-21 in 2 lines read; the files hold 2026-11-20 (1 lines), 2026-11-22 (1 lines);"
-            " give another --date, or --allow-empty",
+            (
+                "no line of 2026-11-21 in 2 lines read; the files hold 2026-11-20 (1 lines), 2026-11-22 (1 lines);"
+                " give another --date, or --allow-empty"
+            ),
         ),
     ],
     ids=["nothing in the files", "other days only"],
@@ -287,5 +291,5 @@ def test_gzip_members_are_read_one_after_the_other(spark: SparkSession, tmp_path
 
 
 def test_no_send_log_named_says_how_to_name_one(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InputMissingError, match="give --sends PATH or the setting inputs.sends.path"):
+    with pytest.raises(InputMissingError, match=r"give --sends PATH or the setting inputs\.sends\.path"):
         stage(spark, tmp_path / "logs", settings=load_settings([], [], {}))

@@ -6,22 +6,47 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.hosts import topic_hosts
-from jobs.fault_latency.inferences import detector_rounds, middle_brokers, removes, with_inferences
+from jobs.fault_latency.inferences import detector_rounds, middle_brokers, with_inferences
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.producers import policies
+from jobs.fault_latency.removes import removes
 from jobs.fault_latency.replay import replay
 from jobs.profiles import released_profiles
 from udfs.evidence import DETECTOR, EVIDENCES, ORDER, REMOVED, RETRY_MIDDLE
 
 POLICIES = policies(released_profiles(), {})
 WRITES = {
-    "cluster": "string", "client_id": "string", "producer_group": "string", "process": "string", "enforced": "boolean",
-    "broker_name": "string", "at_ms": "bigint", "step": "int", "thread": "string", "current_latency_ms": "bigint",
-    "is_failure": "boolean", "reachable": "boolean", "cause": "string", "evidence": "string", "middle_topic": "string",
-    "middle_after": "string", "seq": "bigint", "started_at_ms": "bigint", "invoke_id": "bigint", "attempt": "int",
-    "row_hash": "bigint", "policy": "string", "profile": "string", "version": "string", "dies_at_ms": "bigint",
-    "op": "string", "not_available_ms": "bigint", "carried_until_ms": "bigint", "carried_earliest_ms": "bigint",
-    "carried_latest_ms": "bigint", "carried_extensions": "int",
+    "cluster": "string",
+    "client_id": "string",
+    "producer_group": "string",
+    "process": "string",
+    "enforced": "boolean",
+    "broker_name": "string",
+    "at_ms": "bigint",
+    "step": "int",
+    "thread": "string",
+    "current_latency_ms": "bigint",
+    "is_failure": "boolean",
+    "reachable": "boolean",
+    "cause": "string",
+    "evidence": "string",
+    "middle_topic": "string",
+    "middle_after": "string",
+    "seq": "bigint",
+    "started_at_ms": "bigint",
+    "invoke_id": "bigint",
+    "attempt": "int",
+    "row_hash": "bigint",
+    "policy": "string",
+    "profile": "string",
+    "version": "string",
+    "dies_at_ms": "bigint",
+    "op": "string",
+    "not_available_ms": "bigint",
+    "carried_until_ms": "bigint",
+    "carried_earliest_ms": "bigint",
+    "carried_latest_ms": "bigint",
+    "carried_extensions": "int",
 }
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, topic string,"
@@ -42,9 +67,21 @@ def _write(broker: str, at_ms: int, latency_ms: int, not_available_ms: int, **ot
     write: dict[str, object] = dict.fromkeys(WRITES)
     write |= dict(zip(WRITES, OWNER, strict=False))
     write |= {
-        "broker_name": broker, "at_ms": at_ms, "step": 4, "thread": f"t{at_ms}", "current_latency_ms": latency_ms,
-        "is_failure": not_available_ms > 0, "reachable": True, "cause": "LATENCY", "evidence": "LOGGED", "seq": at_ms,
-        "policy": "P2", "profile": "P2", "version": "4.9.4", "op": "UPDATE", "not_available_ms": not_available_ms,
+        "broker_name": broker,
+        "at_ms": at_ms,
+        "step": 4,
+        "thread": f"t{at_ms}",
+        "current_latency_ms": latency_ms,
+        "is_failure": not_available_ms > 0,
+        "reachable": True,
+        "cause": "LATENCY",
+        "evidence": "LOGGED",
+        "seq": at_ms,
+        "policy": "P2",
+        "profile": "P2",
+        "version": "4.9.4",
+        "op": "UPDATE",
+        "not_available_ms": not_available_ms,
         "carried_extensions": 0,
     }
     return tuple((write | other).values())
@@ -57,15 +94,20 @@ def _items(spark: SparkSession, *writes: tuple[object, ...]) -> DataFrame:
 
 
 def _attempts(spark: SparkSession, *sends: tuple[str, int], threads: int = 1) -> DataFrame:
-    rows = [(*OWNER, "T", broker, broker, f"t{number % threads}", at_ms, number)
-            for number, (broker, at_ms) in enumerate(sends)]
+    rows = [
+        (*OWNER, "T", broker, broker, f"t{number % threads}", at_ms, number)
+        for number, (broker, at_ms) in enumerate(sends)
+    ]
     return spark.createDataFrame(rows, ATTEMPTS)
 
 
 def _hosts(spark: SparkSession, *stretches: tuple[int, int, str, int]) -> DataFrame:
     """Of topic T: from, until, the brokers, and the write queues of each."""
-    rows = [("c", "T", since, until, broker, 6, 2, queues, True)
-            for since, until, brokers, queues in stretches for broker in brokers]
+    rows = [
+        ("c", "T", since, until, broker, 6, 2, queues, True)
+        for since, until, brokers, queues in stretches
+        for broker in brokers
+    ]
     return topic_hosts(spark.createDataFrame(rows, TOPIC_BROKERS))
 
 
@@ -84,7 +126,9 @@ A_LEFT = ((0, 90_000, "abc", 2), (90_000, 1_000_000, "bc", 2))
     ],
 )
 def test_middle_broker(
-    spark: SparkSession, hosts: tuple[tuple[int, int, str, int], ...], middle_isolated_at: int | None,
+    spark: SparkSession,
+    hosts: tuple[tuple[int, int, str, int], ...],
+    middle_isolated_at: int | None,
     expected: list[str],
 ) -> None:
     before = [_write("b", middle_isolated_at, 500, 60_000)] if middle_isolated_at else []
@@ -104,16 +148,29 @@ ALL_ISOLATED = (_write("a", 60_000, 5, 600_000), _write("b", 61_000, 50, 600_000
         pytest.param(ALL_ISOLATED, [("a", 100_000)], A_LEFT, [], id="the send went to the pick"),
         pytest.param(ALL_ISOLATED, [("b", 100_000)], (ALWAYS_ABC,), [], id="the pick has its queues"),
         pytest.param(ALL_ISOLATED[:2], [("b", 100_000)], A_LEFT, [], id="a broker of the route is not isolated"),
-        pytest.param((_write("a", 60_000, 49, 600_000), *ALL_ISOLATED[1:]), [("b", 100_000)], A_LEFT, [],
-                     id="a millisecond of latency decides nothing"),
-        pytest.param((*ALL_ISOLATED, _write("d", 63_000, 99, 600_000)), [("b", 100_000)], A_LEFT, [],
-                     id="of four items the pick is not certain"),
+        pytest.param(
+            (_write("a", 60_000, 49, 600_000), *ALL_ISOLATED[1:]),
+            [("b", 100_000)],
+            A_LEFT,
+            [],
+            id="a millisecond of latency decides nothing",
+        ),
+        pytest.param(
+            (*ALL_ISOLATED, _write("d", 63_000, 99, 600_000)),
+            [("b", 100_000)],
+            A_LEFT,
+            [],
+            id="of four items the pick is not certain",
+        ),
         pytest.param((*ALL_ISOLATED, _write("c", 99_000, 3, 0)), [("b", 100_000)], A_LEFT, [], id="one is available"),
     ],
 )
 def test_removes(
-    spark: SparkSession, writes: tuple[tuple[object, ...], ...], sends: list[tuple[str, int]],
-    hosts: tuple[tuple[int, int, str, int], ...], expected: list[tuple[str, int]],
+    spark: SparkSession,
+    writes: tuple[tuple[object, ...], ...],
+    sends: list[tuple[str, int]],
+    hosts: tuple[tuple[int, int, str, int], ...],
+    expected: list[tuple[str, int]],
 ) -> None:
     found = removes(_items(spark, *writes), _attempts(spark, *sends), _hosts(spark, *hosts), POLICIES).collect()
     assert [(row.broker_name, row.at_ms) for row in found] == expected
@@ -133,20 +190,43 @@ STARVED = [("b", 100_010 + 10 * number) for number in range(7)]
         pytest.param(ISOLATED_THEN_CLEARED, STARVED, 2, [], id="each of two threads has its own round"),
         pytest.param(ISOLATED_THEN_CLEARED, [("a", 100_005), *STARVED], 1, [], id="a was sent to"),
         pytest.param(CLEARED_THEN_ISOLATED, [("a", 100_050)], 1, [0], id="sent to while b was available: cleared"),
-        pytest.param((*CLEARED_THEN_ISOLATED, _write("a", 100_050, 5, 0)), [("a", 100_050)], 1, [0],
-                     id="the send that cleared it was chosen before"),
-        pytest.param((*CLEARED_THEN_ISOLATED, _write("a", 100_049, 5, 0)), [("a", 100_050)], 1, [],
-                     id="another write had cleared it"),
+        pytest.param(
+            (*CLEARED_THEN_ISOLATED, _write("a", 100_050, 5, 0)),
+            [("a", 100_050)],
+            1,
+            [0],
+            id="the send that cleared it was chosen before",
+        ),
+        pytest.param(
+            (*CLEARED_THEN_ISOLATED, _write("a", 100_049, 5, 0)),
+            [("a", 100_050)],
+            1,
+            [],
+            id="another write had cleared it",
+        ),
         pytest.param(CLEARED_THEN_ISOLATED, [("b", 100_050)], 1, [], id="skipped, as an isolated broker is"),
-        pytest.param((*CLEARED_THEN_ISOLATED[:2], _write("b", 90_000, 0, 60_000)), [("a", 100_050)], 1, [],
-                     id="b was isolated as well"),
+        pytest.param(
+            (*CLEARED_THEN_ISOLATED[:2], _write("b", 90_000, 0, 60_000)),
+            [("a", 100_050)],
+            1,
+            [],
+            id="b was isolated as well",
+        ),
         pytest.param((_write("a", 100_000, 0, 60_000), _write("a", 100_002, 5, 0)), STARVED, 1, [], id="2 ms apart"),
-        pytest.param((_write("a", 100_000, 0, 60_000, thread="t"), _write("a", 100_001, 5, 0, thread="t")), STARVED, 1,
-                     [], id="one thread has an order"),
+        pytest.param(
+            (_write("a", 100_000, 0, 60_000, thread="t"), _write("a", 100_001, 5, 0, thread="t")),
+            STARVED,
+            1,
+            [],
+            id="one thread has an order",
+        ),
     ],
 )
 def test_order_proofs(
-    spark: SparkSession, writes: tuple[tuple[object, ...], ...], sends: list[tuple[str, int]], threads: int,
+    spark: SparkSession,
+    writes: tuple[tuple[object, ...], ...],
+    sends: list[tuple[str, int]],
+    threads: int,
     expected: list[int],
 ) -> None:
     hosts = _hosts(spark, (0, 1_000_000, "abc", 2))
@@ -168,7 +248,9 @@ def test_order_proofs(
 def test_detector(
     spark: SparkSession,
     detector: bool,  # noqa: FBT001 (a case of the table above)
-    policy: str, answered: tuple[int, int], next_at_ms: int | None,
+    policy: str,
+    answered: tuple[int, int],
+    next_at_ms: int | None,
     expected: list[int],
 ) -> None:
     rules = {"policy": policy, "profile": policy}
@@ -187,10 +269,13 @@ def test_detector(
 
 def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
     first_pass = _items(spark, *ALL_ISOLATED).drop("first_position")
-    attempts = spark.createDataFrame([], (
-        f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string, error string,"
-        " topic string, broker_name string, broker_addr string, thread string, latency_ms bigint, row_hash bigint"
-    ))
+    attempts = spark.createDataFrame(
+        [],
+        (
+            f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string, error string,"
+            " topic string, broker_name string, broker_addr string, thread string, latency_ms bigint, row_hash bigint"
+        ),
+    )
     routes = spark.createDataFrame([], TOPIC_BROKERS)
     second = with_inferences(first_pass, attempts, routes, POLICIES, 1)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())

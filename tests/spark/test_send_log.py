@@ -128,7 +128,16 @@ def _with_bad_lines(lines: list[bytes], every: int) -> tuple[list[bytes], list[i
 def test_line_numbers_are_exact_in_every_kind_of_file(spark: SparkSession, tmp_path: Path) -> None:
     long, long_bad = _with_bad_lines([line(seq=seq) for seq in range(1_000)], every=7)
     # Blank stretches longer than a piece, and blank lines at both ends of the file.
-    gappy = [b"\r"] * 3 + [line(seq=2_000) + b"\r", b"{\r", *([b"\r"] * 20_000), b"{\r", *([b""] * 30_000), b"{", b"", b""]
+    gappy = [b"\r"] * 3 + [
+        line(seq=2_000) + b"\r",
+        b"{\r",
+        *([b"\r"] * 20_000),
+        b"{\r",
+        *([b""] * 30_000),
+        b"{",
+        b"",
+        b"",
+    ]
     long_line = [b"{", line(seq=3_000, error="x" * 60_000), b"{"]  # several pieces without the start of a line
     files = {
         "long.jsonl": b"\n".join(long),
@@ -197,7 +206,13 @@ def test_what_is_published_does_not_depend_on_how_the_log_is_cut(spark: SparkSes
     for name, files in cuts.items():
         staged = stage(spark, write(tmp_path / name, files))
         assert fates(staged) == {"PUBLISHED": 120, "DUPLICATE": 120}
-        published.add(frozenset((row["seq"], row["latency_ms"], row["row_hash"]) for row in staged.lines.collect() if row["disposition"] == "PUBLISHED"))
+        published.add(
+            frozenset(
+                (row["seq"], row["latency_ms"], row["row_hash"])
+                for row in staged.lines.collect()
+                if row["disposition"] == "PUBLISHED"
+            )
+        )
     assert len(published) == 1
 
 

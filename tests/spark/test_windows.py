@@ -47,10 +47,13 @@ def test_percentiles_are_measured_latencies_of_answered_sync_and_async_sends(spa
         _send("b", "p2", "ONEWAY", "SENT", 9_000, 60_600),  # one-way: no answer expected
         _send("b", "p3", "SYNC", "RemotingTimeoutException", 3_000, 63_000),  # a failure: no answer
     ]
-    # 21 answers: the 11th is the median, the 20th (0.95 × 21 = 19.95) the p95, the 21st (20.79) the p99.
+    # 21 answers: the 11th is the median, the 20th (0.95 of 21 = 19.95) the p95, the 21st (20.79) the p99.
     expected = [("c", "b", 60_000, 23, 1, 11, 20, 500, 500, 3, 0, 0)]
     assert_df_equality(
-        _windows(spark, sends, []), spark.createDataFrame(expected, WINDOWS), ignore_nullable=True, ignore_row_order=True
+        _windows(spark, sends, []),
+        spark.createDataFrame(expected, WINDOWS),
+        ignore_nullable=True,
+        ignore_row_order=True,
     )
 
 
@@ -89,9 +92,7 @@ def test_an_incident_needs_its_share_of_the_producers(spark: SparkSession) -> No
     )
     expected = [("c", "b", 3_000, 6_000, 2, 4, 0.5), ("c", "b", 8_000, 8_500, 2, 4, 0.5)]
     found = broker_incidents(isolations, sends, 0.5).select(*(name.split()[0] for name in INCIDENTS.split(", ")))
-    assert_df_equality(
-        found, spark.createDataFrame(expected, INCIDENTS), ignore_nullable=True, ignore_row_order=True
-    )
+    assert_df_equality(found, spark.createDataFrame(expected, INCIDENTS), ignore_nullable=True, ignore_row_order=True)
 
 
 def test_no_producers_no_incident(spark: SparkSession) -> None:

@@ -78,7 +78,8 @@ def band_holds(rows: list[dict[str, Any]], run: str) -> float:
         outside += score.length(isolated) - score.overlap(isolated, _clipped(possibly[key], first, last))
         sure = _clipped(surely[key], first, last)
         outside += score.length(sure) - score.overlap(sure, isolated)
-    return 1.0 - float(outside) / ((last - first) * len(keys))
+    share: float = 1 - outside / ((last - first) * len(keys))
+    return share
 
 
 def _clipped(spans: Iterable[tuple[int, int]], first: int, last: int) -> Spans:

@@ -66,7 +66,9 @@ def test_every_answer_of_the_real_classes_is_replayed(spark: SparkSession, versi
         not_available_ms(F.col("policy"), F.col("current_latency_ms"), F.col("is_failure"), policies),
     )
     states: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for state in replay(earned, policies, unordered_within_ms=0).select("client_id", "broker_name", "seq", "until_ms").collect():
+    for state in (
+        replay(earned, policies, unordered_within_ms=0).select("client_id", "broker_name", "seq", "until_ms").collect()
+    ):
         states[state["client_id"], state["broker_name"]].append((state["seq"], state["until_ms"]))
     for known in states.values():
         known.sort()
@@ -80,7 +82,7 @@ def test_every_answer_of_the_real_classes_is_replayed(spark: SparkSession, versi
         replayed = {call["ts_before_ms"] >= until, call["ts_after_ms"] >= until}
         if call["result"] not in replayed:
             wrong.append((call, until))
-    print(f"oracle {version}: {len(calls) - len(wrong)} / {len(calls)} isAvailable answers")  # noqa: T201
+    print(f"oracle {version}: {len(calls) - len(wrong)} / {len(calls)} isAvailable answers")
     assert len(calls) > 3000
     assert wrong == []
 
@@ -97,12 +99,17 @@ def test_every_written_window_is_replayed(spark: SparkSession, version: str) -> 
         "not_available_ms",
         not_available_ms(F.col("policy"), F.col("current_latency_ms"), F.col("is_failure"), policies),
     )
-    states = replay(earned, policies, unordered_within_ms=0).where("op = 'UPDATE'").select("seq", "available_at_ms").collect()
+    states = (
+        replay(earned, policies, unordered_within_ms=0)
+        .where("op = 'UPDATE'")
+        .select("seq", "available_at_ms")
+        .collect()
+    )
     replayed = {state["seq"]: state["available_at_ms"] for state in states}
     blurred = _after_a_blurred_write(rows)
     compared = [seq for seq in sharp if seq not in blurred]
     wrong = [(sharp[seq], replayed[seq]) for seq in compared if sharp[seq]["start_timestamp_ms"] != replayed[seq]]
-    print(f"oracle {version}: {len(compared) - len(wrong)} / {len(compared)} windows (of {len(replayed)} updates)")  # noqa: T201
+    print(f"oracle {version}: {len(compared) - len(wrong)} / {len(compared)} windows (of {len(replayed)} updates)")
     assert len(compared) > 5000
     assert wrong == []
 

@@ -1,0 +1,214 @@
+"""The writes of one attempt to fault items, as structs: direct attempts, callbacks and submit calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from udfs.evidence import LOGGED, RETRY_CHARGED, RETRY_FIRST, RETRY_RESULT, RETRY_TEXT, SUBMIT_TIME
+from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leaves_reachable
+from udfs.policy import Policy
+
+# Where a write stands among those of its own attempt when the millisecond is the same: the submit call and a
+# failed callback come before the hook's line, a direct attempt's and a successful callback's update after it.
+_REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 3, 4, 5
+
+_V4_9_3, _V5_1_4, _V5_2_0 = 40903, 50104, 50200
+_SLOW_CONNECT_MS = 10
+_HUNG_MS = 550
+"""A retry that answered sooner after the submit call followed a refusal, not a time-out."""
+_CHARGED_MS = 3000
+_DEFAULT_TIMEOUT_MS = 3000
+_REFUSED, _OUT_OF_TIME = "RemotingConnectException", "RemotingTooMuchRequestException"
+
+
+def _write(
+    broker: Column,
+    at_ms: Column,
+    step: int | Column,
+    latency_ms: Column,
+    *,
+    failure: bool | Column,
+    cause: Column,
+    reachable: bool | Column = True,
+    evidence: str | Column = LOGGED,
+    thread: Column | None = None,
+    middle: Column | None = None,
+) -> Column:
+    """One write: null `thread` stands for the attempt's own; `middle` tells whether a middle broker is hidden."""
+
+    def literal(value: object) -> Column:
+        return value if isinstance(value, Column) else F.lit(value)
+
+    hides = F.lit(False) if middle is None else middle
+    return F.struct(
+        broker.alias("broker_name"),
+        at_ms.alias("at_ms"),
+        literal(step).alias("step"),
+        (F.col("thread") if thread is None else thread).alias("thread"),
+        latency_ms.alias("current_latency_ms"),
+        literal(failure).alias("is_failure"),
+        literal(reachable).alias("reachable"),
+        F.when(literal(failure), cause).otherwise(F.lit("LATENCY")).alias("cause"),
+        literal(evidence).alias("evidence"),
+        F.when(hides, F.col("topic")).alias("middle_topic"),
+        F.when(hides, F.col("addressed_broker")).alias("middle_after"),
+    )
+
+
+def direct(policies: Sequence[Policy]) -> Column:
+    """Sync and one-way attempts: one update after the hook's line, none when the caller chose the queue."""
+    outcome = F.col("seen_outcome")
+    isolates_not_exist = F.col("policy").isin([each.name for each in policies if each.not_exist_isolates])
+    failure = counts_as_failure(outcome, isolates_not_exist)
+    counts = ~F.col("by_caller") & (failure | counts_with_latency(outcome, isolates_not_exist))
+    return F.when(
+        counts,
+        _write(
+            F.col("broker_name"),
+            F.col("ended_at_ms"),
+            _AFTER_LINE,
+            F.col("latency_ms"),
+            failure=failure,
+            reachable=leaves_reachable(outcome, F.col("detector")),
+            cause=outcome,
+        ),
+    )
+
+
+def logged_async() -> list[Column]:
+    """Async attempts as logged: the callback and the submit call.
+
+    The callback follows the address, not the name: the hook's name is a live object that may be renamed, the
+    callback keeps the String of `sendKernelImpl` (`MQClientAPIImpl.sendMessageAsync` 4.9.8:541-576). A failed
+    callback updates before its hook, an answered one after it.
+    """
+    version, outcome = F.col("version_number"), F.col("seen_outcome")
+    first, last = F.col("addressed_broker"), F.col("error_broker")
+    ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
+    submit_took = submitted - F.coalesce("started_at_ms", ended - latency)
+    # Up to 5.1.4 the callback's clock (ResponseFuture.beginTimestamp) starts after the connect (4.9.8:549).
+    connected_late = (version < _V5_2_0) & (submit_took > _SLOW_CONNECT_MS)
+    # Of a retry's own latency the log says nothing.
+    answer_latency = F.when(_retried(), 0).when(connected_late, ended - submitted).otherwise(latency)
+    answer = _write(_answering(), ended, _AFTER_LINE, answer_latency, failure=False, cause=outcome)
+
+    charged = (version < _V4_9_3) & (outcome == _REFUSED)
+    failure = _write(
+        last,
+        ended,
+        _BEFORE_LINE,
+        F.when(last == first, latency).when(charged, _CHARGED_MS).otherwise(0),
+        failure=True,
+        cause=outcome,
+        # Only the catch of 5.1.4's sendMessageAsync (line 714) writes false; a callback writes true.
+        reachable=(version != _V5_1_4) | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
+        evidence=F.when(last == first, LOGGED).when(charged, RETRY_CHARGED).otherwise(RETRY_TEXT),
+        middle=_hides_middle(),
+    )
+    refusal = _write(first, ended, _AFTER_LINE, latency, failure=True, cause=outcome)
+    submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
+    stale_submit = _write(first, ended, _AFTER_LINE, latency, failure=False, cause=outcome)
+    by_client = ~F.col("by_caller")
+    return [
+        F.when(is_answer(outcome), answer),
+        F.when(_failed_in_callback(), failure),
+        F.when(_thrown_at_submit() & by_client, refusal),
+        F.when(by_client & submitted.isNotNull(), submit),
+        F.when(by_client & F.col("is_stale_line"), stale_submit),
+    ]
+
+
+def inferred_async(*, infer: bool) -> list[Column]:
+    """What an async attempt wrote besides: hidden tries, and a submit call that its callback overtook.
+
+    From 4.9.3 a try that is refused inside the submit call is retried there (`sendMessageAsync`'s catch), so the
+    submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.2.0 (`operationFail`), after a
+    time-out, and up to 4.9.2 (there a refusal at submit is thrown) the first try failed in a callback.
+    """
+    if not infer:
+        return []
+    version, outcome, first = F.col("version_number"), F.col("seen_outcome"), F.col("addressed_broker")
+    ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
+    hidden = F.lit("HIDDEN_RETRY")
+    soon = (version >= _V4_9_3) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
+    at_submit = F.when(version < _V5_2_0, F.coalesce(submitted, ended)).otherwise(ended)
+    refused_first = _write(
+        first,
+        at_submit,
+        _REFUSED_AT_SUBMIT,
+        F.lit(0).cast("bigint"),
+        failure=True,
+        cause=hidden,
+        reachable=version != _V5_1_4,
+        evidence=RETRY_RESULT,
+        thread=_submit_thread(),
+    )
+    hung_first = _write(
+        first,
+        ended,
+        _BEFORE_LINE,
+        latency,
+        failure=True,
+        cause=hidden,
+        evidence=RETRY_RESULT,
+        thread=F.lit(None).cast("string"),
+    )
+    failed_first = _write(
+        first,
+        ended,
+        _REFUSED_AT_SUBMIT,
+        latency,
+        failure=True,
+        cause=hidden,
+        reachable=(version != _V5_1_4) | submitted.isNotNull(),
+        evidence=RETRY_FIRST,
+    )
+    late_submit = _write(
+        first,
+        ended,
+        _LATE_SUBMIT,
+        latency,
+        failure=False,
+        cause=hidden,
+        evidence=SUBMIT_TIME,
+        thread=F.lit(None).cast("string"),
+    )
+    return [
+        F.when(_retried() & soon, refused_first),
+        F.when(_retried() & ~soon, hung_first),
+        F.when(_failed_in_callback() & (F.col("error_broker") != first), failed_first),
+        F.when(is_answer(outcome) & ~F.col("by_caller") & submitted.isNull(), late_submit),
+    ]
+
+
+def _answering() -> Column:
+    return F.coalesce("result_broker_name", "addressed_broker")
+
+
+def _retried() -> Column:
+    return is_answer(F.col("seen_outcome")) & (_answering() != F.col("addressed_broker"))
+
+
+def _thrown_at_submit() -> Column:
+    """Up to 4.9.2 a refusal inside the submit call goes up to `sendDefaultImpl`, which isolates after the hook."""
+    failed = ~is_answer(F.col("seen_outcome")) & (F.col("seen_outcome") != "MQBrokerException")
+    return failed & F.col("submitted_at_ms").isNull() & (F.col("version_number") < _V4_9_3)
+
+
+def _failed_in_callback() -> Column:
+    return ~is_answer(F.col("seen_outcome")) & ~F.col("is_stale_line") & ~_thrown_at_submit()
+
+
+def _hides_middle() -> Column:
+    """4.9.3 to 5.1.4: no time was left at the last try, so there were three, and the log names two of them."""
+    outcome, version = F.col("seen_outcome"), F.col("version_number")
+    spent = (outcome == _OUT_OF_TIME) | ((outcome == _REFUSED) & (F.col("latency_ms") >= _DEFAULT_TIMEOUT_MS))
+    return spent & version.between(_V4_9_3, _V5_1_4) & ~F.col("by_caller") & F.col("submitted_at_ms").isNotNull()
+
+
+def _submit_thread() -> Column:
+    """The submit call runs beside its callback; its own thread is not logged."""
+    return F.concat(F.lit("submit "), F.col("seq"))

@@ -1,0 +1,77 @@
+"""Whole runs from the command line: the exit code, the sentence, and what is in the lake afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.spark.send_logs import DATE, NOON_MS, line, write
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
+
+
+def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "jobs.cli", "nightly", "--sends", str(folder / "logs"), "--lake", str(folder / "lake"),
+         "--date", str(DATE), "--settings", str(write(folder, {"site.toml": b""}) / "site.toml"), *arguments],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=500,
+    )  # fmt: skip
+
+
+def _rows(spark: SparkSession, lake: Path, table: str) -> int:
+    return spark.read.format("delta").load(str(lake / table)).count()
+
+
+def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_path: Path) -> None:
+    far = {"invoke_id": LONG_MAX, "attempt": 2**31 - 1, "queue_id": -(2**31), "response_code": 2**31 - 1}
+    lines = [
+        line(seq=LONG_MAX, started_at_ms=NOON_MS - 10, fault_latency_enabled=True, **far),
+        line(seq=LONG_MIN, started_at_ms=NOON_MS, ended_at_ms=NOON_MS + 10, **far),
+        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 86_400_000, outcome="RemotingTimeoutException"),
+        line(seq=4, mode="ASYNC", submitted_at_ms=1_420_070_400_000, started_at_ms=4_102_444_800_000),
+        line(seq=5, latency_ms=86_400_000, outcome="MQBrokerException", client_version="4.9.8"),
+        line(seq=6, submitted_at_ms=LONG_MAX),
+        line(seq=7, latency_ms=LONG_MAX),
+        b"",
+        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 86_400_000, outcome="RemotingTimeoutException"),
+        line(seq=8, ended_at_ms=NOON_MS + 86_400_000),
+    ]
+    write(tmp_path / "logs", {"a b=%.jsonl.gz": gzip.compress(b"\r\n".join(lines))})
+    ended = _run(tmp_path, "--json", "--set", "max_bad_fraction=0.3", "--fail-on", "contradictions>1000")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
+    summary = json.loads(ended.stdout)
+    (day,) = summary["days"]
+    names = ("rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
+    assert [day[name] for name in names] == [9, 5, 2, 1, 1]
+    assert summary["quarantine_reasons"] == {"latency_out_of_range": 1, "time_out_of_range": 1}
+    assert summary["other_days"] == {"2026-11-22": 1}
+
+
+def test_too_many_bad_lines_publish_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "logs", {"a.jsonl": b"\n".join([*(line(seq=seq) for seq in range(49)), b"{"])})
+    ended = _run(tmp_path)
+    assert ended.returncode == 4
+    assert ended.stderr.splitlines()[-1] == (
+        "faultline: 1 of 50 lines are bad (not_json 1), more than max_bad_fraction 0.01;"
+        " nothing was published; mend the log or raise --set max_bad_fraction=…"
+    )
+    assert [_rows(spark, tmp_path / "lake", table) for table in ("sends", "quarantine", "isolation_intervals")] == [
+        0
+    ] * 3
+
+
+def test_a_truncated_file_publishes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    zipped = gzip.compress(b"\n".join(line(seq=seq) for seq in range(500)))
+    write(tmp_path / "logs", {"fine.jsonl": line(), "cut short.jsonl.gz": zipped[:-20]})
+    ended = _run(tmp_path)
+    assert ended.returncode == 3
+    said = ended.stderr.splitlines()[-1]
+    assert said.startswith(f"faultline: {tmp_path}/logs/cut short.jsonl.gz cannot be read to its end (")
+    assert said.endswith("; replace it with a complete copy")
+    assert _rows(spark, tmp_path / "lake", "sends") == 0

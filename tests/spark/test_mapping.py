@@ -1,0 +1,241 @@
+"""A site's own names, units and formats: the same attempt, however it was written down."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.errors import InputUnreadableError, UnknownSettingError
+from jobs.settings import Settings, load_settings
+from tests.spark.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
+
+
+def _settings(folder: Path, fields: Mapping[str, object], **sends: object) -> Settings:
+    return load_settings([], [], {"inputs.sends": {"path": str(folder), "fields": fields, **sends}})
+
+
+def _published(spark: SparkSession, folder: Path, settings: Settings, *names: str) -> list[tuple[Any, ...]]:
+    staged = stage(spark, folder, settings=settings)
+    rows = staged.sends(DAY).orderBy("seq").collect()
+    assert fates(staged) == {"PUBLISHED": len(rows)}
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+def test_own_names_nested_names_and_units(spark: SparkSession, tmp_path: Path) -> None:
+    own = {
+        "ctx": {"client": {"id": "c@1"}, "broker": "broker-a"},
+        "took": 1_999,
+        "begun": 1_795_262_400_000_999_999,
+        "done": "2026-11-21T20:00:00.123+08:00",
+        "submitted": 1795262400.0019,
+        "status": "SEND_OK",
+        "latency_ms": "a canonical name that is mapped elsewhere is not looked at",
+    }
+    folder = write(tmp_path / "logs", {"a.log": json.dumps(own).encode()})
+    settings = _settings(
+        folder,
+        {
+            "client_id": "ctx.client.id",
+            "broker_name": {"column": "ctx.broker"},
+            "latency_ms": {"column": "took", "unit": "us"},
+            "started_at_ms": {"column": "begun", "unit": "ns"},
+            "ended_at_ms": {"column": "done", "unit": "iso8601"},
+            "submitted_at_ms": {"column": "submitted", "unit": "s"},
+            "outcome": "status",
+        },
+    )
+    names = ("client_id", "broker_name", "latency_ms", "started_at_ms", "ended_at_ms", "submitted_at_ms", "outcome")
+    # Whole milliseconds, cut, as the client's own clock cuts them.
+    assert _published(spark, folder, settings, *names) == [
+        ("c@1", "broker-a", 1, NOON_MS, NOON_MS + 123, NOON_MS + 1, "SEND_OK")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "ended_at_ms"),
+    [
+        ("2026-11-21T12:00:00Z", NOON_MS),
+        ("2026-11-21T12:00:00", NOON_MS),  # without a zone it is UTC
+        ("2026-11-21 12:00:00.5", NOON_MS + 500),
+        ("2026-11-21T12:00:00.123456789Z", NOON_MS + 123),
+        ("2026-11-21T06:30:00-0530", NOON_MS),
+        ("12:00:00", None),  # must not become today's noon
+        ("2026-11-21", None),
+        ("21/11/2026 12:00", None),
+        ("soon", None),
+    ],
+)
+def test_a_time_as_text_is_read_or_quarantined(
+    spark: SparkSession, tmp_path: Path, text: str, ended_at_ms: int | None
+) -> None:
+    # A start and a latency are there too: a garbled end must not quietly be replaced by their sum.
+    folder = write(tmp_path / "logs", {"a.log": line(ended_at_ms=text, started_at_ms=NOON_MS)})
+    staged = stage(
+        spark, folder, settings=_settings(folder, {"ended_at_ms": {"column": "ended_at_ms", "unit": "iso8601"}})
+    )
+    if ended_at_ms is None:
+        assert bad_lines(staged, folder)["a.log", 1][0] == "wrong_type"
+    else:
+        assert [row["ended_at_ms"] for row in staged.sends(DAY).collect()] == [ended_at_ms]
+
+
+def test_seconds_are_read_exactly_and_other_numbers_stay_strict(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [line(seq=1, ended_at_ms=1795262400, latency_ms=0.0019), line(seq=1.5)]
+    folder = write(tmp_path / "logs", {"a.log": b"\n".join(lines)})
+    fields = {name: {"column": name, "unit": "s"} for name in ("ended_at_ms", "latency_ms")}
+    staged = stage(spark, folder, settings=_settings(folder, fields))
+    assert [(row["ended_at_ms"], row["latency_ms"]) for row in staged.sends(DAY).collect()] == [(NOON_MS, 1)]
+    assert bad_lines(staged, folder) == {("a.log", 2): ("wrong_type", "seq=1.5")}
+
+
+def test_an_unknown_field_is_named_before_anything_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(tmp_path / "logs", {"a.log": line()})
+    with pytest.raises(UnknownSettingError, match=r"'inputs\.sends\.fields\.latency'; known here: client_id, "):
+        stage(spark, folder, settings=_settings(folder, {"latency": "took"}))
+
+
+CSV_HEAD = "client_id,producer_group,broker_name,ended_at_ms,latency_ms,outcome,seq,fault_latency_enabled,error"
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_csv_carries_the_same_fields(spark: SparkSession, tmp_path: Path, zipped: bool) -> None:  # noqa: FBT001
+    text = "\r\n".join(
+        [
+            f"\ufeff{CSV_HEAD}",
+            f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,1,true,",
+            f'c@1,PG,broker-a,{NOON_MS}, 11 ,RemotingTimeoutException,2,false,"two ""quoted""\nlines, one field"',
+            f"c@1,PG,broker-a,{NOON_MS},1.5,SEND_OK,3,true,",
+            f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,4,maybe,",
+            f",PG,broker-a,{NOON_MS},10,SEND_OK,5,true,",
+            f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK",
+            f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,7,true,,one too many",
+            f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,1,true,",
+        ]
+    ).encode()
+    name = "a.csv.gz" if zipped else "a.csv"
+    folder = write(tmp_path / "logs", {name: gzip.compress(text) if zipped else text})
+    staged = stage(spark, folder)
+    assert bad_lines(staged, folder) == {
+        (name, 3): ("wrong_type", "latency_ms=1.5"),
+        (name, 4): ("wrong_type", "fault_latency_enabled=maybe"),
+        (name, 5): ("client_id_missing", None),
+        (name, 6): ("not_json", None),
+        (name, 7): ("not_json", None),
+    }
+    assert fates(staged) == {"PUBLISHED": 2, "QUARANTINED": 5, "DUPLICATE": 1}
+    rows = staged.sends(DAY).orderBy("seq").collect()
+    assert [(row["seq"], row["latency_ms"], row["fault_latency_enabled"], row["error"]) for row in rows] == [
+        (1, 10, True, None),
+        (2, 11, False, 'two "quoted"\nlines, one field'),
+    ]
+
+
+def test_csv_under_its_own_names(spark: SparkSession, tmp_path: Path) -> None:
+    text = f"ctx.client,broker,time,Cost us,result,seq\nc@1,broker-a,{NOON_MS // 1000}.25,1500,SEND_OK,1\n"
+    folder = write(tmp_path / "logs", {"export.txt": text.encode()})
+    fields = {
+        "client_id": "ctx.client",  # a column of that very name: CSV does not nest
+        "broker_name": "broker",
+        "ended_at_ms": {"column": "time", "unit": "s"},
+        "latency_ms": {"column": "Cost us", "unit": "us"},
+        "outcome": "result",
+    }
+    settings = _settings(folder, fields, format="csv")
+    assert _published(spark, folder, settings, "client_id", "ended_at_ms", "latency_ms") == [("c@1", NOON_MS + 250, 1)]
+
+
+def test_csv_files_of_different_columns_are_not_mixed_up(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "logs",
+        {
+            "a.csv": f"client_id,broker_name,ended_at_ms,latency_ms,outcome\nc,b,{NOON_MS},1,SEND_OK\n".encode(),
+            "b.csv": f"broker_name,client_id,ended_at_ms,latency_ms,outcome\nb,c,{NOON_MS},2,SEND_OK\n".encode(),
+        },
+    )
+    with pytest.raises(InputUnreadableError) as caught:
+        stage(spark, folder)
+    assert caught.value.exit_code == 3
+    assert str(caught.value).startswith(f"{folder}/")
+    assert "header" in str(caught.value)
+
+
+def _parquet(folder: Path, name: str, columns: dict[str, pa.Array]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), folder / name)
+
+
+def test_parquet_carries_the_same_fields(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    columns = {name: pa.array([value] * 3) for name, value in GOOD.items()}
+    _parquet(
+        folder,
+        "_part-0.parquet",
+        {**columns, "seq": pa.array([1, 2, 2]), "detector_enabled": pa.array([True, None, None])},
+    )
+    _parquet(folder, "part-1.parquet", {**columns, "seq": pa.array([3, 4, 5]), "latency_ms": pa.array([1, None, -1])})
+    write(folder, {"_SUCCESS": b"", "._SUCCESS.crc": b"x"})
+    staged = stage(spark, folder)
+    assert fates(staged) == {"PUBLISHED": 3, "DUPLICATE": 1, "QUARANTINED": 2}
+    assert bad_lines(staged, folder) == {
+        ("part-1.parquet", 2): ("latency_missing", None),
+        ("part-1.parquet", 3): ("latency_out_of_range", "latency_ms=-1"),
+    }
+    rows = staged.sends(DAY).orderBy("seq").collect()
+    assert [(row["seq"], row["latency_ms"], row["detector_enabled"]) for row in rows] == [
+        (1, 10, True),
+        (2, 10, None),
+        (3, 1, None),
+    ]
+
+
+def test_parquet_under_its_own_nested_names_and_types(spark: SparkSession, tmp_path: Path) -> None:
+    noon = dt.datetime(2026, 11, 21, 12, 0, 0, 123_000, tzinfo=dt.UTC)
+    folder = tmp_path / "logs"
+    _parquet(
+        folder,
+        "a.parquet",
+        {
+            "ctx": pa.array([{"client": "c@1", "broker": "broker-a"}]),
+            "time": pa.array([noon], pa.timestamp("us", tz="UTC")),
+            "cost": pa.array([0.25], pa.float64()),
+            "result": pa.array(["SEND_OK"]),
+            "queue_id": pa.array([3], pa.int8()),
+        },
+    )
+    fields = {
+        "client_id": "ctx.client",
+        "broker_name": "ctx.broker",
+        "ended_at_ms": {"column": "time", "unit": "iso8601"},
+        "latency_ms": {"column": "cost", "unit": "s"},
+        "outcome": "result",
+    }
+    names = ("client_id", "broker_name", "ended_at_ms", "latency_ms", "queue_id")
+    assert _published(spark, folder, _settings(folder, fields), *names) == [("c@1", "broker-a", NOON_MS + 123, 250, 3)]
+
+
+def test_a_file_that_is_no_parquet_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(tmp_path / "logs", {"a.parquet": line()})
+    with pytest.raises(InputUnreadableError, match=rf"^{folder}/a\.parquet cannot be read"):
+        stage(spark, folder)
+
+
+def test_formats_may_be_mixed_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "logs",
+        {
+            "a.jsonl": line(seq=1),
+            "b.csv": f"client_id,broker_name,ended_at_ms,latency_ms,outcome,seq\nc,b,{NOON_MS},1,SEND_OK,2\n".encode(),
+            "c.log": line(seq=3),
+        },
+    )
+    _parquet(folder, "d.parquet", {**{name: pa.array([value]) for name, value in GOOD.items()}, "seq": pa.array([4])})
+    assert _published(spark, folder, _settings(folder, {}), "seq") == [(1,), (2,), (3,), (4,)]
