@@ -49,7 +49,8 @@ def with_inferences(
 
     Nothing is inferred for clients from 5.2.0 on. Middle brokers come first; detector (5.1.4) and order (to 5.1.3)
     then touch different fault items; what was removed rests on the order. Only fault items that get a write are
-    replayed again. The plans are cut by local checkpoints: the first pass is read many times, and Spark analyses a plan anew at each of them.
+    replayed again. The plans are cut by local checkpoints: the first pass is read many times, and Spark analyses a
+    plan anew at each of them.
 
     Args:
         items: the first pass, as `replay.replay` returns it.
