@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
@@ -62,21 +62,38 @@ class StagedSends:
                 days[day] += count
         return dict(sorted(days.items()))
 
-    def clusters(self, default: str) -> list[str]:
-        """The clusters of the asked days' lines; the default when there are none."""
-        return sorted({cluster for fate, cluster, _ in self.fates if fate != OTHER_DAY}) or [default]
+    def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
+        """What to publish: each date for the clusters that have good lines on it, cluster by cluster.
+
+        A cluster without a good line on a date keeps what is published; a date without any is the default's.
+        """
+        return sorted(
+            (Day(date, cluster) for date in dates for cluster in self._clusters(date) or [default]),
+            key=lambda day: (day.cluster, day.date),
+        )
+
+    def _clusters(self, date: dt.date) -> list[str]:
+        return sorted({cluster for fate, cluster, day in self.fates if fate == PUBLISHED and day == date})
+
+    def _bad_of(self, day: Day) -> list[str]:
+        """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""
+        hosts = self._clusters(day.date)
+        bad = {cluster for fate, cluster, _ in self.fates if fate == QUARANTINED}
+        strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
+        return sorted({day.cluster} | strays)
 
     def counts(self, day: Day) -> Counts:
         """The counts as a run of this day and cluster alone has them.
 
         Bad lines without a day count on every day; lines of other clusters count as of other days.
         """
-
-        def count(fate: str, date: dt.date | None) -> int:
-            return self.fates.get((fate, day.cluster, date), 0)
-
-        published, duplicates = count(PUBLISHED, day.date), count(DUPLICATE, day.date)
-        quarantined = count(QUARANTINED, day.date) + count(QUARANTINED, None)
+        published = self.fates.get((PUBLISHED, day.cluster, day.date), 0)
+        duplicates = self.fates.get((DUPLICATE, day.cluster, day.date), 0)
+        quarantined = sum(
+            self.fates.get((QUARANTINED, cluster, date), 0)
+            for cluster in self._bad_of(day)
+            for date in (day.date, None)
+        )
         return Counts(
             self.rows_read, published, quarantined, duplicates, self.rows_read - published - duplicates - quarantined
         )
@@ -96,7 +113,8 @@ class StagedSends:
         """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
         if self.routes is None:
             return self.lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
-        return topic_brokers(self.routes, day, only_own=len(self.clusters(day.cluster)) > 1).withColumns(
+        clusters = {cluster for fate, cluster, _ in self.fates if fate == PUBLISHED}
+        return topic_brokers(self.routes, day, only_own=len(clusters) > 1).withColumns(
             {
                 "event_date": F.lit(day.date),
                 "valid_from_at": F.timestamp_millis("valid_from_ms"),
@@ -107,7 +125,9 @@ class StagedSends:
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """The day's bad lines and those without a day, as the table `quarantine` has them."""
         of_day = F.col("day").isNull() | (F.col("day") == F.lit(day.date))
-        bad = self.lines.where((F.col("disposition") == QUARANTINED) & of_day & _of(day))
+        bad = self.lines.where(
+            (F.col("disposition") == QUARANTINED) & of_day & F.col("cluster").isin(self._bad_of(day))
+        )
         numbered = bad.join(F.broadcast(line_numbers(self.lines)), ["file", "split"])
         path = F.regexp_replace(F.try_url_decode(F.replace("file", F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
         names = {file.readable_name: file.name for file in self.manifest.files if file.readable_name != file.name}

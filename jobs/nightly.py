@@ -102,13 +102,13 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
         try:
             with progress.step("reading send attempts"):
                 staged = stage_sends(spark, settings, (run.days[0], run.days[-1]), folder)
-            days = [Day(date, cluster) for cluster in staged.clusters(settings.cluster) for date in run.days]
+            days = staged.days(run.days, settings.cluster)
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
             result.other_days, result.hidden_files = staged.other_days, staged.manifest.hidden
             for day in days:
                 result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
-                if day.date == run.days[-1]:
+                if day.after not in days:
                     _cascade(spark, lake, settings, run, result, progress)
                     _forget_old_sends(lake, settings, day)
         except Exception as error:

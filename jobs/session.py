@@ -38,6 +38,12 @@ ONE_MACHINE = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
+    # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
+    "spark.sql.maxPlanStringLength": "1000",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
 }
 
 DELTA = {

@@ -90,7 +90,7 @@ def with_process(sends: DataFrame, carried: DataFrame) -> DataFrame:
     known = sends.join(F.broadcast(carried), list(PRODUCER), "left")
     seq_before = F.coalesce(F.lag("seq").over(order), F.col("carried_seq"))
     all_ended_at = F.greatest(F.max("ended_at_ms").over(before), "carried_ended_at_ms")
-    restarted = (F.col("seq") * 2 < seq_before) & (_started_at_ms() > all_ended_at)
+    restarted = (F.col("seq") < seq_before / 2) & (_started_at_ms() > all_ended_at)
     carried_count = F.coalesce(F.regexp_extract("carried_process", r"^#(\d+)$", 1).try_cast("int"), F.lit(1))
     counted = known.withColumn("restarted", F.coalesce(restarted.cast("int"), F.lit(0)))
     named = counted.withColumn(
