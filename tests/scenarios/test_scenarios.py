@@ -63,7 +63,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def _of_story(site: Site, story: Path, table: str, columns: list[str]) -> Rows:
     """The story's rows, as its lines name them."""
     prefix = f"{story.name}/"
-    rows = [row for row in site.rows(table) if row.get("client_id", row.get("broker_name")).startswith(prefix)]
+    rows = [row for row in site.rows(table) if str(row.get("client_id", row.get("broker_name"))).startswith(prefix)]
     return [{name: _plain(row[name], prefix) for name in columns} for row in rows]
 
 
