@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -58,11 +58,18 @@ class Lake:
         """Folder for what is not yet published."""
         return f"{self.root}/_staging"
 
-    def clear_staging(self) -> None:
-        """Remove what runs have staged; call it only while the lake is held."""
+    def clear_staging(self, run_id: str) -> None:
+        """Remove what runs have staged; call it only while the lake is held.
+
+        On a store that is not a local folder another run may be at work: only this run's own goes.
+        """
         folder = local_folder(self.staging)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+            return
+        own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
+        with suppress(Py4JJavaError):  # leftovers cost space, not correctness
+            own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
     def create_tables(self) -> None:
         """Create what is missing, with comments, NOT NULL and CHECK constraints; refuse other versions.

@@ -96,7 +96,7 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
     with lake.held():
         with progress.step("opening the lake"):
             lake.create_tables()
-            lake.clear_staging()
+            lake.clear_staging(run.run_id)
         _log(spark, lake, run, days, "STARTED", settings)
         folder = f"{lake.staging}/{run.run_id}"
         try:
@@ -116,7 +116,7 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
             _log(spark, lake, run, unfinished, "FAILED", settings, message=_failure(error))
             raise
         finally:
-            lake.clear_staging()
+            lake.clear_staging(run.run_id)
     return result
 
 
@@ -187,15 +187,24 @@ def _derive(
 def _cascade(
     spark: SparkSession, lake: Lake, settings: Settings, run: Run, result: RunResult, progress: Progress
 ) -> None:
-    """Recompute the published days after the run's last one until a day's start is what it was."""
+    """Recompute the published days after the run's last one until a day's start is what it was.
+
+    It stops at a day whose sends are no longer kept: that day stays as it is and is reported.
+    """
     last = result.days[-1]
     openings = _published_openings(lake, last.day.cluster)
     while last.day.after.date in openings and openings[last.day.after.date] != ("PREVIOUS_DAY", last.closing_state):
-        if not run.cascade:
+        if not run.cascade or _has_forgotten(lake, last.day.after):
             result.stale_days.append(last.day.after.date)
             return
         last = _derive(spark, lake, settings, run, last.day.after, None, {}, progress)
         result.days.append(last)
+
+
+def _has_forgotten(lake: Lake, day: Day) -> bool:
+    """Whether the day's sends were there and are gone (`retention.sends_days`): it cannot be recomputed."""
+    had_sends = not lake.read_day(PRODUCER_DAYS, day.cluster, day.date).isEmpty()
+    return had_sends and lake.read_day(SENDS, day.cluster, day.date).isEmpty()
 
 
 def _published_openings(lake: Lake, cluster: str) -> dict[dt.date, tuple[str, str]]:
