@@ -25,9 +25,11 @@ WHOLE = [
     (True, 2_500, 2_600, 100, "MQBrokerException", "EXPIRED", 1),
 ]
 ASKED = "enforced, start_ms, end_ms, end_ms - start_ms, cause, ended_by, days"
-REST = """SELECT *, ended_by = 'DAY_END' AS continues_next_day, '5.3.3' AS client_version, 'P5' AS profile,
- 'P5' AS policy, start_ms AS start_at, end_ms AS end_at, end_ms AS end_earliest_ms, end_ms AS end_latest_ms, 'LOGGED' AS evidence,
- 600 AS opener_latency_ms, 0 AS extensions FROM told"""
+REST = """
+SELECT *, ended_by = 'DAY_END' AS continues_next_day, '5.3.3' AS client_version, 'P5' AS profile, 'P5' AS policy,
+  start_ms AS start_at, end_ms AS end_at, end_ms AS end_earliest_ms, end_ms AS end_latest_ms,
+  'LOGGED' AS evidence, 600 AS opener_latency_ms, 0 AS extensions
+FROM told"""
 
 
 def test_whole_isolations_in_spark(spark: SparkSession) -> None:
