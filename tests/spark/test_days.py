@@ -1,0 +1,211 @@
+"""What stands at midnight: passed on over an empty day, dead with its process, marked when unknown, whole in a view.
+
+And the property behind it: by day, in any order, from any files, in any partitions, the tables are the same.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from jobs.lake import Lake
+from jobs.settings import load_settings
+from jobs.views import VIEWS, create_views, view_sql
+from tests.site import D1, D2, D3, START, Line, Site, at, send
+
+END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
+
+
+# p1, 5.1.4: broker-a unreachable from noon of the first day on. p2 likewise, until its process B starts on the third.
+def _evicted(client: str, **other: object) -> Line:
+    return send(at(D1, "12:00:00"), 10, "MQBrokerException", client_id=client, client_version="5.1.4", **other)
+
+
+LOG = [
+    _evicted("p1"),
+    _evicted("p2", process_id="A"),
+    send(at(D3, "10:00:00"), 10, client_id="p2", client_version="5.1.4", process_id="B", broker_name="broker-b"),
+]
+
+
+@pytest.fixture(scope="module")
+def nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Three nights in order; nothing was sent on the second day."""
+    site = Site(spark, tmp_path_factory.mktemp("nights"))
+    site.log(LOG)
+    site.run(D1)
+    site.run(D2, allow_empty=True)
+    site.run(D3)
+    return site
+
+
+def test_an_empty_day_passes_the_state_on(nights: Site) -> None:
+    chosen = ("client_id", "process", "broker_name", "available_at_ms", "reachable", "cause", "last_ended_at_ms")
+    state = nights.rows("fault_item_state", *chosen, event_date=D1)
+    assert [(row["client_id"], row["available_at_ms"], row["reachable"]) for row in state] == [
+        ("p1", at(D1, "12:00:10"), False),
+        ("p2", at(D1, "12:00:10"), False),
+    ]
+    assert nights.rows("fault_item_state", *chosen, event_date=D2) == state
+    assert nights.rows("sends", "client_id", event_date=D2) == []
+
+
+def test_items_of_a_dead_process_are_gone(nights: Site) -> None:
+    state = nights.rows("fault_item_state", "client_id", "process", "broker_name", event_date=D3)
+    assert state == [
+        {"client_id": "p1", "process": "#1", "broker_name": "broker-a"},
+        {"client_id": "p2", "process": "B", "broker_name": "broker-b"},
+    ]
+
+
+def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
+    columns = ("start_ms", "end_ms", "ended_by", "continued_from_previous_day", "continues_next_day")
+    noon, born = at(D1, "12:00:00"), at(D3, "09:59:59.990")
+    assert [tuple(row.values()) for row in nights.rows("isolation_intervals", *columns, client_id="p2")] == [
+        (noon, START[D2], "DAY_END", False, True),
+        (START[D2], END_OF_D2, "DAY_END", True, True),
+        (START[D3], born, "RESTARTED", True, False),
+    ]
+
+
+def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
+    create_views(spark, Lake(spark, str(nights.lake)))
+    whole = spark.table("whole_isolations").orderBy("client_id").collect()
+    noon = at(D1, "12:00:00")
+    columns = ("client_id", "start_ms", "end_ms", "ended_by", "began_before_the_lake", "still_stands", "days", "cause")
+    assert [tuple(row[name] for name in columns) for row in whole] == [
+        ("p1", noon, END_OF_D3, None, False, True, 3, "MQBrokerException"),
+        ("p2", noon, at(D3, "09:59:59.990"), "RESTARTED", False, False, 3, "MQBrokerException"),
+    ]
+    assert [(row["end_earliest_ms"], row["end_latest_ms"]) for row in whole] == [(row["end_ms"],) * 2 for row in whole]
+
+
+def _row(day: dt.date, start: int, end: int, ended_by: str, **other: object) -> dict[str, Any]:
+    stamps = {f"{name}_at": dt.datetime(2026, 3, 1, tzinfo=dt.UTC) for name in ("start", "end")}
+    names = ("cluster", "client_id", "producer_group", "process", "broker_name", "profile", "policy", "client_version",
+             "cause", "evidence")  # fmt: skip
+    same = dict.fromkeys(names, "x")
+    base = {"event_date": day, "start_ms": start, "end_ms": end, "end_earliest_ms": end, "end_latest_ms": end,
+            "opener_latency_ms": 1, "extensions": 0, "ended_by": ended_by, "enforced": True,
+            "continued_from_previous_day": False, "continues_next_day": ended_by == "DAY_END"}  # fmt: skip
+    return same | stamps | base | other
+
+
+def test_the_view_joins_only_what_belongs_together(spark: SparkSession) -> None:
+    rows = [
+        _row(D1, 10, 20, "EXPIRED"),
+        _row(D1, 30, 100, "DAY_END", end_earliest_ms=90),  # the second day's row goes on from here
+        _row(D2, 100, 120, "EXPIRED", continued_from_previous_day=True, extensions=2, end_latest_ms=130),
+        _row(D2, 150, 200, "DAY_END"),  # the day after is not in the lake
+        _row(D3, 300, 310, "CLEARED", continued_from_previous_day=True, broker_name="y"),  # nor the day before
+    ]
+    spark.createDataFrame(rows).createOrReplaceTempView("isolation_intervals")
+    found = spark.sql(view_sql("whole_isolations")).orderBy("start_ms").collect()
+    columns = ("start_ms", "end_ms", "end_earliest_ms", "end_latest_ms", "ended_by", "extensions", "days",
+               "began_before_the_lake", "still_stands")  # fmt: skip
+    assert [tuple(row[name] for name in columns) for row in found] == [
+        (10, 20, 20, 20, "EXPIRED", 0, 1, False, False),
+        (30, 120, 90, 130, "EXPIRED", 2, 2, False, False),
+        (150, 200, 200, 200, None, 0, 1, False, True),
+        (300, 310, 310, 310, "CLEARED", 0, 1, True, False),
+    ]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_begins_with_its_question(name: str) -> None:
+    first = view_sql(name).splitlines()[0]
+    assert first.startswith("-- ")
+    assert first.endswith("?")
+
+
+def test_a_day_without_the_day_before_says_what_could_differ(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """4.9.8 isolates for up to ten minutes: what starts later than that cannot have been carried."""
+    site = Site(spark, tmp_path_factory.mktemp("unknown-start"))
+    failure = ("RemotingTimeoutException",)
+    site.log([
+        send(at(D2, "00:09:59.999"), 3000, *failure, client_version="4.9.8", broker_name="broker-a"),
+        send(at(D2, "00:10:00.000"), 3000, *failure, client_version="4.9.8", broker_name="broker-b"),
+    ])  # fmt: skip
+    site.run(D2)
+    marked = site.rows("isolation_intervals", "broker_name", "after_unknown_start")
+    assert marked == [
+        {"broker_name": "broker-a", "after_unknown_start": True},
+        {"broker_name": "broker-b", "after_unknown_start": False},
+    ]
+    assert site.rows("run_log", "started_from", status="SUCCEEDED") == [{"started_from": "EMPTY"}]
+
+
+def test_a_day_whose_sends_are_no_longer_kept_stays_as_it_is(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    site = Site(spark, tmp_path_factory.mktemp("kept"), load_settings([], ["retention.sends_days=1"], {}))
+    failure = send(at(D1, "23:59:59"), 10, "RemotingTimeoutException")  # 10 s, into the second day
+    rest = [send(at(D1, "06:00:00")), send(at(D2, "06:00:00")), send(at(D3, "06:00:00"))]
+    site.log([failure, *rest])
+    site.run(D1, D2, D3)
+    assert site.rows("sends", "event_date") == [{"event_date": D3}]
+    before = site.rows("isolation_intervals", event_date=D2)
+    assert [(row["start_ms"], row["end_ms"]) for row in before] == [(START[D2], at(D2, "00:00:09"))]
+
+    site.log(rest)  # a correction of the first day, whose end changes what the second started from
+    result = site.run(D1)
+    assert [done.day.date for done in result.days] == [D1]
+    assert result.stale_days == [D2]
+    assert site.rows("isolation_intervals", event_date=D2) == before
+    assert len(site.rows("producer_days", event_date=D2)) == 1
+
+
+CLIENTS = {"p1": "4.9.8", "p2": "5.1.4", "p3": "5.3.3"}
+ANY_SEND = st.builds(
+    lambda client, seconds, latency, outcome, broker, seq: send(
+        START[D2] + seconds * 1_000, latency, outcome, client_id=client, client_version=CLIENTS[client],
+        broker_name=broker, seq=seq,
+    ),
+    st.sampled_from(sorted(CLIENTS)),
+    st.integers(-8, 8),  # around one midnight: ties, isolations across it, and lines of both days
+    st.sampled_from([5, 700, 3_500]),
+    st.sampled_from(["SEND_OK", "SEND_OK", "RemotingTimeoutException", "MQBrokerException"]),
+    st.sampled_from(["broker-a", "broker-b"]),
+    st.one_of(st.none(), st.integers(1, 9)),
+)  # fmt: skip
+ALWAYS = [send(at(D1, "06:00:00"), broker_name="broker-c"), send(at(D2, "06:00:00"), broker_name="broker-c")]
+TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
+TIED = [
+    send(START[D2], 5, client_version="4.9.8"),
+    send(START[D2], 700, client_version="4.9.8"),
+    send(START[D2] - 1, 5, "RemotingTimeoutException", client_version="4.9.8"),
+]
+
+
+@pytest.mark.timeout(900)
+@given(sends=st.lists(ANY_SEND, min_size=4, max_size=12), seed=st.integers(0, 99), files=st.integers(1, 3))
+@example(sends=[*TIED, *TIED], seed=1, files=2)  # ties over midnight, every line twice
+@settings(max_examples=2, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+def test_any_order_of_days_and_lines_ends_in_the_same_tables(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, sends: list[Line], seed: int, files: int
+) -> None:
+    at_once, by_day = (Site(spark, tmp_path_factory.mktemp(name)) for name in ("at-once", "by-day"))
+    lines = [*ALWAYS, *sends]
+    at_once.log(lines)
+    at_once.run(D1, D2)
+
+    shuffled = random.Random(seed).sample(lines, len(lines))
+    for number, part in enumerate(itertools.islice(shuffled, first, None, files) for first in range(files)):
+        by_day.log(part, f"part-{number}.jsonl")
+    usual = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        by_day.run(D2)
+        by_day.run(D1)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", str(usual))
+    assert {table: by_day.rows(table) for table in TOLD} == {table: at_once.rows(table) for table in TOLD}

@@ -1,0 +1,221 @@
+"""The lake keeps its promises: constraints, one day swapped at a time, one run at a time, killed runs made good."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+import jobs.lake
+import jobs.nightly
+from jobs.errors import LakeError
+from jobs.lake import Lake
+from jobs.tables import BROKER_INCIDENTS, TABLES, Table
+from tests.site import D1, D2, Site, at, send
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Tables, nothing in them but what the tests put there."""
+    made = Lake(spark, str(tmp_path_factory.mktemp("lake")))
+    made.create_tables()
+    return made
+
+
+def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *incidents: tuple[str | None, float]) -> None:
+    """Incidents of the day: a broker and the share of producers each."""
+    rows = [
+        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share) for broker, share in incidents
+    ]  # fmt: skip
+    frame = spark.createDataFrame(rows, ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in _FIELDS))
+    lake.publish_day(BROKER_INCIDENTS, frame, cluster, day, {"run_id": "test"})
+
+
+_FIELDS = BROKER_INCIDENTS.columns
+_INSTANT = dt.datetime(2026, 3, 1, 12)  # noqa: DTZ001 - createDataFrame takes it as the session's zone has it
+
+
+def _published(lake: Lake) -> list[tuple[Any, ...]]:
+    rows = deltalake.DeltaTable(lake.path(BROKER_INCIDENTS)).to_pyarrow_table().to_pylist()
+    return sorted((row["cluster"], row["event_date"], row["broker_name"], row["peak_share"]) for row in rows)
+
+
+def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lake: Lake) -> None:
+    _publish(spark, lake, "north", D1, ("a", 0.5), ("b", 0.5))
+    _publish(spark, lake, "south", D1, ("a", 0.6))
+    _publish(spark, lake, "north", D2, ("a", 0.7))
+    _publish(spark, lake, "north", D1, ("c", 0.8))  # a correction with fewer rows
+    expected = [("north", D1, "c", 0.8), ("north", D2, "a", 0.7), ("south", D1, "a", 0.6)]
+    assert _published(lake) == expected
+    _publish(spark, lake, "north' OR '1'='1", D1)  # a name that ends the text ends no other cluster's day
+    assert _published(lake) == expected
+    _publish(spark, lake, "north", D1)  # no rows clear the day
+    assert _published(lake) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    ("incident", "told"),
+    [
+        pytest.param(("a", 2.0), "share_is_share", id="CHECK"),
+        pytest.param((None, 0.5), "broker_name", id="NOT NULL"),
+    ],
+)
+def test_a_bad_row_refuses_the_whole_write(
+    spark: SparkSession, lake: Lake, incident: tuple[str | None, float], told: str
+) -> None:
+    before = _published(lake)
+    with pytest.raises(LakeError, match=told):
+        _publish(spark, lake, "main", D1, ("good", 0.5), incident)
+    assert _published(lake) == before
+
+
+def test_a_row_of_another_cluster_refuses_the_write(lake: Lake) -> None:
+    before = _published(lake)
+    frame = lake.read(BROKER_INCIDENTS).limit(1)
+    with pytest.raises(LakeError, match="cannot publish 2026-03-01 in table broker_incidents"):
+        lake.publish_day(BROKER_INCIDENTS, frame, "elsewhere", D1, {})
+    assert before
+    assert _published(lake) == before
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) -> None:
+    detail = DeltaTable.forPath(spark, lake.path(table)).detail().collect()[0]
+    assert detail["description"] == table.grain
+    assert (detail["minReaderVersion"], detail["partitionColumns"]) == (1, ["event_date"])
+    assert detail["properties"].get("delta.enableDeletionVectors") == "false"
+    assert {name for name in detail["properties"] if name.startswith("delta.constraints.")} == {
+        f"delta.constraints.{name.lower()}" for name in table.constraints
+    }
+    described = spark.sql(f"DESCRIBE delta.`{lake.path(table)}`").collect()
+    comments = {row["col_name"]: row["comment"] for row in described[: len(table.columns)]}
+    assert comments == {field.name: field.metadata["comment"] for field in table.columns}
+
+
+def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+    other = Lake(spark, str(tmp_path / "lake"))
+    shutil.copytree(lake.root, other.root)
+    where = other.path(BROKER_INCIDENTS)
+    spark.sql(f"ALTER TABLE delta.`{where}` SET TBLPROPERTIES ('faultline.tableVersion' = '2')")
+    with pytest.raises(LakeError, match="broker_incidents has version 2, this program writes 1"):
+        other.create_tables()
+
+
+def test_a_second_process_finds_the_lake_held(spark: SparkSession, tmp_path: Path) -> None:
+    code = "import sys; from jobs.lake import Lake\nwith Lake(None, sys.argv[1]).held(): print('held')"
+
+    def second_process() -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, str(tmp_path)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    with Lake(spark, str(tmp_path)).held():
+        refused = second_process()
+    assert refused.returncode == 1
+    assert "LakeBusyError" in refused.stderr
+    assert second_process().stdout == "held\n"
+
+
+def test_on_another_store_only_the_runs_own_staging_goes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.lake, "local_folder", lambda _: None)
+    for run_id in ("own", "other"):
+        (tmp_path / "_staging" / run_id / "sends").mkdir(parents=True)
+    Lake(spark, tmp_path.as_uri()).clear_staging("own")
+    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
+    Lake(spark, tmp_path.as_uri()).clear_staging("never-was")
+    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
+
+
+TIMEOUT = send(at(D1, "12:00:03"), 3000, "RemotingTimeoutException")
+LATER = send(at(D1, "18:00:03"), 3000, "RemotingTimeoutException", broker_name="broker-b")
+FIRST, CORRECTED = [TIMEOUT, send(at(D1, "12:00:20"))], [send(at(D1, "12:00:20")), LATER]
+TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
+
+
+def _told(site: Site) -> dict[str, list[dict[str, Any]]]:
+    return {table: site.rows(table) for table in TOLD}
+
+
+@pytest.fixture(scope="module")
+def corrected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Site]:
+    """Sites whose first log is published and whose corrected log is there; one lake, copied."""
+    first = Site(spark, tmp_path_factory.mktemp("first"))
+    first.log(FIRST)
+    first.run(D1)
+
+    def copy(name: str) -> Site:
+        site = Site(spark, tmp_path_factory.mktemp(name))
+        shutil.copytree(first.lake, site.lake)
+        site.log(CORRECTED)
+        return site
+
+    return copy
+
+
+def test_a_failed_run_is_logged_and_leaves_what_was_derived(
+    corrected: Callable[[str], Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = corrected("failed")
+    before = {table: rows for table, rows in _told(site).items() if table != "sends"}
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no space left")
+
+    monkeypatch.setattr(jobs.nightly, "fault_latency", fails)
+    with pytest.raises(RuntimeError):
+        site.run(D1)
+    assert {table: rows for table, rows in _told(site).items() if table != "sends"} == before
+    log = site.rows("run_log", "event_date", "status", "message")
+    assert {"event_date": D1, "status": "FAILED", "message": "no space left"} in log
+    assert not (site.lake / "_staging").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import jobs.lake
+from jobs.session import open_session
+from tests.site import D1, Site
+
+publish = jobs.lake.Lake.publish_day
+
+def and_die(self, table, *rest):
+    commit = publish(self, table, *rest)
+    if table.name == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return commit
+
+jobs.lake.Lake.publish_day = and_die
+Site(open_session({"spark.sql.shuffle.partitions": "2"}), Path(sys.argv[1])).run(D1)
+"""
+
+
+@pytest.mark.parametrize("killed_after", ["sends", "fault_item_state"])
+def test_a_killed_run_is_made_good_by_the_next(corrected: Callable[[str], Site], killed_after: str) -> None:
+    site, whole = corrected(f"killed-{killed_after}"), corrected(f"whole-{killed_after}")
+    command = [sys.executable, "-c", KILLED, str(site.folder), killed_after]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
+    succeeded = [row for row in site.rows("run_log", "status") if row["status"] == "SUCCEEDED"]
+    assert len(succeeded) == 1  # the first night's; the killed run has only STARTED
+    site.run(D1)
+    whole.run(D1)
+    assert _told(site) == _told(whole)
+    # By hand: the time-out at noon is gone, the one at 18:00 isolates broker-b for 10 s.
+    assert site.rows("isolation_intervals", "broker_name", "start_ms", "end_ms") == [
+        {"broker_name": "broker-b", "start_ms": at(D1, "18:00:03"), "end_ms": at(D1, "18:00:13")}
+    ]
+    assert not (site.lake / "_staging").exists()
+    assert len(site.rows("sends")) == 2
