@@ -273,8 +273,8 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
         [],
         (
             f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string, error string,"
-            " version_number int, topic string, broker_name string, broker_addr string, thread string, latency_ms bigint,"
-            " row_hash bigint"
+            " version_number int, topic string, broker_name string, broker_addr string, thread string,"
+            " latency_ms bigint, row_hash bigint"
         ),
     )
     routes = spark.createDataFrame([], TOPIC_BROKERS)
