@@ -15,10 +15,12 @@ def broker_incidents(isolations: DataFrame, sends: DataFrame, share: float) -> D
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
-        sends: the day's attempts with `enforced`.
+        sends: the day's attempts with `enforced`. A producer that only holds an isolation from the day before counts
+            as one of the day's too.
         share: of the producers, between 0 and 1.
     """
-    producers = sends.where("enforced").groupBy("cluster").agg(F.count_distinct(*PRODUCER[1:]).alias("producers"))
+    present = sends.where("enforced").select(*PRODUCER).unionByName(isolations.where("enforced").select(*PRODUCER))
+    producers = present.groupBy("cluster").agg(F.count_distinct(*PRODUCER[1:]).alias("producers"))
     steps = (
         isolations.where("enforced AND end_ms > start_ms")
         .select(

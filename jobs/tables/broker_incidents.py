@@ -15,7 +15,7 @@ BROKER_INCIDENTS = Table(
         *instant("start", "start of the stretch"),
         *instant("end", "end of the stretch, exclusive"),
         required("peak_producers", LONG, "most producers that isolated the broker at one time"),
-        required("producers", LONG, "producers with the switch on that sent on this day"),
+        required("producers", LONG, "producers with the switch on that sent, or still isolated a broker, on this day"),
         required("peak_share", DoubleType(), "peak_producers / producers"),
     ),
     checks={"end_after_start": "end_ms > start_ms", "share_is_share": "peak_share > 0 AND peak_share <= 1"},
