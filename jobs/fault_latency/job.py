@@ -13,7 +13,13 @@ from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.producer_days import producer_days
-from jobs.fault_latency.producers import PRODUCER, carried_processes, policies, with_process, with_rules
+from jobs.fault_latency.producers import (
+    carried_processes,
+    policies,
+    with_end_of_process,
+    with_process,
+    with_rules,
+)
 from jobs.fault_latency.replay import replay
 from jobs.fault_latency.state import closing_state
 from jobs.fault_latency.updates import carried_updates, updates
@@ -64,7 +70,7 @@ def fault_latency(
     )
     written = updates(attempts.where("not_replayed IS NULL"), known_policies, infer=settings.infer)
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
-    carried = carried_updates(opening.transform(_with_end_of_process, attempts), day.start_ms)
+    carried = carried_updates(opening.transform(with_end_of_process, attempts), day.start_ms)
     items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
         items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
@@ -88,11 +94,6 @@ def fault_latency(
         ),
         producer_days=producer_days(attempts, held, topic_brokers).transform(_dated, day),
     )
-
-
-def _with_end_of_process(opening: DataFrame, attempts: DataFrame) -> DataFrame:
-    lives = attempts.select(*PRODUCER, "process", "dies_at_ms").distinct()
-    return opening.join(lives, [*PRODUCER, "process"], "left")
 
 
 def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:

@@ -145,6 +145,27 @@ def carried_processes(opening: DataFrame) -> DataFrame:
     )
 
 
+def with_end_of_process(opening: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Opening fault items with `dies_at_ms` of their process.
+
+    A process that sends nothing on this day ends when another one of its producer begins.
+
+    Args:
+        opening: fault items of the day before.
+        attempts: the day's attempts as `with_process` returns them.
+    """
+    life = [*PRODUCER, "process"]
+    lives = attempts.select(*life, "dies_at_ms").distinct().withColumn("sends", F.lit(True))
+    newborn = attempts.join(opening.select(*life).distinct(), life, "left_anti")
+    births = newborn.groupBy(*PRODUCER).agg(F.min(_started_at_ms()).alias("birth_ms"))
+    return (
+        opening.join(lives, life, "left")
+        .join(births, list(PRODUCER), "left")
+        .withColumn("dies_at_ms", F.when(F.col("sends").isNull(), F.col("birth_ms")).otherwise(F.col("dies_at_ms")))
+        .drop("sends", "birth_ms")
+    )
+
+
 def _started_at_ms() -> Column:
     return F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms"))
 
