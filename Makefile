@@ -6,7 +6,7 @@ export FAULTLINE_HOME := $(CURDIR)
 export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 
 PYTHON := .venv/bin/python
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
@@ -18,7 +18,7 @@ help: ## this list
 setup: ## .venv with everything that tests and checks need
 	@FAULTLINE_EXTRAS=dev bin/setup
 
-test: check ## every check, then every test; PYTEST_ARGS='-k midnight' narrows, '-n 2 --dist loadscope' takes two JVMs
+test: check ## every check, then every test; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-quick: setup ## the tests that start no Spark, in seconds

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import json
 import os
 import sys
 import traceback
 import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +24,7 @@ from jobs.settings import Settings, load_settings
 _COMMANDS = {
     "nightly": "every flow for one or more UTC days, then the run's record",
     "fault-latency": "send attempts to isolation timeline, broker windows and incidents",
+    "allocation": "consumer snapshots to who should own which queue",
 }
 
 
@@ -76,14 +79,21 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     from jobs.environment import check_environment
 
     check_environment()
+    from jobs.allocation_run import run_allocation
+    from jobs.allocation_summary import summarize_allocation
+    from jobs.allocation_text import allocation_text
     from jobs.fail_on import check_conditions, parse_conditions
-    from jobs.nightly import Run, run_fault_latency
+    from jobs.nightly import run_fault_latency
     from jobs.progress import Progress
+    from jobs.run_record import Run
     from jobs.session import open_session
     from jobs.summary import summarize
     from jobs.summary_text import as_text
 
+    flows = _flows(options.command, settings)
     conditions = parse_conditions(options.fail_on)
+    if conditions and "fault-latency" not in flows:
+        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
     progress = Progress()
     progress.say(
         f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}"
@@ -99,11 +109,22 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=options.verbose)
     try:
-        result = run_fault_latency(spark, settings, run, progress)
-        with progress.step("reading the answers"):
-            summary = summarize(spark, settings, result)
-        print(summary.as_json() if options.json else as_text(summary))
-        check_conditions(conditions, summary)
+        texts, tables = [], {}
+        if "fault-latency" in flows:
+            result = run_fault_latency(spark, settings, run, progress)
+            with progress.step("reading the answers"):
+                summary = summarize(spark, settings, result)
+            texts.append(as_text(summary))
+            tables.update(asdict(summary))
+        if "allocation" in flows:
+            result = run_allocation(spark, settings, run, progress)
+            with progress.step("reading the answers"):
+                allocated = summarize_allocation(spark, settings, result)
+            texts.append(allocation_text(allocated))
+            tables["allocation"] = asdict(allocated)
+        print(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
+        if "fault-latency" in flows:
+            check_conditions(conditions, summary)
     finally:
         spark.stop()
     return 0
@@ -113,6 +134,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     given = {
         "inputs.sends.path": options.sends,
         "inputs.routes.path": options.routes,
+        "inputs.consumers.path": options.consumers,
+        "inputs.running_info.path": options.running_info,
         "lake": options.lake,
     }
     settings = load_settings(
@@ -123,6 +146,14 @@ def _settings(options: argparse.Namespace) -> Settings:
     if not settings.lake:
         raise UsageError("no lake is named; give --lake DIR or the setting lake")
     return settings
+
+
+def _flows(command: str, settings: Settings) -> list[str]:
+    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    if command != "nightly":
+        return [command]
+    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
+    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
 
 
 def _settings_files(named: Sequence[str]) -> list[Path]:
@@ -146,7 +177,8 @@ def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tu
         span = (options.last - options.first).days
         return tuple(options.first + dt.timedelta(days=day) for day in range(span + 1)), "--from/--to"
     origins = settings.origins
-    if settings.date and origins.get("date") == origins.get("inputs.sends.path"):
+    named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
+    if settings.date and origins.get("date") in named:
         return (settings.date,), f"date in {Path(origins['date']).name}"
     return (today - dt.timedelta(days=1),), "yesterday, as no --date was given"
 
@@ -169,7 +201,7 @@ def _day(text: str) -> dt.date:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="faultline",
-        description="Which producers avoided which broker, when, why and for how long, rebuilt from send logs.",
+        description="Which producers avoided which broker, and who should own which queue: rebuilt from logs.",
         epilog="Exit codes: 0 done, 2 usage or settings, 3 input, 4 too many bad lines, 5 lake busy,"
         " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else.",
     )
@@ -191,6 +223,8 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
     where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
     where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
+    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
+    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
     where.add_argument(
         "--settings",

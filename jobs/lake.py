@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,14 +71,14 @@ class Lake:
         with suppress(Py4JJavaError):  # leftovers cost space, not correctness
             own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
-    def create_tables(self) -> None:
-        """Create what is missing, with comments, NOT NULL and CHECK constraints; refuse other versions.
+    def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
+        """Create what is missing of `tables`, with comments, NOT NULL and CHECK constraints; refuse other versions.
 
         Raises:
             LakeError: a table was made by a newer or older version of the product.
         """
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(self._ensure, TABLES))
+            list(pool.map(self._ensure, tables))
 
     def _ensure(self, table: Table) -> None:
         with _explained(f"cannot create table {table.name} in {self.root}"):
@@ -125,13 +125,21 @@ class Lake:
         return self.read(table).where((F.col("event_date") == F.lit(day)) & (F.col("cluster") == F.lit(cluster)))
 
     def publish_day(
-        self, table: Table, rows: DataFrame, cluster: str, day: dt.date, metadata: Mapping[str, str]
+        self,
+        table: Table,
+        rows: DataFrame,
+        cluster: str,
+        day: dt.date,
+        metadata: Mapping[str, str],
+        *,
+        only: Mapping[str, Sequence[str]] | None = None,
     ) -> Commit:
         """Swap one day of one cluster for `rows`, atomically. No rows clear the day.
 
         Args:
             rows: exactly the table's columns, by name; every row of this day and cluster.
             metadata: goes into the commit, shown by `DESCRIBE HISTORY`.
+            only: column to values; rows with other values belong to another flow and stay.
 
         Raises:
             LakeBusyError: another writer changed the same day.
@@ -139,6 +147,8 @@ class Lake:
         """
         told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster})
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {_sql_text(cluster)}"
+        for name, values in (only or {}).items():
+            where += f" AND {name} IN ({', '.join(_sql_text(value) for value in values)})"
         with _explained(f"cannot publish {day} in table {table.name}"):
             (
                 rows.select(*table.schema.fieldNames())

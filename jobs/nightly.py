@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.errors import FaultlineError, ReconciliationError
+from jobs.errors import ReconciliationError
 from jobs.fault_latency.job import fault_latency
 from jobs.fault_latency.state import state_hash
-from jobs.ingest import Counts, StagedSends, check_fit_to_publish, stage_sends
+from jobs.ingest import StagedSends, check_fit_to_publish, stage_sends
 from jobs.lake import Lake
 from jobs.progress import Progress
+from jobs.run_record import (
+    FAULT_LATENCY,
+    DayResult,
+    Run,
+    RunResult,
+    failure_text,
+    log_run,
+    published_openings,
+    run_metadata,
+)
 from jobs.settings import Settings
-from jobs.spark_errors import root_cause
+from jobs.staged import Counts
 from jobs.tables import (
     BROKER_INCIDENTS,
     BROKER_WINDOWS,
@@ -36,52 +42,7 @@ from jobs.tables import (
 
 _AT_ONCE = 4  # small tables: their planning and commits overlap
 _DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One call of a command.
-
-    Attributes:
-        run_id: unique; in every run log row and commit.
-        command: as the user called it.
-        days: the UTC days asked for, ascending.
-        allow_empty: a day without a line is published as an empty day.
-        cascade: recompute the published days after a day whose closing state changed.
-        clock: tells the time for the run log.
-    """
-
-    run_id: str
-    command: str
-    days: tuple[dt.date, ...]
-    allow_empty: bool
-    cascade: bool
-    clock: Callable[[], dt.datetime]
-
-
-@dataclass(frozen=True)
-class DayResult:
-    """What a run did to one day."""
-
-    day: Day
-    counts: Counts | None
-    started_from: str
-    opening_state: str
-    closing_state: str
-    cascaded: bool
-    table_versions: dict[str, int]
-
-
-@dataclass
-class RunResult:
-    """What a run did."""
-
-    run: Run
-    days: list[DayResult] = field(default_factory=list)
-    other_days: dict[dt.date, int] = field(default_factory=dict)
-    clusters: list[str] = field(default_factory=list)
-    hidden_files: tuple[str, ...] = ()
-    stale_days: list[dt.date] = field(default_factory=list)
+_TABLES = (SENDS, TOPIC_BROKERS, *_DERIVED, QUARANTINE, RUN_LOG)
 
 
 def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -95,9 +56,9 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
     result = RunResult(run)
     with lake.held():
         with progress.step("opening the lake"):
-            lake.create_tables()
+            lake.create_tables(_TABLES)
             lake.clear_staging(run.run_id)
-        _log(spark, lake, run, days, "STARTED", settings)
+        log_run(spark, lake, run, FAULT_LATENCY, days, "STARTED", settings)
         folder = f"{lake.staging}/{run.run_id}"
         try:
             with progress.step("reading send attempts"):
@@ -105,7 +66,7 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
             days = staged.days(run.days, settings.cluster)
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
-            result.other_days, result.hidden_files = staged.other_days, staged.manifest.hidden
+            result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             for day in days:
                 result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
                 if day.after not in days:
@@ -113,7 +74,7 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
                     _forget_old_sends(lake, settings, day)
         except Exception as error:
             unfinished = [day for day in days if day not in [done.day for done in result.days]]
-            _log(spark, lake, run, unfinished, "FAILED", settings, message=_failure(error))
+            log_run(spark, lake, run, FAULT_LATENCY, unfinished, "FAILED", settings, message=failure_text(error))
             raise
         finally:
             lake.clear_staging(run.run_id)
@@ -129,10 +90,12 @@ def _forget_old_sends(lake: Lake, settings: Settings, last: Day) -> None:
 def _publish(
     spark: SparkSession, lake: Lake, settings: Settings, run: Run, day: Day, staged: StagedSends, progress: Progress
 ) -> DayResult:
-    counts, metadata = staged.counts(day), _metadata(run, settings)
+    counts, metadata = staged.counts(day), run_metadata(run, settings)
     with progress.step(f"publishing sends of {day.date}"):
         commit = lake.publish_day(SENDS, staged.sends(day), day.cluster, day.date, metadata)
-        bad = lake.publish_day(QUARANTINE, staged.quarantine(day, run.run_id), day.cluster, day.date, metadata)
+        bad = lake.publish_day(
+            QUARANTINE, staged.quarantine(day, run.run_id), day.cluster, day.date, metadata, only={"source": ["sends"]}
+        )
         hosts = lake.publish_day(TOPIC_BROKERS, staged.topic_brokers(day), day.cluster, day.date, metadata)
     for written, expected in ((commit, counts.rows_published), (bad, counts.rows_quarantined)):
         if written.rows != expected:
@@ -154,7 +117,7 @@ def _derive(
     progress: Progress,
 ) -> DayResult:
     """Recompute and publish every table that rests on the day's sends and the day before's closing state."""
-    known_start = day.before.date in _published_openings(lake, day.cluster)
+    known_start = day.before.date in published_openings(lake, FAULT_LATENCY, day.cluster)
     with progress.step(f"replaying fault items of {day.date}"):
         opening = (
             lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
@@ -168,7 +131,7 @@ def _derive(
             known_start=known_start,
             topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
         )
-        metadata = _metadata(run, settings)
+        metadata = run_metadata(run, settings)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             commits = pool.map(
                 lambda table: lake.publish_day(table, getattr(replayed, table.name), day.cluster, day.date, metadata),
@@ -180,7 +143,7 @@ def _derive(
     done = DayResult(
         day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, counts is None, versions
     )
-    _log(spark, lake, run, [day], "SUCCEEDED", settings, done=done)
+    log_run(spark, lake, run, FAULT_LATENCY, [day], "SUCCEEDED", settings, done=done)
     return done
 
 
@@ -192,7 +155,7 @@ def _cascade(
     It stops at a day whose sends are no longer kept: that day stays as it is and is reported.
     """
     last = result.days[-1]
-    openings = _published_openings(lake, last.day.cluster)
+    openings = published_openings(lake, FAULT_LATENCY, last.day.cluster)
     while last.day.after.date in openings and openings[last.day.after.date] != ("PREVIOUS_DAY", last.closing_state):
         if not run.cascade or _has_forgotten(lake, last.day.after):
             result.stale_days.append(last.day.after.date)
@@ -205,64 +168,3 @@ def _has_forgotten(lake: Lake, day: Day) -> bool:
     """Whether the day's sends were there and are gone (`retention.sends_days`): it cannot be recomputed."""
     had_sends = not lake.read_day(PRODUCER_DAYS, day.cluster, day.date).isEmpty()
     return had_sends and lake.read_day(SENDS, day.cluster, day.date).isEmpty()
-
-
-def _published_openings(lake: Lake, cluster: str) -> dict[dt.date, tuple[str, str]]:
-    """Each published day with where it started from and the hash of that state, as its latest success says."""
-    succeeded = lake.read(RUN_LOG).where((F.col("status") == "SUCCEEDED") & (F.col("cluster") == F.lit(cluster)))
-    latest = succeeded.groupBy("event_date").agg(
-        F.max_by(F.struct("started_from", "opening_state"), F.struct("logged_at", "run_id")).alias("start")
-    )
-    return {
-        row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()
-    }
-
-
-def _log(
-    spark: SparkSession,
-    lake: Lake,
-    run: Run,
-    days: list[Day],
-    status: str,
-    settings: Settings,
-    *,
-    done: DayResult | None = None,
-    message: str | None = None,
-) -> None:
-    counts = asdict(done.counts) if done and done.counts else dict.fromkeys(Counts.__dataclass_fields__)
-    command = "cascade" if done and done.cascaded else run.command
-    values = {
-        **counts,
-        "run_id": run.run_id,
-        "command": command,
-        "status": status,
-        "logged_at": run.clock(),
-        "started_from": done.started_from if done else None,
-        "opening_state": done.opening_state if done else None,
-        "closing_state": done.closing_state if done else None,
-        "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
-        "settings_hash": settings.content_hash(),
-        "code_version": code_version(),
-        "message": message,
-    }
-    names = RUN_LOG.schema.fieldNames()
-    rows = [Row(**{**values, "event_date": day.date, "cluster": day.cluster}) for day in days]
-    if rows:
-        ordered = [tuple(row[name] for name in names) for row in rows]
-        lake.append(RUN_LOG, spark.createDataFrame(ordered, RUN_LOG.schema))
-
-
-def _metadata(run: Run, settings: Settings) -> dict[str, str]:
-    return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}
-
-
-def _failure(error: Exception) -> str:
-    return str(error) if isinstance(error, FaultlineError) else root_cause(error)
-
-
-def code_version() -> str:
-    """Version of the installed program; `unknown` when it runs from a zip."""
-    try:
-        return version("faultline")
-    except PackageNotFoundError:
-        return "unknown"

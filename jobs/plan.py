@@ -36,8 +36,8 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
 
 
 def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
-    yield from (("sends", path) for path in settings.inputs.sends.path)
-    yield from (("routes", path) for path in settings.inputs.routes.path)
+    for each in dataclasses.fields(settings.inputs):
+        yield from ((each.name, path) for path in getattr(settings.inputs, each.name).path)
 
 
 def _found(path: str) -> str:

@@ -19,13 +19,21 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from jobs.errors import SettingsError, SettingValueError
+from jobs.group_settings import ClientLogSettings, GroupSettings
 from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
 ChosenBy = Literal["CLIENT", "CALLER"]
 Unit = Literal["ns", "us", "ms", "s", "iso8601"]
 
-_PATH_KEYS = ("lake", "inputs.sends.path", "inputs.routes.path")
+_PATH_KEYS = (
+    "lake",
+    "inputs.sends.path",
+    "inputs.routes.path",
+    "inputs.consumers.path",
+    "inputs.running_info.path",
+    "inputs.client_logs.path",
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,8 @@ class SendsInput:
 
 
 @dataclass(frozen=True)
-class RoutesInput:
-    """`[inputs.routes]`: topic routes over time; they tell the name of a broker from its address."""
+class FilesInput:
+    """`[inputs.routes]` and the like: files of one kind."""
 
     SHORT: ClassVar[str] = "path"
 
@@ -63,10 +71,21 @@ class RoutesInput:
 
 @dataclass(frozen=True)
 class Inputs:
-    """`[inputs]`: where each kind of input lies. A path is a file, a folder or a glob."""
+    """`[inputs]`: where each kind of input lies. A path is a file, a folder or a glob.
+
+    Attributes:
+        sends: send attempts.
+        routes: topic routes over time; they also tell the name of a broker from its address.
+        consumers: each broker's answers on who is in a consumer group.
+        running_info: consumers' own answers on what they hold.
+        client_logs: `rocketmq_client.log` of consumers.
+    """
 
     sends: SendsInput = SendsInput()
-    routes: RoutesInput = RoutesInput()
+    routes: FilesInput = FilesInput()
+    consumers: FilesInput = FilesInput()
+    running_info: FilesInput = FilesInput()
+    client_logs: FilesInput = FilesInput()
 
 
 @dataclass(frozen=True)
@@ -117,8 +136,11 @@ class Settings:
     max_line_bytes: int = 1_048_576
     infer: bool = True
     incident_share: float = 0.5
+    max_staleness_ms: int = 300_000
     inputs: Inputs = Inputs()
     producers: dict[str, ProducerSettings] = field(default_factory=dict)
+    groups: dict[str, GroupSettings] = field(default_factory=dict)
+    client_logs: dict[str, ClientLogSettings] = field(default_factory=dict)
     retention: Retention = Retention()
     spark: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict, compare=False, metadata={"hidden": True})
@@ -130,8 +152,9 @@ class Settings:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
-        if self.max_line_bytes < 1:
-            raise SettingValueError(f"max_line_bytes is {self.max_line_bytes}; give at least 1")
+        for name in ("max_line_bytes", "max_staleness_ms"):
+            if getattr(self, name) < 1:
+                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1")
 
     def content_hash(self) -> str:
         """Hash of every value, for the run log: equal hashes mean equal settings."""

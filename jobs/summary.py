@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake import Lake
-from jobs.nightly import RunResult
+from jobs.run_record import RunResult
 from jobs.settings import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
 
@@ -78,10 +77,6 @@ class Summary:
     contradictions: int
     missing_producers: list[str]
     hidden_files: list[str]
-
-    def as_json(self) -> str:
-        """One JSON object, keys as the attributes."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=True)
 
 
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from jobs.summary import Summary
+from jobs.text_parts import days_text, grid, safe
 
 _ROWS = 8
 
@@ -12,7 +13,7 @@ _ROWS = 8
 def as_text(summary: Summary) -> str:
     """The night on one screen; control characters in names are shown escaped."""
     parts = [
-        _days_text(summary),
+        days_text(summary.days, summary.quarantine_reasons),
         _brokers_text(summary),
         _incidents_text(summary),
         _producers_text(summary),
@@ -22,26 +23,12 @@ def as_text(summary: Summary) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _days_text(summary: Summary) -> str:
-    lines = []
-    for day in summary.days:
-        bad = ", ".join(f"{reason} {count}" for reason, count in summary.quarantine_reasons.items())
-        lines.append(
-            f"{day['date']}  cluster {_safe(day['cluster'])}: {day['rows_read']:,} lines read ="
-            f" {day['rows_published']:,} published + {day['rows_quarantined']:,} quarantined"
-            f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days"
-        )
-        if bad and len(summary.days) == 1:
-            lines.append(f"            quarantined: {bad}")
-    return "\n".join(lines)
-
-
 def _brokers_text(summary: Summary) -> str:
     if not summary.brokers:
         return ""
     rows = [
         [
-            _safe(broker.broker_name),
+            safe(broker.broker_name),
             f"{broker.sends:,}",
             f"{broker.failures:,}",
             _duration(broker.isolated_ms),
@@ -49,7 +36,7 @@ def _brokers_text(summary: Summary) -> str:
         ]
         for broker in summary.brokers[:_ROWS]
     ]
-    return "Brokers\n" + _grid(["broker", "sends", "failures", "isolated (sum over producers)", "by producers"], rows)
+    return "Brokers\n" + grid(["broker", "sends", "failures", "isolated (sum over producers)", "by producers"], rows)
 
 
 def _incidents_text(summary: Summary) -> str:
@@ -58,7 +45,7 @@ def _incidents_text(summary: Summary) -> str:
     longest = sorted(summary.incidents, key=lambda each: -each.seconds)[:_ROWS]
     rows = [
         [
-            _safe(each.broker_name),
+            safe(each.broker_name),
             each.start_at[11:],
             each.end_at[11:],
             _duration(int(each.seconds * 1000)),
@@ -67,7 +54,7 @@ def _incidents_text(summary: Summary) -> str:
         for each in sorted(longest, key=lambda each: each.start_at)
     ]
     more = f" (the {len(rows)} longest of {summary.incident_count})" if summary.incident_count > len(rows) else ""
-    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n" + _grid(
+    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n" + grid(
         ["broker", "from", "until", "lasted", "at the peak"], rows
     )
 
@@ -76,12 +63,12 @@ def _producers_text(summary: Summary) -> str:
     if not summary.producers:
         return f"Producers\n  none of {summary.producer_count} isolated a broker"
     rows = [
-        [_safe(each.client_id), each.client_version or "?", _duration(each.isolated_ms), str(each.isolations)]
+        [safe(each.client_id), each.client_version or "?", _duration(each.isolated_ms), str(each.isolations)]
         for each in summary.producers
     ]
     return (
         f"Producers that isolated longest ({summary.producer_count} in all, {summary.isolations} isolations)\n"
-        + _grid(["client id", "client", "isolated (sum over brokers)", "isolations"], rows)
+        + grid(["client id", "client", "isolated (sum over brokers)", "isolations"], rows)
     )
 
 
@@ -122,30 +109,22 @@ def _notes_text(summary: Summary) -> str:
     if summary.missing_producers:
         notes.append(
             "producer groups of the day before that sent nothing:"
-            f" {', '.join(map(_safe, summary.missing_producers[:5]))}"
+            f" {', '.join(map(safe, summary.missing_producers[:5]))}"
         )
     if summary.hidden_files:
         notes.append(
-            f"{len(summary.hidden_files)} hidden or half-copied files were not read: {_safe(summary.hidden_files[0])} …"
+            f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
         )
     return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
 
 
 def _tables_text(summary: Summary) -> str:
     return (
-        f"Tables are in {_safe(summary.lake)} (Delta). Ask them with what reads Delta, such as deltalake and duckdb:\n"
+        f"Tables are in {safe(summary.lake)} (Delta). Ask them with what reads Delta, such as deltalake and duckdb:\n"
         "  import duckdb, deltalake\n"
         f"  isolations = deltalake.DeltaTable({json.dumps(summary.lake + '/isolation_intervals')}).to_pyarrow_table()\n"
         '  duckdb.sql("FROM isolations SELECT broker_name, client_id, start_at, end_at, cause, ended_by'
         ' WHERE enforced ORDER BY start_ms LIMIT 20").show()'
-    )
-
-
-def _grid(header: list[str], rows: list[list[str]]) -> str:
-    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
-    return "\n".join(
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [header, *rows]
     )
 
 
@@ -156,8 +135,3 @@ def _duration(ms: int) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
-
-
-def _safe(name: str) -> str:
-    """The name with everything a terminal might act on escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)

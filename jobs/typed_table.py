@@ -72,6 +72,10 @@ def _value_of_many(origin: Any, arguments: tuple[Any, ...], value: Any, name: st
         if value not in arguments:
             raise SettingValueError(f"setting {name!r} is {value!r}; it must be one of {', '.join(arguments)}")
         return value
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        if not isinstance(value, list | tuple) or len(value) != len(arguments):
+            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be a list of {len(arguments)}")
+        return tuple(_value(hint, item, name) for hint, item in zip(arguments, value, strict=True))
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_value(arguments[0], item, name) for item in items)

@@ -7,15 +7,16 @@ import datetime as dt
 import io
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import deltalake
 from pyspark.sql import SparkSession
 
-from jobs.nightly import Run, RunResult, run_fault_latency
+from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
+from jobs.run_record import Run, RunResult
 from jobs.settings import Settings, load_settings
 
 Line = dict[str, Any]
@@ -53,6 +54,14 @@ def write_lines(file: Path, lines: Iterable[Mapping[str, object]]) -> None:
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
+def published_rows(table: Path, columns: Sequence[str], equal: Mapping[str, object]) -> list[dict[str, Any]]:
+    """Rows of a Delta table as delta-rs reads them, the chosen columns, in the columns' order."""
+    found = deltalake.DeltaTable(str(table)).to_pyarrow_table().to_pylist()
+    chosen = [row for row in found if all(row[name] == value for name, value in equal.items())]
+    picked = [{name: row[name] for name in columns or row} for row in chosen]
+    return sorted(picked, key=lambda row: [(value is not None, str(type(value)), value) for value in row.values()])
+
+
 class Site:
     """A folder with `sends/` and a lake beside it."""
 
@@ -85,10 +94,7 @@ class Site:
 
     def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
         """Rows of a published table as delta-rs reads them, the chosen columns, in the columns' order."""
-        found = deltalake.DeltaTable(str(self.lake / table)).to_pyarrow_table().to_pylist()
-        chosen = [row for row in found if all(row[name] == value for name, value in equal.items())]
-        picked = [{name: row[name] for name in columns or row} for row in chosen]
-        return sorted(picked, key=lambda row: [(value is not None, str(type(value)), value) for value in row.values()])
+        return published_rows(self.lake / table, columns, equal)
 
     def version(self, table: str) -> int:
         """The Delta version of a table."""

@@ -11,9 +11,8 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from jobs.settings import SendsInput
 from jobs.sources.files import Manifest
+from jobs.sources.json_lines import PLACE, json_lines, place
 from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
-
-PLACE = ("file", "split", "row")
 
 
 def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
@@ -44,39 +43,9 @@ def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
 
 
 def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    schema = json_schema(sends_input.fields).add("_corrupt_record", StringType())
-    text = (
-        spark.read.option("recursiveFileLookup", "true")
-        .option("lineSep", "\n")
-        .text(list(paths))
-        .select(*_place(), _without_bom_and_return(F.col("value")).alias("raw"))
-    )
-    parsed = text.withColumn("parsed", F.from_json("raw", schema, {"columnNameOfCorruptRecord": "_corrupt_record"}))
+    parsed = json_lines(spark, paths, json_schema(sends_input.fields))
     values = {name: F.col(f"parsed.{_nested(source_of(name, sends_input.fields).column)}") for name in FIELDS}
-    return parsed.select(*PLACE, "raw", _json_damage().alias("damage"), _struct_of(values).alias("fields"))
-
-
-def _without_bom_and_return(line: Column) -> Column:
-    """The line as it was meant; one that is no UTF-8 stays, as a regular expression would replace the bad bytes."""
-    return F.when(F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
-
-
-def _json_damage() -> Column:
-    """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
-    raw = F.col("raw")
-    is_object = F.ltrim(raw).startswith("{")
-    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
-    values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
-    is_single = raw.rlike(r"^[^}]*\}\s*$") | F.coalesce(values == 1, F.lit(False))
-    is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
-    return (
-        F.when(~raw.rlike(r"\S"), "blank")
-        .when(~F.is_valid_utf8(raw), "invalid_utf8")
-        .when(is_object & is_parsed & is_single, None)
-        .when(F.try_parse_json(raw).isNull() | ~is_single, "not_json")
-        .when(~is_object, "not_an_object")
-        .otherwise("wrong_type")
-    )
+    return parsed.select(*PLACE, "raw", "damage", _struct_of(values).alias("fields"))
 
 
 def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
@@ -89,7 +58,7 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsIn
         .option("escape", '"')
         .option("columnNameOfCorruptRecord", "_corrupt_record")
         .csv(list(paths))
-        .select(*_place(), *(F.col(_quoted(name)) for name in schema.names))
+        .select(*place(), *(F.col(_quoted(name)) for name in schema.names))
     )
     return _from_texts(records, names, sends_input, F.col("_corrupt_record"))
 
@@ -98,7 +67,7 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
     rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
     names = rows.columns
     return _from_texts(
-        rows.select(*_place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None)
+        rows.select(*place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None)
     )
 
 
@@ -147,12 +116,3 @@ def _nested(dotted: str) -> str:
 
 def _struct_of(values: Mapping[str, Column]) -> Column:
     return F.struct(*(value.alias(name) for name, value in values.items()))
-
-
-def _place() -> list[Column]:
-    """Where a row stands. `row` counts within the scan's partition, so it must be taken at the scan."""
-    return [
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("split"),
-        F.monotonically_increasing_id().alias("row"),
-    ]

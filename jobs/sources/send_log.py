@@ -10,25 +10,29 @@ import datetime as dt
 from collections.abc import Mapping
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from jobs.settings import FieldSource, Settings
 from jobs.sources.files import Manifest
+from jobs.sources.json_lines import PLACE
+from jobs.sources.judged_lines import (
+    Rule,
+    damage_rules,
+    is_blank,
+    is_no_time,
+    no_time,
+    with_disposition,
+    with_reason,
+    with_row_hash,
+)
 from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
-from jobs.sources.send_formats import PLACE, read_by_format
+from jobs.sources.send_formats import read_by_format
 from udfs.outcome import is_known_outcome
 from udfs.version import version_number
 
-PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
-BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it
-_RAW_CHARACTERS = 1_000
-_DETAIL_CHARACTERS = 200
-_DAY_MS = 86_400_000
-_EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
-_LATEST_MS = 4_102_444_800_000  # 2100-01-01
-_LONGEST_LATENCY_MS = _DAY_MS
+_LONGEST_LATENCY_MS = 86_400_000
 _IDENTIFIERS = (
     "cluster",
     "client_id",
@@ -79,21 +83,7 @@ def read_sends(
     read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = _with_broker_name(_typed(read, settings), broker_names)
     judged = typed.transform(_judged, settings)
-    return judged.transform(_with_disposition, *days)
-
-
-def line_numbers(staged: DataFrame) -> DataFrame:
-    """`file`, `split` → `first_row`, `lines_before`: what turns a row's place into a line number.
-
-    Args:
-        staged: every line, blank ones too, with `file`, `split` and `row`.
-    """
-    splits = staged.groupBy("file", "split").agg(F.min("row").alias("first_row"), F.max("row").alias("last_row"))
-    earlier = Window.partitionBy("file").orderBy("split").rowsBetween(Window.unboundedPreceding, -1)
-    length = F.col("last_row") - F.col("first_row") + 1
-    return splits.select(
-        "file", "split", "first_row", F.coalesce(F.sum(length).over(earlier), F.lit(0)).alias("lines_before")
-    )
+    return judged.transform(with_disposition, "ended_at_ms", *days)
 
 
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
@@ -108,13 +98,8 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
         F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
         *(column.alias(name) for name, column in columns.items()),
     )
-    null_mask = reduce(
-        Column.__add__, (F.col(name).isNull().cast("bigint") * (1 << place) for place, name in enumerate(FIELDS))
-    )
-    return typed.withColumns(
+    return with_row_hash(typed, tuple(FIELDS)).withColumns(
         {
-            "row_hash": F.xxhash64(null_mask, *FIELDS),
-            "second_hash": F.xxhash64(F.lit(7919), null_mask, *FIELDS),
             "cluster": F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster)),
             "ended_at_ms": F.coalesce("ended_at_ms", F.try_add("started_at_ms", "latency_ms")),
         }
@@ -133,25 +118,17 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
     control = reduce(Column.__or__, (F.col(name).rlike(r"[\x00-\x1f\x7f]") for name in _IDENTIFIERS))
-    rules: list[tuple[str, Column, Column | None]] = [
-        (
-            "line_too_long",
-            F.octet_length("raw") > settings.max_line_bytes,
-            F.concat(F.octet_length("raw"), F.lit(" bytes")),
-        ),
-        ("invalid_utf8", F.col("damage") == "invalid_utf8", None),
-        ("not_json", F.col("damage") == "not_json", None),
-        ("not_an_object", F.col("damage") == "not_an_object", None),
-        ("wrong_type", F.col("damage") == "wrong_type", _wrong_fields(settings.inputs.sends.fields)),
-        ("client_id_missing", _is_blank("client_id"), None),
-        ("broker_missing", _is_blank("broker_name") & _is_blank("broker_addr"), None),
+    rules: list[Rule] = [
+        *damage_rules(settings.max_line_bytes, _wrong_fields(settings.inputs.sends.fields)),
+        ("client_id_missing", is_blank("client_id"), None),
+        ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),
         ("latency_missing", F.col("latency_ms").isNull(), None),
-        ("outcome_missing", _is_blank("outcome"), None),
+        ("outcome_missing", is_blank("outcome"), None),
         (
             "time_out_of_range",
-            reduce(Column.__or__, (_is_no_time(name) for name in _TIMES)),
-            F.coalesce(*(F.when(_is_no_time(name), _no_time(name)) for name in _TIMES)),
+            reduce(Column.__or__, (is_no_time(name) for name in _TIMES)),
+            F.coalesce(*(F.when(is_no_time(name), no_time(name)) for name in _TIMES)),
         ),
         (
             "latency_out_of_range",
@@ -171,31 +148,13 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
             F.concat(F.lit("client_version="), "client_version"),
         ),
         ("control_character", control, None),
-        ("broker_unresolved", _is_blank("broker_name"), F.concat(F.lit("broker_addr="), "broker_addr")),
+        ("broker_unresolved", is_blank("broker_name"), F.concat(F.lit("broker_addr="), "broker_addr")),
     ]
-    reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
-    detail = F.coalesce(*(F.when(F.col("reason") == name, text) for name, _, text in rules if text is not None))
     return (
-        typed.withColumn("reason", reason)
-        .withColumn("detail", F.when(F.col("reason").isNotNull(), F.left(detail, F.lit(_DETAIL_CHARACTERS))))
-        .withColumn("raw", F.when(F.col("reason").isNotNull(), _printable(F.left("raw", F.lit(_RAW_CHARACTERS)))))
+        with_reason(typed, rules)
         .withColumn("mode", F.coalesce("mode", F.lit("SYNC")))
         .withColumn("producer_group", F.coalesce("producer_group", F.lit("")))
     )
-
-
-def _is_blank(name: str) -> Column:
-    return F.coalesce(F.trim(name) == "", F.lit(True))
-
-
-def _is_no_time(name: str) -> Column:
-    return ~F.col(name).between(_EARLIEST_MS, _LATEST_MS)
-
-
-def _no_time(name: str) -> Column:
-    text = F.concat(F.lit(f"{name}="), F.col(name))
-    in_seconds = F.col(name).between(_EARLIEST_MS // 1000, _LATEST_MS // 1000)
-    return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
 
 
 def _wrong_fields(mapping: Mapping[str, FieldSource]) -> Column:
@@ -207,28 +166,3 @@ def _wrong_fields(mapping: Mapping[str, FieldSource]) -> Column:
         if not isinstance(FIELDS[name], StringType)
     ]
     return F.concat_ws(", ", *wrong)
-
-
-def _printable(text: Column) -> Column:
-    return F.regexp_replace(F.make_valid_utf8(text), r"[\x00-\x08\x0b-\x1f\x7f]", "\ufffd")
-
-
-def _with_disposition(judged: DataFrame, first_day: dt.date, last_day: dt.date) -> DataFrame:
-    """With `day` and `disposition`; of equal lines the first in file order stays, the others are duplicates."""
-    in_range = F.col("ended_at_ms").between(_EARLIEST_MS, _LATEST_MS)
-    day = F.when(
-        in_range, F.date_from_unix_date(F.call_function("div", F.col("ended_at_ms"), F.lit(_DAY_MS)).cast("int"))
-    )
-    dated = judged.withColumn("day", day)
-    alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
-    copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)
-    copy = F.row_number().over(copies.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
-    disposition = (
-        F.when(F.col("damage") == "blank", BLANK)
-        .when(other_day, OTHER_DAY)
-        .when(F.col("reason").isNotNull(), QUARANTINED)
-        .when(copy > 1, DUPLICATE)
-        .otherwise(PUBLISHED)
-    )
-    return dated.withColumn("disposition", disposition).drop("second_hash")

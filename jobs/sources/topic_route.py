@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from jobs.day import Day
@@ -11,10 +11,12 @@ from jobs.sources.files import Manifest
 _LINE = "captured_at_ms BIGINT, topic STRING, code INT, body STRING"
 _BODY = (
     "brokerDatas ARRAY<STRUCT<brokerName: STRING, cluster: STRING, brokerAddrs: MAP<STRING, STRING>>>,"
-    " queueDatas ARRAY<STRUCT<brokerName: STRING, perm: INT, readQueueNums: INT, writeQueueNums: INT>>"
+    " queueDatas ARRAY<STRUCT<brokerName: STRING, perm: INT, readQueueNums: INT, writeQueueNums: INT>>,"
+    " orderTopicConf STRING"
 )
 
-_NO_SUCH_TOPIC = 17  # ResponseCode.TOPIC_NOT_EXIST
+_ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST
+_LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys without quotes
 
 
 def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
@@ -29,12 +31,26 @@ def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
         reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
     )
     answers = text.select(line.alias("line")).where("line.topic IS NOT NULL AND line.captured_at_ms IS NOT NULL")
-    route = F.from_json("line.body", _BODY, {"allowUnquotedFieldNames": "true"})
+    told = _told_route(F.coalesce("line.code", F.lit(_ANSWER)), F.from_json("line.body", _BODY, _LENIENT))
+    return answers.select("line.captured_at_ms", "line.topic", told.alias("route"))
+
+
+def route_answers(lines: DataFrame) -> DataFrame:
+    """One row per line: `captured_at_ms`, `topic`, `route` (no brokers = no such topic, null = nothing is known).
+
+    Args:
+        lines: published lines of the input `routes`.
+    """
+    code = F.col("code")
+    return lines.select(
+        "captured_at_ms", "topic", _told_route(code, F.from_json("body", _BODY, _LENIENT)).alias("route")
+    )
+
+
+def _told_route(code: Column, answer: Column) -> Column:
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
-    code = F.coalesce("line.code", F.lit(0))
-    is_answer = (code == 0) & F.col("answer.queueDatas").isNotNull()
-    told = F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, F.col("answer"))
-    return answers.withColumn("answer", route).select("line.captured_at_ms", "line.topic", told.alias("route"))
+    is_answer = (code == _ANSWER) & answer["queueDatas"].isNotNull()
+    return F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, answer)
 
 
 def broker_names(routes: DataFrame) -> DataFrame:

@@ -1,16 +1,23 @@
 """One module per published table: grain, keys, columns with units, and the checks the lake enforces."""
 
+from jobs.tables.allocation_findings import ALLOCATION_FINDINGS
 from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
+from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
 from jobs.tables.producer_days import PRODUCER_DAYS
 from jobs.tables.quarantine import QUARANTINE
+from jobs.tables.queue_allocation import QUEUE_ALLOCATION
+from jobs.tables.rebalances import REBALANCES
+from jobs.tables.route_changes import ROUTE_CHANGES
 from jobs.tables.run_log import RUN_LOG
 from jobs.tables.sends import SENDS
+from jobs.tables.strategy_comparison import STRATEGY_COMPARISON
 from jobs.tables.table import Table
 from jobs.tables.topic_brokers import TOPIC_BROKERS
+from jobs.tables.topic_queues import TOPIC_QUEUES
 
 TABLES: tuple[Table, ...] = (
     SENDS,
@@ -21,21 +28,35 @@ TABLES: tuple[Table, ...] = (
     BROKER_WINDOWS,
     BROKER_INCIDENTS,
     PRODUCER_DAYS,
+    TOPIC_QUEUES,
+    ROUTE_CHANGES,
+    GROUP_MEMBERS,
+    QUEUE_ALLOCATION,
+    ALLOCATION_FINDINGS,
+    REBALANCES,
+    STRATEGY_COMPARISON,
     QUARANTINE,
     RUN_LOG,
 )
 
 __all__ = [
+    "ALLOCATION_FINDINGS",
     "BROKER_INCIDENTS",
     "BROKER_WINDOWS",
     "FAULT_ITEM_CHANGES",
     "FAULT_ITEM_STATE",
+    "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",
     "PRODUCER_DAYS",
     "QUARANTINE",
+    "QUEUE_ALLOCATION",
+    "REBALANCES",
+    "ROUTE_CHANGES",
     "RUN_LOG",
     "SENDS",
+    "STRATEGY_COMPARISON",
     "TABLES",
     "TOPIC_BROKERS",
+    "TOPIC_QUEUES",
     "Table",
 ]

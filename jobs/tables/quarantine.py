@@ -21,6 +21,11 @@ REASONS = (
     "client_version_unknown",
     "control_character",
     "broker_unresolved",
+    "captured_at_missing",
+    "consumer_group_missing",
+    "topic_missing",
+    "body_not_json",
+    "queue_number_negative",
 )
 
 QUARANTINE = Table(
@@ -30,7 +35,7 @@ QUARANTINE = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        required("source", TEXT, "kind of input: sends"),
+        required("source", TEXT, "kind of input: sends, consumers, routes or running_info"),
         required("file", TEXT, "file it stands in"),
         required("line", LONG, "line number from 1; in Parquet and CSV the number of the record"),
         required("reason", TEXT, "why it was rejected"),
@@ -38,5 +43,5 @@ QUARANTINE = Table(
         column("raw", TEXT, "the line, at most its first 1,000 characters"),
         required("run_id", TEXT, "run that rejected it"),
     ),
-    closed_lists={"reason": REASONS},
+    closed_lists={"reason": REASONS, "source": ("sends", "consumers", "routes", "running_info")},
 )

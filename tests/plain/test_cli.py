@@ -35,7 +35,10 @@ def _setting(plan: str, name: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["nightly", "fault-latency", "plan", "Exit codes: 0 done, 2 usage or settings, 3 input"]),
+        (
+            ["--help"],
+            ["nightly", "fault-latency", "allocation", "plan", "Exit codes: 0 done, 2 usage or settings, 3 input"],
+        ),
         (["nightly", "--help"], ["--date", "--from", "--to", "--sends", "--routes", "--lake", "--settings", "--set"]),
         (["nightly", "-h"], ["--allow-empty", "--no-cascade", "--json", "--fail-on", "-v"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),

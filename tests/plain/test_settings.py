@@ -105,7 +105,11 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("[inputs.sends]\nfromat = 'csv'", UnknownSettingError, "'inputs.sends.fromat'; did you mean 'format'?"),
         ("[producers.PG]\nversion_of = '1'", UnknownSettingError, "unknown setting 'producers.PG.version_of'"),
         ("origins = {}", UnknownSettingError, "unknown setting 'origins'"),
-        ("zzz = 1", UnknownSettingError, "known here: cluster, date, incident_share, infer, inputs, lake"),
+        (
+            "zzz = 1",
+            UnknownSettingError,
+            "known here: client_logs, cluster, date, groups, incident_share, infer, inputs, lake",
+        ),
         ("cluster = 7", SettingTypeError, "setting 'cluster' is 7 (int); it must be a text in quotes"),
         ("infer = 'yes'", SettingTypeError, "setting 'infer' is 'yes' (str); it must be true or false"),
         ("max_bad_fraction = true", SettingTypeError, "setting 'max_bad_fraction' is True (bool); it must be a number"),

@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
-from jobs.ingest import Counts, StagedSends, check_fit_to_publish
+from jobs.ingest import StagedSends, check_fit_to_publish
 from jobs.settings import Settings, load_settings
+from jobs.staged import Counts
 from jobs.tables.quarantine import REASONS
 from tests.spark.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
 

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, LakeBusyError
 from jobs.lake import Lake
-from jobs.nightly import Run, RunResult, run_fault_latency
+from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
+from jobs.run_record import Run, RunResult
 from jobs.settings import load_settings
 from jobs.tables import TABLES
 

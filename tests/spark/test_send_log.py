@@ -73,7 +73,7 @@ def test_hidden_and_half_copied_files_are_left_out_and_named(spark: SparkSession
     )
     staged = stage(spark, folder)
     assert fates(staged) == {"PUBLISHED": 1}
-    assert [name.removeprefix(f"{folder}/") for name in staged.manifest.hidden] == [
+    assert [name.removeprefix(f"{folder}/") for name in staged.inputs[0].manifest.hidden] == [
         ".a.jsonl.swp",
         ".~tmp~/b.jsonl",
         "c.jsonl._COPYING_",
@@ -159,7 +159,7 @@ def test_line_numbers_are_exact_in_every_kind_of_file(spark: SparkSession, tmp_p
     assert sorted(bad_lines(staged, folder)) == sorted(expected)
     good = 1_000 - 142  # 142 multiples of 7
     assert fates(staged) == {"PUBLISHED": good + 1 + 1 + 20, "DUPLICATE": good + 1, "QUARANTINED": len(expected)}
-    assert staged.lines.where("file LIKE '%/long.jsonl'").select("split").distinct().count() > 10
+    assert staged.inputs[0].lines.where("file LIKE '%/long.jsonl'").select("split").distinct().count() > 10
 
 
 def test_a_line_number_reaches_past_blank_lines_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_what_is_published_does_not_depend_on_how_the_log_is_cut(spark: SparkSes
         published.add(
             frozenset(
                 (row["seq"], row["latency_ms"], row["row_hash"])
-                for row in staged.lines.collect()
+                for row in staged.inputs[0].lines.collect()
                 if row["disposition"] == "PUBLISHED"
             )
         )

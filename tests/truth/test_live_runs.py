@@ -22,8 +22,9 @@ from pyspark.sql import SparkSession
 from jobs.day import Day
 from jobs.fault_latency.job import FaultLatency, fault_latency
 from jobs.lake import Lake
-from jobs.nightly import Run, run_fault_latency
+from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
+from jobs.run_record import Run
 from jobs.settings import Settings, load_settings
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 

@@ -1,0 +1,127 @@
+"""What the strategies are given: per group, topic and view, stretches in which members, queues and strategy stay."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.allocation.stretches import merged, stretches
+from jobs.allocation.topic_queues import brokers, readable_queues
+from jobs.day import Day
+
+SUBJECT = ("consumer_group", "topic")
+VIEW = (*SUBJECT, "view_broker_name")
+_MEMBER = ("consumer_group", "broker_name")
+
+
+def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
+    """Stretches of equal member lists per group and broker: as `stretches` makes them, value `client_ids`.
+
+    Args:
+        answers: as `member_answers` returns them.
+        day: the day.
+        opening: `consumer_group`, `broker_name`, `client_ids`, `last_answer_ms` of the day before.
+        max_staleness_ms: how long an answer holds at most.
+    """
+    return stretches(answers, list(_MEMBER), "client_ids", day, opening, max_staleness_ms)
+
+
+def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
+    """From when to when each group consumes each topic: `consumer_group`, `topic`, `from_ms`, `until_ms`.
+
+    A broker keeps one subscription table per group that flips where members subscribe different topics, so a topic
+    counts from the first to the last time that anyone told it.
+
+    Args:
+        seen: `consumer_group`, `topic`, `captured_at_ms`, each time it was told.
+        opening: `consumer_group`, `topic` that stood at 00:00.
+        day: the day.
+        max_staleness_ms: how long what was told holds.
+    """
+    before = opening.select(*SUBJECT, F.lit(day.start_ms).alias("captured_at_ms"))
+    return (
+        seen.select(*SUBJECT, "captured_at_ms")
+        .unionByName(before)
+        .groupBy(*SUBJECT)
+        .agg(
+            F.min("captured_at_ms").alias("from_ms"),
+            F.least(F.max("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms)).alias("until_ms"),
+        )
+    )
+
+
+def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, strategies: DataFrame) -> DataFrame:
+    """Stretches of unchanged inputs.
+
+    Grain: `consumer_group`, `topic`, `view_broker_name`, `valid_from_ms`. Columns: `queues` (array of `broker_name`,
+    `queue_id`, to consume from), `client_ids` (sorted, duplicates kept), `views` (number of different member lists),
+    `view_broker_name` (null where the brokers of the topic agree), and those of `group_strategies`.
+
+    A client asks a random broker of the topic for the members. A broker that knows no such group answers with an
+    error, on which the client changes nothing: such a view allocates nothing while another broker knows the group.
+
+    Args:
+        topics: as `group_topics` returns them.
+        routes: as `topic_routes` returns them.
+        members: as `group_members` returns them.
+        strategies: as `group_strategies` returns them.
+    """
+    routed = topics.join(routes, "topic").where("valid_until_ms > from_ms AND valid_from_ms < until_ms")
+    of_routes = routed.select(
+        *SUBJECT,
+        F.greatest("valid_from_ms", "from_ms").alias("route_from_ms"),
+        F.least("valid_until_ms", "until_ms").alias("route_until_ms"),
+        "route",
+    )
+    told = members.select("consumer_group", "broker_name", "client_ids", "valid_from_ms", "valid_until_ms")
+    edges = told.join(topics, "consumer_group").select(
+        *SUBJECT, F.explode(F.array("valid_from_ms", "valid_until_ms")).alias("at_ms")
+    )
+    of_route_edges = of_routes.select(*SUBJECT, F.explode(F.array("route_from_ms", "route_until_ms")).alias("at_ms"))
+    in_time = Window.partitionBy(*SUBJECT).orderBy("at_ms")
+    cuts = edges.unionByName(of_route_edges).distinct()
+    pieces = cuts.withColumn("until_ms", F.lead("at_ms").over(in_time)).where("until_ms IS NOT NULL")
+    with_route = (
+        pieces.alias("piece")
+        .join(of_routes.alias("of"), list(SUBJECT))
+        .where("piece.at_ms >= of.route_from_ms AND piece.at_ms < of.route_until_ms")
+        .select(*SUBJECT, "at_ms", "piece.until_ms", "route")
+    )
+    known = (
+        with_route.join(told, "consumer_group")
+        .where("at_ms >= valid_from_ms AND at_ms < valid_until_ms")
+        .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
+        .groupBy(*SUBJECT, "at_ms")
+        .agg(
+            F.first("until_ms").alias("valid_until_ms"),
+            F.first("route").alias("route"),
+            F.array_sort(F.collect_set(F.struct("client_ids", "broker_name"))).alias("told"),
+        )
+    )
+    lists = F.array_distinct(F.transform("told", lambda each: each["client_ids"]))
+    telling = F.filter("told", lambda each: F.size(each["client_ids"]) > 0)
+    one_for_all = F.slice("told", 1, 1)
+    nobody = F.lit(None).cast("string")
+    views = F.when(
+        (F.size(lists) == 1),
+        F.transform(one_for_all, lambda each: F.struct(each["client_ids"].alias("ids"), nobody.alias("view"))),
+    ).otherwise(
+        F.transform(telling, lambda each: F.struct(each["client_ids"].alias("ids"), each["broker_name"].alias("view")))
+    )
+    by_view = known.select(
+        *SUBJECT,
+        F.col("at_ms").alias("valid_from_ms"),
+        "valid_until_ms",
+        readable_queues(F.col("route")).alias("queues"),
+        F.size(lists).alias("views"),
+        F.explode(views).alias("of"),
+    ).select(
+        *SUBJECT,
+        "valid_from_ms",
+        "valid_until_ms",
+        "queues",
+        "views",
+        F.col("of.ids").alias("client_ids"),
+        F.col("of.view").alias("view_broker_name"),
+    )
+    return merged(by_view, VIEW, ("queues", "client_ids", "views")).join(F.broadcast(strategies), "consumer_group")

@@ -1,0 +1,135 @@
+"""Which strategy each group's members use, as settings, running consumers or their logs say."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.group_settings import GroupSettings, StrategySettings
+from jobs.settings import Settings
+
+GROUP_STRATEGIES = (
+    "consumer_group string, strategies_json string, strategy string, strategy_source string, undetermined string"
+)
+_ASSUMED = "AVG"
+_PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
+_BROKER_SIDE = ("AVG", "AVG_BY_CIRCLE")
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What snapshots and logs told of one client of a group; None = nothing."""
+
+    client_id: str
+    strategy: str | None = None
+    source: str | None = None
+    client_version: str | None = None
+    client_rebalance: bool | None = None
+    message_model: str | None = None
+
+
+def group_strategies(spark: SparkSession, settings: Settings, seen: dict[str, list[Seen]]) -> DataFrame:
+    """How each group allocates.
+
+    Grain: `consumer_group`. Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members
+    differ), `strategy_source`, `undetermined` (why nothing can be computed; null = it can).
+    """
+    rows = [_of_group(group, settings.groups.get(group, GroupSettings()), clients) for group, clients in seen.items()]
+    return spark.createDataFrame(sorted(rows), GROUP_STRATEGIES)
+
+
+def _of_group(group: str, said: GroupSettings, seen: list[Seen]) -> tuple[str, str, str, str, str | None]:
+    if _first(said.message_model, *(each.message_model for each in seen)) == "BROADCASTING":
+        return group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", "RUNNING_INFO", None
+    told = {each.client_id: each for each in seen}
+    named = sorted({each.strategy for each in seen if each.strategy})
+    common = Seen("", named[0], next(each.source for each in seen if each.strategy)) if len(named) == 1 else Seen("")
+    versions = sorted({each.client_version for each in seen if each.client_version})
+    common = dataclasses.replace(common, client_version=versions[0] if len(versions) == 1 else None)
+    default, source = _spec(said, said, common)
+    specs: dict[str, dict[str, Any]] = {"*": default}
+    sources = {source} if len(told) > len(said.clients) or not told else set()
+    for client_id in sorted(set(told) | set(said.clients)):
+        spec, its_source = _spec(
+            said.clients.get(client_id, StrategySettings()), said, told.get(client_id, common), common
+        )
+        sources.add(its_source)
+        if spec != default:
+            specs[client_id] = spec
+    names = {spec["name"] for client_id, spec in specs.items() if client_id in told or client_id == "*"}
+    everyone_differs = told and set(told) <= set(specs)
+    used = {specs[client_id]["name"] for client_id in told} if everyone_differs else names
+    strategy = used.pop() if len(used) == 1 else "MIXED"
+    strategy_source = next(name for name in ("SETTINGS", "RUNNING_INFO", "LOG", "ASSUMED") if name in sources)
+    by_broker = _first(said.client_rebalance, *(each.client_rebalance for each in seen)) is False
+    if not by_broker:
+        return group, json.dumps(specs, sort_keys=True), strategy, strategy_source, None
+    if said.request_mode is None:
+        return group, json.dumps(specs, sort_keys=True), strategy, strategy_source, "REQUEST_MODE_UNKNOWN"
+    if said.request_mode == "POP":
+        inner = strategy if strategy in _BROKER_SIDE else _ASSUMED
+        popped = {"name": f"POP:{inner}", "pop_share_queue_num": said.pop_share_queue_num}
+        return group, json.dumps({"*": popped}), f"POP:{inner}", strategy_source, None
+    return group, json.dumps(specs, sort_keys=True), strategy, strategy_source, None
+
+
+def _spec(own: StrategySettings, said: GroupSettings, *seen: Seen) -> tuple[dict[str, Any], str]:
+    name, source = own.strategy or said.strategy, "SETTINGS"
+    if name is None:
+        known = next((each for each in seen if each.strategy), None)
+        name, source = (known.strategy, known.source or "RUNNING_INFO") if known else (None, "ASSUMED")
+    spec: dict[str, Any] = {"name": name or _ASSUMED}
+    for key in _PARAMETERS:
+        value = getattr(own, key)
+        value = getattr(said, key) if value is None else value
+        if value is not None:
+            spec[key] = value
+    version = _first(own.client_version, *(each.client_version for each in seen), said.client_version)
+    charset = _first(own.client_charset, said.client_charset)
+    if version is not None:
+        spec["version"] = version
+    if charset is not None:
+        spec["charset"] = charset
+    return spec, source
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def seen_clients(connections: DataFrame, running: DataFrame | None, logged: DataFrame | None) -> dict[str, list[Seen]]:
+    """What the day's snapshots and logs told of each group's clients; small: one row per client."""
+    told = (
+        connections.select("consumer_group", "message_model", F.explode_outer("clients").alias("client"))
+        .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
+        .agg(F.max("message_model").alias("message_model"), F.max("client.version").alias("version"))
+    )
+    frames: dict[tuple[str, str], Seen] = {}
+    for row in told.collect():
+        if row["client_id"] is not None:
+            version = "4.7.1" if row["version"] is not None and row["version"] <= _V4_7_1 else None
+            frames[row["consumer_group"], row["client_id"]] = Seen(
+                row["client_id"], message_model=row["message_model"], client_version=version
+            )
+    for frame, source in ((logged, "LOG"), (running, "RUNNING_INFO")):
+        if frame is None:
+            continue
+        for row in frame.collect():
+            key = row["consumer_group"], row["client_id"]
+            before = frames.get(key, Seen(row["client_id"]))
+            new: dict[str, Any] = {name: row[name] for name in row.asDict() if name in _SEEN and row[name] is not None}
+            if "strategy" in new:
+                new["source"] = source
+            frames[key] = dataclasses.replace(before, **new)
+    groups: dict[str, list[Seen]] = {}
+    for (group, _), each in sorted(frames.items()):
+        groups.setdefault(group, []).append(each)
+    return groups
+
+
+_V4_7_1 = 355  # MQVersion.Version.V4_7_1.ordinal()
+_SEEN = {"strategy", "client_version", "client_rebalance", "message_model"}

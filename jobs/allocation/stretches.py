@@ -1,0 +1,94 @@
+"""Snapshots to stretches: equal answers in a row are one stretch, so that unchanged inputs are kept and used once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.day import Day
+
+
+def stretches(
+    answers: DataFrame, keys: Sequence[str], value: str, day: Day, opening: DataFrame, max_staleness_ms: int
+) -> DataFrame:
+    """What was known of each key over the day.
+
+    Grain: `keys`, `valid_from_ms`. Columns: `keys`, `value`, `valid_from_ms`, `valid_until_ms` (exclusive),
+    `last_answer_ms` (latest capture with this answer), `unanswered` (captures in between that told nothing).
+
+    An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key
+    plus the usual (median) distance of its captures, nor past 24:00. A capture that tells nothing changes nothing.
+
+    Args:
+        answers: `captured_at_ms`, `keys`, `value`; a null value = nothing is known.
+        keys: what an answer is about.
+        value: name of the answer's column; any type that can be ordered.
+        day: the day.
+        opening: `keys`, `value`, `last_answer_ms`: what stood at 00:00, by answers of the day before.
+        max_staleness_ms: how long an answer holds at most.
+    """
+    captures = answers.groupBy(*keys, "captured_at_ms").agg(F.max(value).alias(value))  # max leaves nulls out
+    in_time = Window.partitionBy(*keys).orderBy("captured_at_ms")
+    gap = F.col("captured_at_ms") - F.lag("captured_at_ms").over(in_time)
+    of_key = Window.partitionBy(*keys)
+    usual_ms = F.expr("percentile(gap, 0.5)").over(of_key).cast("bigint")
+    last_ms = F.max("captured_at_ms").over(of_key) + F.coalesce(usual_ms, F.lit(max_staleness_ms))
+    today = captures.withColumn("gap", gap).withColumn("captures_end_ms", last_ms).drop("gap")
+    before = opening.select(
+        *keys,
+        F.col("last_answer_ms").alias("captured_at_ms"),
+        value,
+        F.lit(None).cast("bigint").alias("captures_end_ms"),
+    )
+    told_nothing = F.col(value).isNull().cast("bigint")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    counted = today.unionByName(before).withColumns(
+        {
+            "nothing_so_far": F.sum(told_nothing).over(so_far),
+            "nothing": F.sum(told_nothing).over(of_key),
+            "captures_end_ms": F.max("captures_end_ms").over(of_key),
+        }
+    )
+    known = counted.where(F.col(value).isNotNull())
+    next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
+    until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
+    unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
+    held = known.withColumns(
+        {
+            "valid_until_ms": until,
+            "unanswered": unanswered,
+            "valid_from_ms": F.greatest("captured_at_ms", F.lit(day.start_ms)),
+        }
+    ).where("valid_until_ms > valid_from_ms")
+    return merged(held, keys, (value,)).select(
+        *keys, value, "valid_from_ms", "valid_until_ms", F.col("captured_at_ms").alias("last_answer_ms"), "unanswered"
+    )
+
+
+def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
+    """Stretches that touch and have equal values as one.
+
+    Columns: `keys`, `values`, `valid_from_ms`, `valid_until_ms`; the greatest `captured_at_ms` and the sum of
+    `unanswered` where there are such columns.
+    """
+    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms")
+    same = F.col("valid_from_ms") == F.lag("valid_until_ms").over(in_time)
+    for value in values:
+        same = same & F.col(value).eqNullSafe(F.lag(value).over(in_time))
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = stretches.withColumn("begins", (~F.coalesce(same, F.lit(False))).cast("int")).withColumn(
+        "number", F.sum("begins").over(so_far)
+    )
+    extras = {"captured_at_ms": F.max, "unanswered": F.sum}
+    return (
+        numbered.groupBy(*keys, "number")
+        .agg(
+            *(F.first(value).alias(value) for value in values),
+            F.min("valid_from_ms").alias("valid_from_ms"),
+            F.max("valid_until_ms").alias("valid_until_ms"),
+            *(how(name).alias(name) for name, how in extras.items() if name in stretches.columns),
+        )
+        .drop("number")
+    )

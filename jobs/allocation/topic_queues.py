@@ -1,0 +1,146 @@
+"""Topic routes over the day: queues to consume from and to send to, and what changed."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.allocation.stretches import stretches
+from jobs.day import Day
+
+_READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
+_SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
+
+
+def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
+    """Stretches of equal routes: `topic`, `route`, `valid_from_ms`, `valid_until_ms`, `last_answer_ms`, `unanswered`.
+
+    `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
+    (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win).
+
+    Args:
+        answers: as `route_answers` returns them.
+        day: the day.
+        opening: `topic`, `route`, `last_answer_ms` of the day before.
+        max_staleness_ms: how long an answer holds at most.
+    """
+    shaped = answers.withColumn("route", F.when(F.col("route").isNotNull(), _shaped(F.col("route"))))
+    return stretches(shaped, ["topic"], "route", day, opening, max_staleness_ms)
+
+
+def _shaped(route: Column) -> Column:
+    masters = F.transform(
+        F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
+        lambda broker: broker["brokerName"],
+    )
+    is_ordered = F.coalesce(F.length(route["orderTopicConf"]) > 0, F.lit(False))
+    ordered = F.str_to_map(F.coalesce(route["orderTopicConf"], F.lit("")), F.lit(";"), F.lit(":"))
+
+    def queues_of(data: Column) -> Column:
+        perm, name = F.coalesce(data["perm"], F.lit(0)), data["brokerName"]
+        has_master = F.coalesce(F.array_contains(masters, name), F.lit(False))
+        plain = F.when(has_master & (perm.bitwiseAND(_WRITE) != 0), data["writeQueueNums"]).otherwise(0)
+        return F.struct(
+            name.alias("broker_name"),
+            F.when(perm.bitwiseAND(_READ) != 0, data["readQueueNums"]).otherwise(0).alias("readable"),
+            F.when(is_ordered, F.coalesce(ordered[name].try_cast("int"), F.lit(0))).otherwise(plain).alias("writable"),
+            has_master.alias("has_master"),
+        )
+
+    told = F.array_sort(F.transform(route["queueDatas"], queues_of))
+    return F.filter(told, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
+
+
+def carried_routes(topic_queues: DataFrame) -> DataFrame:
+    """`topic`, `route`, `last_answer_ms`: the routes behind rows of the table.
+
+    Args:
+        topic_queues: rows of one moment: at most one stretch per topic.
+    """
+    of_broker = topic_queues.groupBy("topic", "last_answer_ms", "broker_name").agg(
+        F.count_if("readable").cast("int").alias("readable"),
+        F.count_if("writable").cast("int").alias("writable"),
+        F.first("has_master").alias("has_master"),
+    )
+    shape = F.struct("broker_name", "readable", "writable", "has_master")
+    return of_broker.groupBy("topic", "last_answer_ms").agg(
+        F.array_sort(F.collect_list(shape)).cast(_SHAPE).alias("route")
+    )
+
+
+def brokers(route: Column) -> Column:
+    """Brokers that a client may ask for its group's members (`MQClientInstance.findBrokerAddrByTopic`)."""
+    return F.transform(route, lambda of: of["broker_name"])
+
+
+def readable_queues(route: Column) -> Column:
+    """Array of (`broker_name`, `queue_id`) that consumers share."""
+    return F.flatten(
+        F.transform(
+            route,
+            lambda of: F.transform(
+                F.when(of["readable"] > 0, F.sequence(F.lit(0), of["readable"] - 1)).otherwise(
+                    F.array().cast("array<int>")
+                ),
+                lambda queue_id: F.struct(of["broker_name"].alias("broker_name"), queue_id.alias("queue_id")),
+            ),
+        )
+    )
+
+
+def topic_queues(routes: DataFrame) -> DataFrame:
+    """The table's rows, without day and cluster."""
+    of = routes.select("topic", "valid_from_ms", "valid_until_ms", "last_answer_ms", F.explode("route").alias("of"))
+    most = F.greatest("of.readable", "of.writable")
+    numbered = of.select(
+        "topic",
+        "valid_from_ms",
+        "valid_until_ms",
+        "last_answer_ms",
+        "of",
+        F.explode(F.sequence(F.lit(0), most - 1)).alias("queue_id"),
+    )
+    readable, writable = F.col("queue_id") < F.col("of.readable"), F.col("queue_id") < F.col("of.writable")
+    return numbered.select(
+        "topic",
+        "valid_from_ms",
+        "valid_until_ms",
+        "last_answer_ms",
+        "of.broker_name",
+        "queue_id",
+        readable.alias("readable"),
+        writable.alias("writable"),
+        "of.has_master",
+        F.when(writable & ~readable, "UNREAD").when(readable & ~writable, "IDLE").otherwise("NONE").alias("finding"),
+    )
+
+
+def route_changes(routes: DataFrame) -> DataFrame:
+    """The table's rows, without day and cluster: each broker whose queues changed from one stretch to the next."""
+    in_time = Window.partitionBy("topic").orderBy("valid_from_ms")
+    pairs = routes.select(
+        "topic",
+        F.col("valid_from_ms").alias("changed_at_ms"),
+        F.lag("route").over(in_time).alias("before"),
+        F.col("route").alias("after"),
+    ).where("before IS NOT NULL")
+    names = F.array_union(
+        F.transform("before", lambda of: of["broker_name"]), F.transform("after", lambda of: of["broker_name"])
+    )
+    by_broker = pairs.withColumn("broker_name", F.explode(names))
+
+    def of_broker(side: str) -> Column:
+        return F.try_element_at(F.filter(side, lambda of: of["broker_name"] == F.col("broker_name")), F.lit(1))
+
+    compared = by_broker.withColumns({"before": of_broker("before"), "after": of_broker("after")})
+    change = F.when(F.col("before").isNull(), "ADDED").when(F.col("after").isNull(), "REMOVED").otherwise("CHANGED")
+    return compared.where(~F.col("before").eqNullSafe(F.col("after"))).select(
+        "topic",
+        "changed_at_ms",
+        "broker_name",
+        change.alias("change"),
+        F.col("before.readable").alias("readable_before"),
+        F.col("after.readable").alias("readable_after"),
+        F.col("before.writable").alias("writable_before"),
+        F.col("after.writable").alias("writable_after"),
+    )

@@ -1,0 +1,52 @@
+"""The summary of a run of the second flow as a screen of text."""
+
+from __future__ import annotations
+
+from jobs.allocation_summary import AllocationSummary
+from jobs.text_parts import days_text, grid, safe
+
+
+def allocation_text(summary: AllocationSummary) -> str:
+    """The groups on one screen, those with most to look at first."""
+    parts = [days_text(summary.days, summary.quarantine_reasons), _groups_text(summary), _notes_text(summary)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _groups_text(summary: AllocationSummary) -> str:
+    if not summary.groups:
+        return "Consumer groups\n  none whose queues could be allocated"
+    rows = [
+        [
+            safe(each.consumer_group),
+            f"{each.strategy} ({each.strategy_source.lower()})",
+            str(each.topics),
+            str(each.changes),
+            str(each.unassigned_queues),
+            str(each.disagreeing_brokers),
+        ]
+        for each in summary.groups
+    ]
+    header = ["group", "strategy", "topics", "changes", "queues at times without owner", "brokers disagreeing"]
+    return f"Consumer groups ({summary.group_count} in all)\n" + grid(header, rows)
+
+
+def _notes_text(summary: AllocationSummary) -> str:
+    notes = []
+    if summary.unread_queues:
+        notes.append(f"{summary.unread_queues} queues got messages and had no reader (topic_queues.finding = UNREAD)")
+    if summary.idle_queues:
+        notes.append(f"{summary.idle_queues} queues were read but never written (topic_queues.finding = IDLE)")
+    if summary.route_changes:
+        notes.append(f"{summary.route_changes} changes of a broker's queues (route_changes)")
+    if summary.stale_days:
+        notes.append(f"should be run again, as the day before changed: {', '.join(summary.stale_days)}")
+    notes.extend(
+        f"{count:,} lines of {day}: publish them with --date {day}"
+        for day, count in list(summary.other_days.items())[:5]
+    )
+    if summary.hidden_files:
+        notes.append(
+            f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
+        )
+    notes.append(f"who should have owned which queue: {safe(summary.lake)}/queue_allocation")
+    return "Notes\n" + "\n".join(f"  {note}" for note in notes)

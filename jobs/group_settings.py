@@ -1,0 +1,82 @@
+"""Settings of consumer groups and client logs: what snapshots do not say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from jobs.errors import SettingValueError
+
+RequestMode = Literal["POP", "PULL"]
+MessageModel = Literal["CLUSTERING", "BROADCASTING"]
+
+STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
+_NEARBY = "MACHINE_ROOM_NEARBY-"
+
+
+@dataclass(frozen=True)
+class StrategySettings:
+    """How a client allocates, as its own code sets it up; absent keys leave what the group or the snapshots say."""
+
+    strategy: str | None = None
+    machine_rooms: tuple[str, ...] | None = None
+    broker_room: str | None = None
+    client_room: str | None = None
+    virtual_nodes: int | None = None
+    client_charset: str | None = None
+    client_version: str | None = None
+    queues: tuple[tuple[str, int], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy is not None:
+            inner = self.strategy.removeprefix(_NEARBY)
+            if inner not in STRATEGIES:
+                known = ", ".join((*STRATEGIES, f"{_NEARBY}<one of these>"))
+                raise SettingValueError(f"strategy {self.strategy!r} is unknown; known are {known}")
+            if self.strategy.startswith(_NEARBY) and inner == "CONFIG":
+                raise SettingValueError("MACHINE_ROOM_NEARBY-CONFIG makes no sense; give another inner strategy")
+        for name in ("broker_room", "client_room"):
+            pattern = getattr(self, name)
+            if pattern is not None:
+                _check_room(name, pattern)
+        if self.client_charset is not None:
+            try:
+                "".encode(self.client_charset)
+            except LookupError:
+                raise SettingValueError(f"client_charset {self.client_charset!r} is unknown; try UTF-8") from None
+
+
+@dataclass(frozen=True)
+class GroupSettings(StrategySettings):
+    """`[groups."NAME"]`: one consumer group; `clients` holds what one member does otherwise."""
+
+    topics: tuple[str, ...] | None = None
+    message_model: MessageModel | None = None
+    client_rebalance: bool | None = None
+    request_mode: RequestMode | None = None
+    pop_share_queue_num: int | None = None
+    clients: dict[str, StrategySettings] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.request_mode == "POP" and self.pop_share_queue_num is None:
+            raise SettingValueError('request_mode "POP" needs pop_share_queue_num; -1 is the broker\'s default')
+
+
+@dataclass(frozen=True)
+class ClientLogSettings:
+    """`[client_logs."FOLDER OR GLOB"]`: what a client's log does not say of itself."""
+
+    client_version: str | None = None
+    time_zone: str | None = None
+    client_id: str | None = None
+
+
+def _check_room(name: str, pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise SettingValueError(f"{name} {pattern!r} is no pattern: {error}") from None
+    if groups < 1:
+        raise SettingValueError(f"{name} {pattern!r} has no group; put the room in parentheses, such as ^([^@]*)")

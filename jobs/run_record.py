@@ -1,0 +1,135 @@
+"""The record of a run: what was asked, what was done to each day, and the run log that remembers it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.day import Day
+from jobs.errors import FaultlineError
+from jobs.lake import Lake
+from jobs.settings import Settings
+from jobs.spark_errors import root_cause
+from jobs.staged import Counts
+from jobs.tables import RUN_LOG
+
+FAULT_LATENCY, ALLOCATION = "FAULT_LATENCY", "ALLOCATION"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of a command.
+
+    Attributes:
+        run_id: unique; in every run log row and commit.
+        command: as the user called it.
+        days: the UTC days asked for, ascending.
+        allow_empty: a day without a line is published as an empty day.
+        cascade: recompute the published days after a day whose closing state changed.
+        clock: tells the time for the run log.
+    """
+
+    run_id: str
+    command: str
+    days: tuple[dt.date, ...]
+    allow_empty: bool
+    cascade: bool
+    clock: Callable[[], dt.datetime]
+
+
+@dataclass(frozen=True)
+class DayResult:
+    """What a run did to one day."""
+
+    day: Day
+    counts: Counts | None
+    started_from: str
+    opening_state: str
+    closing_state: str
+    cascaded: bool
+    table_versions: dict[str, int]
+
+
+@dataclass
+class RunResult:
+    """What a run did."""
+
+    run: Run
+    days: list[DayResult] = field(default_factory=list)
+    other_days: dict[dt.date, int] = field(default_factory=dict)
+    clusters: list[str] = field(default_factory=list)
+    hidden_files: tuple[str, ...] = ()
+    stale_days: list[dt.date] = field(default_factory=list)
+
+
+def published_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
+    """Each published day with where it started from and the hash of that state, as its latest success says."""
+    of_flow = (F.col("flow") == flow) & (F.col("cluster") == F.lit(cluster))
+    succeeded = lake.read(RUN_LOG).where((F.col("status") == "SUCCEEDED") & of_flow)
+    latest = succeeded.groupBy("event_date").agg(
+        F.max_by(F.struct("started_from", "opening_state"), F.struct("logged_at", "run_id")).alias("start")
+    )
+    return {
+        row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()
+    }
+
+
+def log_run(
+    spark: SparkSession,
+    lake: Lake,
+    run: Run,
+    flow: str,
+    days: list[Day],
+    status: str,
+    settings: Settings,
+    *,
+    done: DayResult | None = None,
+    message: str | None = None,
+) -> None:
+    """Append one event per day to the run log."""
+    counts = asdict(done.counts) if done and done.counts else dict.fromkeys(Counts.__dataclass_fields__)
+    command = "cascade" if done and done.cascaded else run.command
+    values = {
+        **counts,
+        "run_id": run.run_id,
+        "command": command,
+        "flow": flow,
+        "status": status,
+        "logged_at": run.clock(),
+        "started_from": done.started_from if done else None,
+        "opening_state": done.opening_state if done else None,
+        "closing_state": done.closing_state if done else None,
+        "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
+        "settings_hash": settings.content_hash(),
+        "code_version": code_version(),
+        "message": message,
+    }
+    names = RUN_LOG.schema.fieldNames()
+    rows = [Row(**{**values, "event_date": day.date, "cluster": day.cluster}) for day in days]
+    if rows:
+        ordered = [tuple(row[name] for name in names) for row in rows]
+        lake.append(RUN_LOG, spark.createDataFrame(ordered, RUN_LOG.schema))
+
+
+def run_metadata(run: Run, settings: Settings) -> dict[str, str]:
+    """What every commit of the run carries."""
+    return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}
+
+
+def failure_text(error: Exception) -> str:
+    """The error in one sentence, for the run log."""
+    return str(error) if isinstance(error, FaultlineError) else root_cause(error)
+
+
+def code_version() -> str:
+    """Version of the installed program; `unknown` when it runs from a zip."""
+    try:
+        return version("faultline")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,62 @@
+"""Text files line by line, JSON lines without inference: where each line stands, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructType
+
+PLACE = ("file", "split", "row")
+
+
+def text_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """One row per line: `file`, `split`, `row` (it counts within the partition of the scan), `raw`."""
+    reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n")
+    if not paths:
+        return spark.createDataFrame([], "file string, split bigint, row bigint, raw string")
+    return reader.text(list(paths)).select(*place(), _without_bom_and_return(F.col("value")).alias("raw"))
+
+
+def json_lines(spark: SparkSession, paths: Sequence[str], schema: StructType) -> DataFrame:
+    """As `text_lines`, with `parsed` (struct of `schema`) and `damage`.
+
+    `damage` is null for one whole object whose values have the right types, else `blank`, `invalid_utf8`,
+    `not_json`, `not_an_object` or `wrong_type`.
+    """
+    with_corrupt = StructType([*schema.fields]).add("_corrupt_record", StringType())
+    parsed = F.from_json("raw", with_corrupt, {"columnNameOfCorruptRecord": "_corrupt_record"})
+    return text_lines(spark, paths).withColumn("parsed", parsed).withColumn("damage", _json_damage())
+
+
+def place() -> list[Column]:
+    """Where a row stands. `row` counts within the scan's partition, so it must be taken at the scan."""
+    return [
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("split"),
+        F.monotonically_increasing_id().alias("row"),
+    ]
+
+
+def _without_bom_and_return(line: Column) -> Column:
+    """The line as it was meant; one that is no UTF-8 stays, as a regular expression would replace the bad bytes."""
+    return F.when(F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
+
+
+def _json_damage() -> Column:
+    """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
+    raw = F.col("raw")
+    is_object = F.ltrim(raw).startswith("{")
+    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
+    values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
+    is_single = raw.rlike(r"^[^}]*\}\s*$") | F.coalesce(values == 1, F.lit(False))
+    is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
+    return (
+        F.when(~raw.rlike(r"\S"), "blank")
+        .when(~F.is_valid_utf8(raw), "invalid_utf8")
+        .when(is_object & is_parsed & is_single, None)
+        .when(F.try_parse_json(raw).isNull() | ~is_single, "not_json")
+        .when(~is_object, "not_an_object")
+        .otherwise("wrong_type")
+    )

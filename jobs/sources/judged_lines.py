@@ -1,0 +1,127 @@
+"""What becomes of each input line: its reason to be rejected, its day, its disposition, its number in the file."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.sources.json_lines import PLACE
+
+PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
+BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it
+EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
+LATEST_MS = 4_102_444_800_000  # 2100-01-01
+_RAW_CHARACTERS = 1_000
+_DETAIL_CHARACTERS = 200
+_DAY_MS = 86_400_000
+
+Rule = tuple[str, Column, Column | None]
+"""A reason, when it holds, and the detail that goes with it."""
+
+
+def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
+    """What can be wrong with a line before its fields are looked at.
+
+    Args:
+        max_line_bytes: longer lines are rejected.
+        wrong_fields: names and texts of the fields whose value has the wrong type.
+    """
+    damage = F.col("damage")
+    length = F.octet_length("raw")
+    return [
+        ("line_too_long", length > max_line_bytes, F.concat(length, F.lit(" bytes"))),
+        ("invalid_utf8", damage == "invalid_utf8", None),
+        ("not_json", damage == "not_json", None),
+        ("not_an_object", damage == "not_an_object", None),
+        ("wrong_type", damage == "wrong_type", wrong_fields),
+    ]
+
+
+def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
+    """With `reason` and `detail`: the first rule a line breaks, null when it breaks none; `raw` bounded, else null."""
+    reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
+    detail = F.coalesce(*(F.when(F.col("reason") == name, text) for name, _, text in rules if text is not None))
+    is_bad = F.col("reason").isNotNull()
+    return (
+        typed.withColumn("reason", reason)
+        .withColumn("detail", F.when(is_bad, F.left(detail, F.lit(_DETAIL_CHARACTERS))))
+        .withColumn("raw", F.when(is_bad, _printable(F.left("raw", F.lit(_RAW_CHARACTERS)))))
+    )
+
+
+def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
+    """With `day` and `disposition`; of equal lines the first in file order stays, the others are duplicates.
+
+    Args:
+        judged: lines with `reason`, `damage`, `row_hash`, `second_hash` (dropped) and where they stood.
+        instant: the column whose UTC day is the line's.
+        first_day: first day that is asked for.
+        last_day: last day that is asked for.
+    """
+    in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
+    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(_DAY_MS)).cast("int")))
+    dated = judged.withColumn("day", day)
+    alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
+    copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)
+    copy = F.row_number().over(copies.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
+    disposition = (
+        F.when(F.col("damage") == "blank", BLANK)
+        .when(other_day, OTHER_DAY)
+        .when(F.col("reason").isNotNull(), QUARANTINED)
+        .when(copy > 1, DUPLICATE)
+        .otherwise(PUBLISHED)
+    )
+    return dated.withColumn("disposition", disposition).drop("second_hash")
+
+
+def with_row_hash(typed: DataFrame, names: Sequence[str]) -> DataFrame:
+    """With `row_hash` and `second_hash` over the fields: equal together only for equal fields."""
+    null_mask = reduce(
+        Column.__add__, (F.col(name).isNull().cast("bigint") * (1 << place) for place, name in enumerate(names))
+    )
+    return typed.withColumns(
+        {
+            "row_hash": F.xxhash64(null_mask, *names),
+            "second_hash": F.xxhash64(F.lit(7919), null_mask, *names),
+        }
+    )
+
+
+def no_time(name: str) -> Column:
+    """The detail of a time that is none; says so when it looks like seconds."""
+    text = F.concat(F.lit(f"{name}="), F.col(name))
+    in_seconds = F.col(name).between(EARLIEST_MS // 1000, LATEST_MS // 1000)
+    return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
+
+
+def is_blank(name: str) -> Column:
+    """Null, empty or white space."""
+    return F.coalesce(F.trim(name) == "", F.lit(True))
+
+
+def is_no_time(name: str) -> Column:
+    """Outside 2015 to 2100; null for null."""
+    return ~F.col(name).between(EARLIEST_MS, LATEST_MS)
+
+
+def line_numbers(staged: DataFrame) -> DataFrame:
+    """`file`, `split` → `first_row`, `lines_before`: what turns a row's place into a line number.
+
+    Args:
+        staged: every line, blank ones too, with `file`, `split` and `row`.
+    """
+    splits = staged.groupBy("file", "split").agg(F.min("row").alias("first_row"), F.max("row").alias("last_row"))
+    earlier = Window.partitionBy("file").orderBy("split").rowsBetween(Window.unboundedPreceding, -1)
+    length = F.col("last_row") - F.col("first_row") + 1
+    return splits.select(
+        "file", "split", "first_row", F.coalesce(F.sum(length).over(earlier), F.lit(0)).alias("lines_before")
+    )
+
+
+def _printable(text: Column) -> Column:
+    return F.regexp_replace(F.make_valid_utf8(text), r"[\x00-\x08\x0b-\x1f\x7f]", "\ufffd")

@@ -1,0 +1,24 @@
+"""`group_members`: who was in a consumer group, as each broker told it."""
+
+from pyspark.sql.types import ArrayType
+
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, INT, LONG, TEXT, Table, instant, required
+
+GROUP_MEMBERS = Table(
+    name="group_members",
+    grain="one stretch in which one broker told the same members of a consumer group",
+    keys=("cluster", "consumer_group", "broker_name", "valid_from_ms"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("consumer_group", TEXT, "consumer group"),
+        BROKER_NAME,
+        *instant("valid_from", "first capture with these members; 00:00 when they stood before"),
+        *instant("valid_until", "first capture with others, or when the last answer had gone stale; exclusive"),
+        required("client_ids", ArrayType(TEXT, False), "members, sorted; one entry per connection, duplicates kept"),
+        required("members", INT, "entries of client_ids; 0 = the broker knows no such group"),
+        required("last_answer_ms", LONG, "last capture that told these members; epoch ms"),
+        required("unanswered", LONG, "captures in the stretch that got no answer: the last known members held"),
+    ),
+    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+)

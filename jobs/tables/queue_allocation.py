@@ -1,0 +1,39 @@
+"""`queue_allocation`: who should own which queue, as the group's own strategy says."""
+
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT, Table, column, instant, required
+
+SOURCES = ("SETTINGS", "RUNNING_INFO", "LOG", "ASSUMED")
+
+QUEUE_ALLOCATION = Table(
+    name="queue_allocation",
+    grain="one queue (and owner) of one topic for one group in one stretch of unchanged inputs, per view where brokers"
+    " disagree on the members",
+    keys=(
+        "cluster",
+        "consumer_group",
+        "topic",
+        "view_broker_name",
+        "valid_from_ms",
+        "broker_name",
+        "queue_id",
+        "client_id",
+    ),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("consumer_group", TEXT, "consumer group"),
+        required("topic", TEXT, "topic"),
+        *instant("valid_from", "the capture that changed an input; 00:00 when the inputs stood before"),
+        *instant("valid_until", "the next change, or when an input had gone stale; exclusive"),
+        required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
+        required("strategy_source", TEXT, "where the strategy is known from"),
+        column("view_broker_name", TEXT, "broker whose member list this rests on; null = all agree"),
+        BROKER_NAME,
+        required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
+        required("in_route", FLAG, "the topic has this queue; false for a configured queue that does not exist"),
+        column("client_id", TEXT, "who gets it; null = nobody"),
+        required("is_carried", FLAG, "the strategy fails on the present input, so its owner keeps what it had"),
+    ),
+    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    closed_lists={"strategy_source": SOURCES},
+)

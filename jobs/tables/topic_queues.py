@@ -1,0 +1,25 @@
+"""`topic_queues`: the queues of a topic over time, to consume from and to send to."""
+
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG, TEXT, Table, instant, required
+
+TOPIC_QUEUES = Table(
+    name="topic_queues",
+    grain="one queue of one topic in one stretch of equal answers of the name server",
+    keys=("cluster", "topic", "valid_from_ms", "broker_name", "queue_id"),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("topic", TEXT, "topic"),
+        *instant("valid_from", "first capture with this route; 00:00 when it stood before"),
+        *instant("valid_until", "first capture with another route, or when the last one had gone stale; exclusive"),
+        BROKER_NAME,
+        required("queue_id", INT, "queue id"),
+        required("readable", FLAG, "consumers take from it: read permission and below readQueueNums"),
+        required("writable", FLAG, "producers send to it: write permission, a master, below writeQueueNums"),
+        required("has_master", FLAG, "a broker with id 0 is in the route"),
+        required("last_answer_ms", LONG, "last capture that told this route; epoch ms"),
+        required("finding", TEXT, "UNREAD: written but never read; IDLE: read but never written; NONE: neither"),
+    ),
+    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    closed_lists={"finding": ("UNREAD", "IDLE", "NONE")},
+)

@@ -1,0 +1,35 @@
+"""Parts that every summary's text is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
+    """Where the lines of each day went."""
+    lines = []
+    for day in days:
+        bad = ", ".join(f"{reason} {count}" for reason, count in quarantine_reasons.items())
+        lines.append(
+            f"{day['date']}  cluster {safe(day['cluster'])}: {day['rows_read']:,} lines read ="
+            f" {day['rows_published']:,} published + {day['rows_quarantined']:,} quarantined"
+            f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days"
+        )
+        if bad and len(days) == 1:
+            lines.append(f"            quarantined: {bad}")
+    return "\n".join(lines)
+
+
+def grid(header: list[str], rows: list[list[str]]) -> str:
+    """A table in columns, indented."""
+    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    return "\n".join(
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [header, *rows]
+    )
+
+
+def safe(name: str) -> str:
+    """The name with everything a terminal might act on escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)

@@ -1,0 +1,274 @@
+"""The allocation strategies on small inputs: the released classes' own answers, and each quirk."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.allocation_udf import plain_shares
+from udfs.hash_ring import HashRing, ring_hash
+from udfs.pop import pop_allocator
+from udfs.queue_selectors import select_by_hash
+from udfs.shares import Share, shares
+from udfs.strategies import AllocationError, Queue, Strategy, allocate, sorted_clients, sorted_queues
+from udfs.strategy import UnknownStrategyError
+
+QUEUES = [(broker_name, queue_id) for broker_name in ("broker-a", "broker-b") for queue_id in range(4)]
+CLIENTS = ["10.0.0.10@100", "10.0.0.1@100", "10.0.0.2@100"]
+ILLEGAL = "java.lang.IllegalArgumentException"
+
+
+def held(strategy: Strategy, queues: list[Queue], client_ids: list[str]) -> dict[str, str]:
+    """Client id to its queues, as `a0 b1`."""
+    return {
+        share.client_id: " ".join(f"{broker_name[-1]}{queue_id}" for broker_name, queue_id in share.queues)
+        for share in shares(strategy, "T", queues, client_ids)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AVG", ["a0 a1 a2", "a3 b0 b1", "b2 b3"]),
+        ("AVG_BY_CIRCLE", ["a0 a3 b2", "a1 b0 b3", "a2 b1"]),
+        ("CONSISTENT_HASH", ["a0 a1 a2 b1 b2", "b0", "a3 b3"]),
+        ("BROADCASTING", ["a0 a1 a2 a3 b0 b1 b2 b3"] * 3),
+    ],
+)
+def test_three_clients_share_eight_queues(name: str, expected: list[str]) -> None:
+    assert sorted_clients(CLIENTS[::-1]) == sorted(CLIENTS)
+    assert list(held(Strategy(name), QUEUES, sorted(CLIENTS)).values()) == [
+        expected[CLIENTS.index(client_id)] for client_id in sorted(CLIENTS)
+    ]
+
+
+def test_a_client_that_joins_the_ring_may_get_nothing() -> None:
+    before = held(Strategy("CONSISTENT_HASH"), QUEUES, CLIENTS)
+    assert held(Strategy("CONSISTENT_HASH"), QUEUES, [*CLIENTS, "10.0.0.3@100"]) == {**before, "10.0.0.3@100": ""}
+
+
+@pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE"])
+def test_the_last_of_more_clients_than_queues_get_nothing(name: str) -> None:
+    clients = [f"c{number}" for number in range(1, 6)]
+    assert list(held(Strategy(name), QUEUES[:3], clients).values()) == ["a0", "a1", "a2", "", ""]
+
+
+def test_a_duplicate_id_leaves_a_share_to_nobody_except_on_the_ring() -> None:
+    twice = ["172.17.0.1@1"] * 2
+    assert held(Strategy("AVG"), QUEUES, twice) == {"172.17.0.1@1": "a0 a1 a2 a3"}
+    assert held(Strategy("CONSISTENT_HASH"), QUEUES, twice) == {"172.17.0.1@1": "a0 a1 a2 a3 b0 b1 b2 b3"}
+
+
+def test_an_overwritten_replica_does_not_count_for_a_duplicate(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def collides(key: str, _: str) -> int:
+        asked.append(key)
+        return {"x-0": 5, "y-0": 5}.get(key, 1_000 + len(asked))
+
+    monkeypatch.setattr("udfs.hash_ring.ring_hash", collides)
+    ring = HashRing(["x", "y", "x"], 2)
+    assert asked == ["x-0", "x-1", "y-0", "y-1", "x-1", "x-2"]  # x's one replica left is counted, not its two
+    assert ring._owners[5] == "y"  # of equal hashes the later
+
+
+def test_a_ring_without_nodes_owns_nothing_and_a_negative_number_throws() -> None:
+    assert held(Strategy("CONSISTENT_HASH", virtual_nodes=0), QUEUES, ["x"]) == {"x": ""}
+    with pytest.raises(AllocationError, match="illegal virtualNodeCnt :-1"):
+        allocate(Strategy("CONSISTENT_HASH", virtual_nodes=-1), "T", "x", QUEUES, ["x"])
+
+
+def test_ring_hashes() -> None:
+    assert (ring_hash("a"), ring_hash("192.168.0.1@1-0")) == (214005177, 2325484510)
+    assert ring_hash("订单") != ring_hash("订单", "GBK")
+    assert ring_hash("订单", "ISO-8859-1") == ring_hash("??")
+
+
+ROOM_QUEUES = [("IDC1@broker-a", queue_id) for queue_id in range(4)]
+OTHER_QUEUES = [("IDC2@broker-b", 0), ("IDC1", 0), ("IDC1@", 0), ("IDC1@a@b", 0)]
+
+
+def test_machine_room_keeps_names_of_two_parts_in_its_rooms() -> None:
+    strategy = Strategy("MACHINE_ROOM", machine_rooms=("IDC1",))
+    expected = {"c1": "a0 a3", "c2": "a1", "c3": "a2"}
+    assert held(strategy, [*ROOM_QUEUES, *OTHER_QUEUES], ["c1", "c2", "c3"]) == expected
+
+
+def test_machine_room_of_4_7_1_takes_its_block_from_all_queues() -> None:
+    def of(version: int) -> dict[str, str]:
+        strategy = Strategy("MACHINE_ROOM", machine_rooms=("IDC2",), version=version)
+        return held(strategy, [*ROOM_QUEUES, ("IDC2@broker-b", 0), ("IDC2@broker-b", 1)], ["c1", "c2"])
+
+    assert of(40701) == {"c1": "a0", "c2": "a1"}
+    assert of(40800) == of(0) == {"c1": "b0", "c2": "b1"}
+
+
+def test_machine_room_checks_its_arguments_from_4_9_3_on() -> None:
+    def of(version: int, client_id: str) -> list[Queue] | None:
+        strategy = Strategy("MACHINE_ROOM", machine_rooms=("IDC1",), version=version)
+        return allocate(strategy, "T", client_id, ROOM_QUEUES, [client_id])
+
+    assert of(40902, "") == of(40902, " ") == of(40904, " ") == ROOM_QUEUES
+    for version, client_id in ((40903, ""), (40903, " "), (40904, ""), (0, "")):
+        with pytest.raises(AllocationError, match="currentCID is empty"):
+            of(version, client_id)
+
+
+def test_machine_room_whose_rooms_were_never_set_throws() -> None:
+    (share,) = shares(Strategy("MACHINE_ROOM"), "T", ROOM_QUEUES, ["x"])
+    assert (share.outcome, (share.message or "").split(":")[0]) == ("UNCHANGED", "java.lang.NullPointerException")
+
+
+def test_nearby_starves_the_last_client_of_rooms_without_clients() -> None:
+    queues = [(f"{room}@b{room}", queue_id) for room in "AB" for queue_id in range(3)]
+    clients = [f"C-{number}" for number in range(1, 5)]
+    assert held(Strategy("MACHINE_ROOM_NEARBY-AVG"), queues, clients) == {
+        "C-1": "A0 B0",
+        "C-2": "A1 B1",
+        "C-3": "A2 B2",
+        "C-4": "",
+    }
+
+
+def test_nearby_keeps_a_room_for_its_own_clients() -> None:
+    queues = [(f"{room}@b{room}", queue_id) for room in "AB" for queue_id in range(2)]
+    assert held(Strategy("MACHINE_ROOM_NEARBY-AVG"), queues, ["A-1", "A-2", "A-3"])["A-3"] == ""
+    assert held(Strategy("MACHINE_ROOM_NEARBY-AVG"), queues, ["A-1", "B-1"]) == {"A-1": "A0 A1", "B-1": "B0 B1"}
+
+
+def test_nearby_hands_its_settings_to_the_inner_strategy() -> None:
+    strategy = Strategy("MACHINE_ROOM_NEARBY-MACHINE_ROOM", machine_rooms=("IDC1",))
+    assert held(strategy, ROOM_QUEUES[:2], ["IDC1-x"]) == {"IDC1-x": "a0 a1"}
+
+
+@pytest.mark.parametrize(
+    ("queues", "client_id", "message"),
+    [
+        ([("@b", 0)], "A-1", "Machine room is null for mq MessageQueue [topic=T, brokerName=@b, queueId=0]"),
+        ([("A@b", 0)], "-1", "Machine room is null for consumer id -1"),
+    ],
+)
+def test_nearby_without_a_room_changes_nothing(queues: list[Queue], client_id: str, message: str) -> None:
+    (share,) = shares(Strategy("MACHINE_ROOM_NEARBY-AVG"), "T", queues, [client_id])
+    assert share == Share(client_id, "UNCHANGED", f"{ILLEGAL}: {message}", ())
+
+
+def test_a_pattern_that_does_not_match_is_no_room() -> None:
+    strategy = Strategy("MACHINE_ROOM_NEARBY-AVG", broker_room="^room-(.+)@")
+    with pytest.raises(AllocationError, match="Machine room is null for mq"):
+        allocate(strategy, "T", "A-1", [("A@b", 0)], ["A-1"])
+
+
+@pytest.mark.parametrize(
+    ("client_id", "queues", "client_ids", "message"),
+    [
+        ("", [], [], "currentCID is empty"),
+        ("x", [], [], "mqAll is null or mqAll empty"),
+        ("x", QUEUES, [], "cidAll is null or cidAll empty"),
+    ],
+)
+def test_the_check_refuses_in_this_order(
+    client_id: str, queues: list[Queue], client_ids: list[str], message: str
+) -> None:
+    with pytest.raises(AllocationError) as error:
+        allocate(Strategy("AVG"), "T", client_id, queues, client_ids)
+    assert (error.value.java_class, error.value.message) == (ILLEGAL, message)
+
+
+def test_a_stranger_gets_an_empty_list() -> None:
+    assert allocate(Strategy("AVG"), "T", "stranger", QUEUES, ["x"]) == []
+
+
+def test_config_ignores_what_there_is() -> None:
+    strategy = Strategy("CONFIG", queues=(("gone", 7),))
+    assert held(strategy, [], ["x", "y"]) == {"x": "e7", "y": "e7"}
+    assert shares(Strategy("CONFIG"), "T", QUEUES, ["x"]) == [Share("x", "EMPTY", None, ())]
+
+
+def test_clients_of_one_group_may_differ() -> None:
+    given_to = {
+        "*": Strategy("AVG"),
+        "y": Strategy("AVG_BY_CIRCLE"),
+        "z": Strategy("CONSISTENT_HASH", virtual_nodes=-1),
+    }
+    found = shares(given_to, "T", QUEUES[:4], ["x", "y", "z", "x"])
+    assert [share.client_id for share in found] == ["x", "y", "z"]
+    assert [share.outcome for share in found] == ["RESULT", "RESULT", "UNCHANGED"]
+    assert found[0].queues == (("broker-a", 0),)
+    assert found[1].queues == (("broker-a", 1),)
+
+
+def test_queues_and_clients_sort_as_java_sorts() -> None:
+    assert sorted_queues("T", [("b2", 10), ("b2", 9), ("b10", 0)]) == [("b10", 0), ("b2", 9), ("b2", 10)]
+    assert sorted_clients(["\uff5e", "\U0001f680", "a", "a"]) == ["a", "a", "\U0001f680", "\uff5e"]
+
+
+def test_a_strategy_comes_back_from_json() -> None:
+    strategy = Strategy("CONFIG", machine_rooms=("订",), queues=(("a", 1),), charset="GBK", version=40908)
+    assert Strategy.from_json(strategy.as_json()) == strategy
+    assert Strategy.from_json({"name": "AVG", "version": "4.7.1"}).version == 40701
+    assert Strategy.from_json({"name": "AVG", "version_number": 40701}).version == 40701
+
+
+@pytest.mark.parametrize("name", ["", "avg", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-X", "POP:CONFIG"])
+def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
+    with pytest.raises(UnknownStrategyError, match=r"known are AVG, AVG_BY_CIRCLE, .*POP:AVG"):
+        Strategy(name)
+
+
+def test_an_unknown_attribute_and_a_client_without_strategy() -> None:
+    with pytest.raises(UnknownStrategyError, match="virtual_nodes"):
+        Strategy.from_json({"name": "AVG", "nodes": 1})
+    with pytest.raises(UnknownStrategyError, match="'x' has no strategy"):
+        shares({"y": Strategy("AVG")}, "T", QUEUES, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("share_queue_num", "clients", "expected"),
+    [
+        (-1, "xyz", [("a", -1), ("a", -1), ("b", -1)]),
+        (2, "xyz", [("a", -1), ("a", -1), ("b", -1)]),  # as many as there are others
+        (1, "xyz", [("a", 0), ("a", 1)]),  # its own, and the next one's
+        (1, "vwxyz", [("b", 0)]),  # more clients than queues: dealt out again
+    ],
+)
+def test_pop(share_queue_num: int, clients: str, expected: list[Queue]) -> None:
+    of = pop_allocator(Strategy("AVG"), "T", [("a", 0), ("a", 1), ("b", 0)], list(clients), share_queue_num)
+    assert of("x") == expected
+    if share_queue_num < 0:
+        assert of("stranger") == expected
+
+
+def test_pop_and_own_strategies_travel_as_json_through_the_same_path() -> None:
+    popped = json.loads('{"*": {"name": "POP:AVG", "pop_share_queue_num": -1}}')
+    assert plain_shares(popped, "T", [("a", 0)], ["x"])[0]["queues"] == [{"broker_name": "a", "queue_id": -1}]
+    rooms = {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["IDC2"], "version": "4.7.1"}}
+    found = plain_shares(rooms, "T", [("IDC2@b", 0), ("IDC1@a", 0)], ["x"])
+    assert found[0]["queues"] == [{"broker_name": "IDC1@a", "queue_id": 0}]  # sorted, then the block from all queues
+
+
+def test_the_selector_by_hash_changed_with_4_8_0() -> None:
+    assert select_by_hash("polygenelubricants", 3, 40800) == 2
+    with pytest.raises(IndexError):
+        select_by_hash("polygenelubricants", 3, 40701)
+    assert select_by_hash("polygenelubricants", 8, 40701) == 0
+
+
+INPUTS = (
+    st.lists(st.tuples(st.sampled_from(["a", "b", "机"]), st.integers(0, 40)), min_size=1, max_size=40, unique=True),
+    st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=12, unique=True),
+)
+
+
+@given(*INPUTS, st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]))
+def test_every_queue_has_one_owner(queues: list[Queue], client_ids: list[str], name: str) -> None:
+    found = shares(Strategy(name), "T", queues, client_ids)
+    assert Counter(queue for share in found for queue in share.queues) == Counter(queues)
+    assert [share.client_id for share in found] == client_ids
+    if name != "CONSISTENT_HASH":
+        sizes = [len(share.queues) for share in found]
+        assert max(sizes) - min(sizes) <= 1

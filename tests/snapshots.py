@@ -1,0 +1,82 @@
+"""A small site for tests of the second flow: lines of snapshots and a lake, driven through the program's own runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import io
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.allocation_run import run_allocation
+from jobs.progress import Progress
+from jobs.run_record import Run, RunResult
+from jobs.settings import FilesInput, Settings, load_settings
+from tests.site import Line, published_rows, write_lines
+
+
+def members(
+    at_ms: int, client_ids: Sequence[str] | None, broker: str = "a", code: int | None = 0, **other: Any
+) -> Line:
+    """One broker's answer on who is in group G."""
+    line = {"captured_at_ms": at_ms, "consumer_group": "G", "broker_name": broker, "broker_addr": f"{broker}:10911"}
+    return line | {"code": code, "client_ids": None if client_ids is None else list(client_ids)} | other
+
+
+def connection(at_ms: int, client_ids: Sequence[str], *topics: str, broker: str = "a", **other: Any) -> Line:
+    """One broker's consumer connection of group G."""
+    body = {
+        "connectionSet": [{"clientId": each, "language": "JAVA", "version": 479} for each in client_ids],
+        "messageModel": other.pop("message_model", "CLUSTERING"),
+        "subscriptionTable": {topic: {"topic": topic} for topic in topics or ("T",)},
+    }
+    return members(at_ms, None, broker, **other) | {"body": json.dumps(body)}
+
+
+def route(at_ms: int, code: int | None = 0, topic: str = "T", **queues: int | tuple[int, int, int]) -> Line:
+    """The name server's route: broker to number of queues, or to (read queues, write queues, permission)."""
+    full = {name: of if isinstance(of, tuple) else (of, of, 6) for name, of in queues.items()}
+    brokers = ",".join(f'{{"brokerAddrs":{{0:"{name}:10911"}},"brokerName":"{name}","cluster":"C"}}' for name in full)
+    datas = [
+        {"brokerName": name, "perm": perm, "readQueueNums": read, "writeQueueNums": write}
+        for name, (read, write, perm) in full.items()
+    ]
+    body = f'{{"brokerDatas":[{brokers}],"queueDatas":{json.dumps(datas)}}}'
+    return {"captured_at_ms": at_ms, "topic": topic, "code": code, "body": body if code == 0 else None}
+
+
+class SnapshotSite:
+    """A folder with `consumers/` and `routes/` and a lake beside them."""
+
+    def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
+        self._spark, self.folder, self.lake = spark, folder, folder / "lake"
+        self._settings = settings or load_settings([], [], {})
+        self._runs = itertools.count(1)
+
+    def log(self, kind: str, lines: Iterable[Mapping[str, object]], file: str = "lines.jsonl") -> None:
+        """Put the lines into a file of `consumers` or `routes`, in place of what it held."""
+        write_lines(self.folder / kind / file, lines)
+
+    def run(self, *days: dt.date, **how: bool) -> RunResult:
+        """Publish the days from all files."""
+        inputs = dataclasses.replace(
+            self._settings.inputs,
+            consumers=FilesInput((str(self.folder / "consumers"),)),
+            routes=FilesInput((str(self.folder / "routes"),)),
+        )
+        full = dataclasses.replace(self._settings, lake=str(self.lake), inputs=inputs)
+        number = next(self._runs)
+        call = Run(
+            run_id=f"run-{number}", command="allocation", days=days, allow_empty=how.get("allow_empty", False),
+            cascade=True, clock=lambda: dt.datetime(2026, 3, 5, 3, number, tzinfo=dt.UTC),
+        )  # fmt: skip
+        return run_allocation(self._spark, full, call, Progress(io.StringIO()))
+
+    def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
+        """Rows of a published table as delta-rs reads them, the chosen columns, in the columns' order."""
+        return published_rows(self.lake / table, columns, equal)

@@ -1,0 +1,188 @@
+"""The second flow through its published tables: what an answer is worth, views, strategies, midnight, bad lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.settings import load_settings
+from tests.site import D1, D2, START, at
+from tests.snapshots import SnapshotSite, connection, members, route
+
+NOON, MINUTE = at(D1, "12:00:00"), 60_000
+SETTINGS = [
+    "max_bad_fraction=0.5",
+    'groups."FAILS".strategy="MACHINE_ROOM_NEARBY-AVG"',
+    'groups."BROKER".client_rebalance=false',
+    'groups."POPS".client_rebalance=false',
+    'groups."POPS".request_mode="POP"',
+    'groups."POPS".pop_share_queue_num=-1',
+]
+
+
+@pytest.fixture(scope="module")
+def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SnapshotSite:
+    """One day, a snapshot a minute from noon on; each group has a story of its own."""
+    made = SnapshotSite(spark, tmp_path_factory.mktemp("site"), load_settings([], SETTINGS, {}))
+    ids = ["x", "y"]
+    consumers = [
+        # G: y joins in minute 3; the answer of minute 2 is lost, that of minute 4 is an error.
+        *(connection(NOON + minute * MINUTE, ids[: 1 + (minute >= 3)]) for minute in (0, 1, 3, 5, 6)),
+        members(NOON + 2 * MINUTE, None, code=None),
+        members(NOON + 4 * MINUTE, [], code=2),
+        # VIEWS: broker b does not know y from minute 1 to 2, and no group at all in minute 3.
+        *(connection(NOON + minute * MINUTE, ids, consumer_group="VIEWS") for minute in range(5)),
+        *(members(NOON + minute * MINUTE, ids, "b", consumer_group="VIEWS") for minute in (0, 4)),
+        *(members(NOON + minute * MINUTE, ids[:1], "b", consumer_group="VIEWS") for minute in (1, 2)),
+        members(NOON + 3 * MINUTE, None, "b", code=206, consumer_group="VIEWS"),
+        # FAILS: a client without a room joins in minute 1, so that the strategy throws and nothing changes.
+        connection(NOON, ["r-1"], consumer_group="FAILS"),
+        connection(NOON + MINUTE, ["-2", "r-1"], consumer_group="FAILS"),
+        # GONE: everyone has left in minute 1.
+        connection(NOON, ["x"], consumer_group="GONE"),
+        members(NOON + MINUTE, None, code=1, consumer_group="GONE"),
+        *(connection(NOON + m * MINUTE, ["x", "x", "y"], consumer_group="TWICE") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="ALL", message_model="BROADCASTING") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="BROKER") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="POPS") for m in (0, 1)),
+        members(NOON, ["z"], consumer_group=""),
+        connection(NOON, ["z"]) | {"body": "no connection"},
+        connection(NOON, ["z"]) | {"captured_at_ms": None},
+    ]
+    routes = [
+        *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
+        route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
+        route(NOON, topic="BAD", a=(-1, 2, 6)),
+        route(NOON, topic=""),
+        {"captured_at_ms": NOON, "topic": "T", "code": 0, "body": "?"},
+        route(NOON, topic="NEVER", code=17),
+    ]
+    made.log("consumers", consumers)
+    made.log("routes", routes)
+    made.run(D1)
+    return made
+
+
+def _owners(site: SnapshotSite, group: str) -> list[tuple[Any, ...]]:
+    """(from minute, until minute, view, broker and queue, owner)."""
+    columns = ("valid_from_ms", "valid_until_ms", "view_broker_name", "broker_name", "queue_id", "client_id")
+    return sorted(
+        (
+            (row["valid_from_ms"] - NOON) / MINUTE,
+            (row["valid_until_ms"] - NOON) / MINUTE,
+            row["view_broker_name"] or "",
+            f"{row['broker_name']}{row['queue_id']}",
+            row["client_id"],
+        )
+        for row in site.rows("queue_allocation", *columns, consumer_group=group)
+    )
+
+
+def test_no_answer_changes_nothing(site: SnapshotSite) -> None:
+    assert _owners(site, "G") == [
+        (0, 3, "", "a0", "x"),
+        (0, 3, "", "a1", "x"),
+        (0, 3, "", "b0", "x"),
+        (3, 7, "", "a0", "x"),
+        (3, 7, "", "a1", "x"),
+        (3, 7, "", "b0", "y"),
+    ]
+    told = site.rows("group_members", "valid_from_ms", "client_ids", "unanswered", consumer_group="G")
+    assert [(row["client_ids"], row["unanswered"]) for row in told] == [(["x"], 1), (["x", "y"], 1)]
+
+
+def test_brokers_that_disagree_are_views_of_their_own(site: SnapshotSite) -> None:
+    agreed = [("a0", "x"), ("a1", "x"), ("b0", "y")]
+    assert _owners(site, "VIEWS") == sorted(
+        [
+            *((0, 1, "", queue, owner) for queue, owner in agreed),
+            *((1, 4, "a", queue, owner) for queue, owner in agreed),  # b's answer in minute 3 is no list
+            *((1, 3, "b", queue, "x") for queue, _ in agreed),
+            *((4, 5, "", queue, owner) for queue, owner in agreed),
+        ]
+    )
+
+
+def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
+    rows = site.rows("queue_allocation", "valid_from_ms", "queue_id", "client_id", "is_carried", consumer_group="FAILS")
+    assert {(row["client_id"], row["is_carried"]) for row in rows if row["valid_from_ms"] == NOON} == {("r-1", False)}
+    later = [row for row in rows if row["valid_from_ms"] > NOON]
+    assert {(row["client_id"], row["is_carried"]) for row in later} == {("r-1", True)}
+    assert len(later) == 3
+
+
+@pytest.mark.parametrize(
+    ("group", "first", "expected"),
+    [
+        pytest.param("GONE", 1, {("a0", None), ("a1", None), ("b0", None)}, id="a group without consumers"),
+        pytest.param("TWICE", 0, {("a0", "x"), ("a1", None), ("b0", "y")}, id="a duplicate id orphans a share"),
+        pytest.param(
+            "ALL", 0, {(q, c) for q in ("a0", "a1", "b0") for c in "xy"}, id="broadcasting gives everyone everything"
+        ),
+        pytest.param("POPS", 0, {(q, c) for q in ("a-1", "b-1") for c in "xy"}, id="POP serves any queue of a broker"),
+        pytest.param("BROKER", 0, set(), id="an unknown request mode is not guessed"),
+    ],
+)
+def test_who_gets_what(site: SnapshotSite, group: str, first: int, expected: set[tuple[str, str | None]]) -> None:
+    found = {(queue, owner) for begin, _, _, queue, owner in _owners(site, group) if begin == first}
+    assert found == expected
+
+
+def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
+    columns = ("topic", "broker_name", "queue_id", "readable", "writable", "finding")
+    found = {tuple(row.values()) for row in site.rows("topic_queues", *columns)}
+    assert found == {
+        ("T", "a", 0, True, True, "NONE"),
+        ("T", "a", 1, True, True, "NONE"),
+        ("T", "b", 0, True, True, "NONE"),
+        ("T", "b", 1, False, True, "UNREAD"),
+        ("W", "a", 0, True, False, "IDLE"),
+        ("W", "a", 1, True, False, "IDLE"),
+        ("W", "c", 0, False, True, "UNREAD"),
+        ("W", "c", 1, False, True, "UNREAD"),
+        ("W", "c", 2, False, True, "UNREAD"),
+    }
+
+
+def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
+    bad = {(row["source"], row["reason"]) for row in site.rows("quarantine", "source", "reason")}
+    assert bad == {
+        ("consumers", "consumer_group_missing"),
+        ("consumers", "body_not_json"),
+        ("consumers", "captured_at_missing"),
+        ("routes", "topic_missing"),
+        ("routes", "body_not_json"),
+        ("routes", "queue_number_negative"),
+    }
+
+
+def test_days_one_by_one_end_in_the_same_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Snapshots over midnight, lines shuffled and one captured twice: what stands is carried."""
+    late = at(D1, "23:58:00")
+    times = [late + minute * MINUTE for minute in range(6)]
+    consumers = [connection(each, ["x"] if each < START[D2] + MINUTE else ["x", "y"]) for each in times]
+    routes = [route(each, a=2) for each in (late, late + MINUTE)]  # silent from then on: stale after five minutes
+    tables = ("queue_allocation", "group_members", "topic_queues", "route_changes")
+    found = []
+    for name, runs in (("at-once", [(D1, D2)]), ("by-day", [(D2,), (D1,), (D2,), (D1,)])):
+        site = SnapshotSite(spark, tmp_path_factory.mktemp(name))
+        site.log("consumers", consumers if name == "at-once" else [*reversed(consumers), consumers[0]])
+        site.log("routes", routes)
+        results = [site.run(*days, allow_empty=True) for days in runs]
+        found.append({table: site.rows(table) for table in tables})
+        if name == "by-day":
+            assert [result.stale_days for result in results] == [[], [D2], [], []]
+            assert results[0].days[0].counts.rows_other_day == 5  # type: ignore[union-attr]
+    assert found[0] == found[1]
+    owners = [
+        (row["event_date"], row["valid_from_ms"] - START[D2], row["valid_until_ms"] - START[D2], row["client_id"])
+        for row in found[0]["queue_allocation"]
+        if row["queue_id"] == 1
+    ]
+    assert sorted(owners) == [
+        (D1, -2 * MINUTE, 0, "x"),
+        (D2, 0, MINUTE, "x"),
+        (D2, MINUTE, 4 * MINUTE, "y"),
+    ]

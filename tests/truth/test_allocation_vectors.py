@@ -1,0 +1,86 @@
+"""Every recorded result of the real strategy classes, 4.7.1 to 5.5.0: 100 %."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allocation_vectors import VECTORS, agreement, number, vectors
+
+from udfs.hash_ring import ring_hash
+from udfs.java_text import string_hash
+from udfs.queue_selectors import select_by_hash
+from udfs.shares import shares
+from udfs.strategy import Strategy
+
+FILES = sorted(VECTORS.glob("vectors_*.jsonl.gz"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".jsonl.gz"))
+def test_every_result_is_the_java_classes_own(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    matched, total, differences = agreement(file)
+    with capsys.disabled():
+        print(f"\n{file.name}: {sum(matched.values())} / {sum(total.values())}")
+        for strategy, count in sorted(total.items()):
+            print(f"  {strategy:<36}{matched[strategy]} / {count}")
+    assert not differences
+    assert matched == total
+    assert sum(total.values()) > 1_000
+
+
+def test_hashes_and_the_selector_by_hash(capsys: pytest.CaptureFixture[str]) -> None:
+    matched: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for vector in vectors(VECTORS / "hash_vectors_shared.jsonl.gz"):
+        version = number(vector["version"])
+        key: Any = vector.get("string", vector.get("java_hash"))
+        if "string" in vector:
+            charset = vector["file_encoding"] if version < 50_000 else "UTF-8"
+            matched["String.hashCode"] += string_hash(key) == vector["java_string_hash"]
+            matched["ring hash"] += ring_hash(key, charset) == vector["md5_ring_hash"]
+            total.update(("String.hashCode", "ring hash"))
+        for queues, expected in vector["select_by_hash"].items():
+            try:
+                got: object = select_by_hash(key, int(queues), version)
+            except IndexError:
+                got = "java.lang.IndexOutOfBoundsException"
+            matched["select by hash"] += got == expected or str(expected).startswith(f"{got}: ")
+            total["select by hash"] += 1
+    with capsys.disabled():
+        print("\n" + "\n".join(f"  {name:<20}{matched[name]} / {total[name]}" for name in total))
+    assert matched == total
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".jsonl.gz"))
+def test_a_whole_group_is_shared_out_as_its_clients_are_one_by_one(file: Path) -> None:
+    compared = 0
+    for vector in vectors(file):
+        if vector["mq_all"] is None or vector["cid_all"] is None:  # no group sees that
+            continue
+        strategy = strategy_of(vector)
+        queues = [(broker_name, queue_id) for broker_name, queue_id in vector["mq_all"]]
+        found = {share.client_id: share for share in shares(strategy, vector["topic"], queues, vector["cid_all"])}
+        for result in vector["results"]:
+            share = found.get(result["cid"])
+            if share is None:  # a stranger to the group
+                continue
+            compared += 1
+            told, thrown = result["queues"], result["exception"]
+            assert share.outcome == ("UNCHANGED" if thrown else "EMPTY" if told is None else "RESULT"), (vector, share)
+            assert [list(queue) for queue in share.queues] == (told or []), (vector, share)
+    assert compared > 1_000
+
+
+def strategy_of(vector: dict[str, Any]) -> Strategy:
+    """The strategy as a site's settings would carry it."""
+    names = {
+        "consumeridcs": "machine_rooms",
+        "messageQueueList": "queues",
+        "virtualNodeCnt": "virtual_nodes",
+        "charset": "charset",
+        "popShareQueueNum": "pop_share_queue_num",
+    }
+    values = {names[key]: value for key, value in vector["params"].items() if key in names}
+    return Strategy.from_json({"name": vector["strategy"], "version": vector["version"], **values})

@@ -1,0 +1,108 @@
+"""The thin Arrow wrapper round the allocation strategies; the rules are in `udfs.strategies` and `udfs.pop`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+
+from udfs.shares import shares
+from udfs.strategies import sorted_clients, sorted_queues
+from udfs.strategy import Queue, Strategy
+
+_RETRY = "%RETRY%"
+_QUEUES = ArrayType(
+    StructType([StructField("broker_name", StringType(), False), StructField("queue_id", IntegerType(), False)]), False
+)
+_SHARES = ArrayType(
+    StructType(
+        [
+            StructField("client_id", StringType(), False),
+            StructField("outcome", StringType(), False),
+            StructField("message", StringType(), True),
+            StructField("queues", _QUEUES, False),
+        ]
+    ),
+    False,
+)
+
+
+def shares_of(strategies_json: Column, topic: Column, queues: Column, client_ids: Column) -> Column:
+    r"""What each client of a group gets.
+
+    Args:
+        strategies_json: JSON object: client id to its strategy (`name` and the attributes of `Strategy`, or
+            `name` POP:… and `pop_share_queue_num`); `*` = every other client.
+        topic: topic.
+        queues: array of (`broker_name`, `queue_id`), in any order.
+        client_ids: array of client ids, in any order, duplicates kept.
+
+    Returns:
+        Array with one entry per different client id: `client_id`; `outcome` (RESULT; EMPTY = its queues of the topic
+        are dropped; UNCHANGED = the strategy throws, it keeps what it has); `message` of what was thrown; `queues`.
+
+    Examples:
+        >>> frame = spark.sql(
+        ...     "select '{\"*\": {\"name\": \"AVG\"}}' s, 'T' t,"
+        ...     " array(named_struct('broker_name', 'a', 'queue_id', 1)) q, array('y', 'x') c"
+        ... )
+        >>> row = frame.select(shares_of(*(F.col(name) for name in "stqc")).alias("shares")).first()
+        >>> [(share.client_id, [queue.queue_id for queue in share.queues]) for share in row.shares]
+        [('x', [1]), ('y', [])]
+    """
+    return F.arrow_udf(_shares_of_batch, _SHARES)(strategies_json, topic, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
+
+
+def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
+    columns = (strategies.to_pylist(), topics.to_pylist(), queues.to_pylist(), client_ids.to_pylist())
+    rows = [
+        plain_shares(json.loads(text), topic, [(of["broker_name"], of["queue_id"]) for of in held], ids)
+        if None not in (text, topic, held, ids)
+        else None
+        for text, topic, held, ids in zip(*columns, strict=True)
+    ]
+    return pa.array(rows, type=_ARROW_SHARES)
+
+
+_ARROW_SHARES = pa.list_(
+    pa.struct(
+        [
+            ("client_id", pa.string()),
+            ("outcome", pa.string()),
+            ("message", pa.string()),
+            ("queues", pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))),
+        ]
+    )
+)
+
+
+def plain_shares(
+    strategies: Mapping[str, Mapping[str, Any]], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
+) -> list[dict[str, Any]]:
+    """`shares_of` for one input, without Spark.
+
+    >>> plain_shares({"*": {"name": "CONFIG"}}, "T", [("a", 0)], ["x"])
+    [{'client_id': 'x', 'outcome': 'EMPTY', 'message': None, 'queues': []}]
+    """
+    given = {client_id: _of_topic(Strategy.from_json(spec), topic) for client_id, spec in strategies.items()}
+    return [
+        {
+            "client_id": share.client_id,
+            "outcome": share.outcome,
+            "message": share.message,
+            "queues": [{"broker_name": broker_name, "queue_id": queue_id} for broker_name, queue_id in share.queues],
+        }
+        for share in shares(given, topic, sorted_queues(topic, queues), sorted_clients(client_ids))
+    ]
+
+
+def _of_topic(strategy: Strategy, topic: str) -> Strategy:
+    if strategy.name == "CONFIG" and topic.startswith(_RETRY):
+        return dataclasses.replace(strategy, queues=())  # the configured queues are of the group's own topics
+    return strategy

@@ -1,0 +1,87 @@
+"""Who gets what in a whole group: the strategies of its clients over one input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from udfs.pop import pop_allocator
+from udfs.strategies import Allocator, allocator
+from udfs.strategy import POP, AllocationError, Queue, Strategy, UnknownStrategyError
+
+RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
+EVERYONE = "*"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one client of a group gets.
+
+    Attributes:
+        client_id: the client.
+        outcome: RESULT; EMPTY = null was returned and its queues of the topic are dropped; UNCHANGED = its strategy
+            throws and it keeps what it has.
+        message: of UNCHANGED: Java's class and text; otherwise None.
+        queues: its queues, in the strategy's order.
+    """
+
+    client_id: str
+    outcome: Literal["RESULT", "EMPTY", "UNCHANGED"]
+    message: str | None
+    queues: tuple[Queue, ...]
+
+
+def shares(
+    strategies: Strategy | Mapping[str, Strategy], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
+) -> list[Share]:
+    """One share per different client id, in the order in which they first appear.
+
+    Equal strategies are computed once for all their clients.
+
+    Args:
+        strategies: everyone's, or by client id with `*` for whoever is not named.
+        topic: topic.
+        queues: in the order in which the clients see them.
+        client_ids: likewise; duplicates kept.
+
+    Raises:
+        UnknownStrategyError: a client has no strategy.
+
+    >>> given = {"*": Strategy("AVG"), "z": Strategy("CONFIG")}
+    >>> [(share.client_id, share.outcome, share.queues) for share in shares(given, "T", [("a", 0)], ["x", "y", "z"])]
+    [('x', 'RESULT', (('a', 0),)), ('y', 'RESULT', ()), ('z', 'EMPTY', ())]
+    """
+    by_client = {EVERYONE: strategies} if isinstance(strategies, Strategy) else strategies
+    made: dict[Strategy, Allocator | AllocationError] = {}
+    found = []
+    for client_id in dict.fromkeys(client_ids):
+        strategy = by_client.get(client_id, by_client.get(EVERYONE))
+        if strategy is None:
+            raise UnknownStrategyError(f"client {client_id!r} has no strategy; give one for it or for {EVERYONE!r}")
+        if strategy not in made:
+            made[strategy] = _made(strategy, topic, queues, client_ids)
+        found.append(_share(client_id, made[strategy]))
+    return found
+
+
+def _made(
+    strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
+) -> Allocator | AllocationError:
+    try:
+        if strategy.name.startswith(POP):
+            inner = Strategy(strategy.name.removeprefix(POP))
+            return pop_allocator(inner, topic, queues, client_ids, strategy.pop_share_queue_num)
+        return allocator(strategy, topic, queues, client_ids)
+    except AllocationError as error:
+        return error
+
+
+def _share(client_id: str, of: Allocator | AllocationError) -> Share:
+    if isinstance(of, AllocationError):
+        return Share(client_id, "UNCHANGED", str(of), ())
+    try:
+        queues = of(client_id)
+    except AllocationError as error:
+        return Share(client_id, "UNCHANGED", str(error), ())
+    return Share(client_id, "EMPTY", None, ()) if queues is None else Share(client_id, "RESULT", None, tuple(queues))

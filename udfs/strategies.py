@@ -1,0 +1,270 @@
+"""The allocation strategies of `org.apache.rocketmq.client.consumer.rebalance`, quirks included.
+
+Plain functions of what `RebalanceImpl` hands over: queues and client ids in its order, duplicates of ids kept.
+Classes and versions: `AbstractAllocateMessageQueueStrategy.check` (4.9.4; before, a copy in each class),
+`AllocateMessageQueueAveragely`, `…AveragelyByCircle`, `…ByConfig`, `…ByMachineRoom`,
+`AllocateMachineRoomNearby`, `…ConsistentHash`, 4.7.1 to 5.5.0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+
+from udfs.hash_ring import ring_of
+from udfs.java_text import is_blank, split, string_key
+from udfs.strategy import ILLEGAL_ARGUMENT, NEARBY, NULL_POINTER, AllocationError, Queue, Strategy
+
+__all__ = [
+    "ILLEGAL_ARGUMENT",
+    "NULL_POINTER",
+    "AllocationError",
+    "Queue",
+    "Strategy",
+    "allocate",
+    "allocator",
+    "everything",
+    "first_indexes",
+    "queue_text",
+    "sorted_clients",
+    "sorted_queues",
+]
+
+Allocator = Callable[[str], list[Queue] | None]
+
+_MACHINE_ROOM_MENDED = 40800  # #2477; argument checks came with 4.9.3, recorded in 4.9.8
+_MACHINE_ROOM_CHECKS = 40903
+_MACHINE_ROOM_CHECKS_EMPTY = 40904  # 4.9.3 alone refused blank ids too
+
+
+def sorted_queues(topic: str, queues: Sequence[Queue]) -> list[Queue]:  # noqa: ARG001
+    """In the order of `MessageQueue.compareTo`: topic, broker name, queue id; here all queues are of one topic.
+
+    >>> sorted_queues("T", [("b-10", 1), ("b-2", 0), ("b-10", 0)])
+    [('b-10', 0), ('b-10', 1), ('b-2', 0)]
+    """
+    return sorted(queues, key=lambda queue: (string_key(queue[0]), queue[1]))
+
+
+def sorted_clients(client_ids: Sequence[str]) -> list[str]:
+    """In the order of `Collections.sort`; duplicates stay."""
+    return sorted(client_ids, key=string_key)
+
+
+def allocate(
+    strategy: Strategy, topic: str, client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
+) -> list[Queue] | None:
+    """What the client's strategy returns for it; None where Java returns null.
+
+    Raises:
+        AllocationError: where Java throws.
+    """
+    return allocator(strategy, topic, queues, client_ids)(client_id)
+
+
+def everything(queues: Sequence[Queue] | None) -> list[Queue]:
+    """BROADCASTING: every client takes every queue."""
+    return list(queues or ())
+
+
+def allocator(
+    strategy: Strategy, topic: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
+) -> Allocator:
+    """`allocate` for one input and many clients: what they share is computed once.
+
+    Raises:
+        AllocationError: where Java throws at once, whatever the client.
+
+    >>> queues = [("a", 0), ("a", 1), ("a", 2)]
+    >>> of = allocator(Strategy("AVG"), "T", queues, ["x", "y"])
+    >>> of("x"), of("y"), of("stranger")
+    ([('a', 0), ('a', 1)], [('a', 2)], [])
+    """
+    name = strategy.name
+    if name == "BROADCASTING":
+        return lambda _: everything(queues)
+    if name == "CONFIG":
+        return lambda _: None if strategy.queues is None else list(strategy.queues)
+    if name == "CONSISTENT_HASH" and strategy.virtual_nodes < 0:  # its constructor throws
+        raise AllocationError(ILLEGAL_ARGUMENT, f"illegal virtualNodeCnt :{strategy.virtual_nodes}")
+    if name == "MACHINE_ROOM" and strategy.is_before(_MACHINE_ROOM_CHECKS):
+        return _unchecked_machine_room(strategy, queues, client_ids)
+    rule = _nearby if name.startswith(NEARBY) else _RULES[name]
+    no_blanks = name == "MACHINE_ROOM" and strategy.is_before(_MACHINE_ROOM_CHECKS_EMPTY)
+    members = set(client_ids or ())
+    shared = _Once(lambda: rule(strategy, topic, queues or (), client_ids or ()))
+
+    def checked(client_id: str) -> list[Queue] | None:
+        """`AbstractAllocateMessageQueueStrategy.check`, then the rule."""
+        if not client_id or (no_blanks and is_blank(client_id)):
+            raise AllocationError(ILLEGAL_ARGUMENT, "currentCID is empty")
+        if not queues:
+            raise AllocationError(ILLEGAL_ARGUMENT, "mqAll is null or mqAll empty")
+        if not client_ids:
+            raise AllocationError(ILLEGAL_ARGUMENT, "cidAll is null or cidAll empty")
+        if client_id not in members:  # logged as [BUG]; the client drops all its queues of the topic
+            return []
+        return shared.get()(client_id)
+
+    return checked
+
+
+class _Once:
+    """What all clients of an input share: computed when first asked for, an exception remembered too."""
+
+    def __init__(self, make: Callable[[], Allocator]) -> None:
+        self._make = make
+        self._made: Allocator | AllocationError | None = None
+
+    def get(self) -> Allocator:
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except AllocationError as error:
+                self._made = error
+        if isinstance(self._made, AllocationError):
+            raise AllocationError(self._made.java_class, self._made.message)
+        return self._made
+
+
+def first_indexes(client_ids: Sequence[str]) -> dict[str, int]:
+    """`indexOf`: a duplicate id shares its first index, and the later one's share is nobody's.
+
+    >>> first_indexes(["x", "x", "y"])
+    {'x': 0, 'y': 2}
+    """
+    indexes: dict[str, int] = {}
+    for index, client_id in enumerate(client_ids):
+        indexes.setdefault(client_id, index)
+    return indexes
+
+
+def _averagely(_: Strategy, __: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
+    count, clients, indexes = len(queues), len(client_ids), first_indexes(client_ids)
+    extra = count % clients
+
+    def of(client_id: str) -> list[Queue]:
+        index = indexes[client_id]
+        has_extra = index < extra
+        size = 1 if count <= clients else count // clients + has_extra
+        start = index * size if has_extra else index * size + extra
+        return list(queues[start : start + max(0, min(size, count - start))])
+
+    return of
+
+
+def _averagely_by_circle(_: Strategy, __: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
+    indexes = first_indexes(client_ids)
+    return lambda client_id: list(queues[indexes[client_id] :: len(client_ids)])
+
+
+def _consistent_hash(strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
+    ring = ring_of(tuple(client_ids), strategy.virtual_nodes, strategy.charset)
+    shares: dict[str, list[Queue]] = {}
+    for queue in queues:
+        owner = ring.owner(queue_text(topic, queue))
+        if owner is not None:
+            shares.setdefault(owner, []).append(queue)
+    return lambda client_id: list(shares.get(client_id, ()))
+
+
+def queue_text(topic: str, queue: Queue) -> str:
+    """`MessageQueue.toString`."""
+    return f"MessageQueue [topic={topic}, brokerName={queue[0]}, queueId={queue[1]}]"
+
+
+def _unchecked_machine_room(
+    strategy: Strategy, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
+) -> Allocator:
+    """Before 4.9.3: no argument is checked, so what is null is found where it is used."""
+    members = set(client_ids or ())
+    shared = _Once(lambda: _machine_room(strategy, "", queues or (), client_ids or ()))
+
+    def of(client_id: str) -> list[Queue] | None:
+        if client_ids is None:
+            raise AllocationError(NULL_POINTER, "cidAll is null")
+        if client_id not in members:
+            return []
+        if queues is None:
+            raise AllocationError(NULL_POINTER, "mqAll is null")
+        return shared.get()(client_id)
+
+    return of
+
+
+def _machine_room(strategy: Strategy, _: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
+    """4.7.1's block comes from all queues, not from those of the rooms (#2477)."""
+    rooms = None if strategy.machine_rooms is None else set(strategy.machine_rooms)
+    premium = []
+    for queue in queues:
+        parts = split(queue[0], "@")
+        if len(parts) == 2:
+            if rooms is None:
+                raise AllocationError(NULL_POINTER, "consumeridcs is null")
+            if parts[0] in rooms:
+                premium.append(queue)
+    size, rest = divmod(len(premium), len(client_ids))
+    block = queues if strategy.is_before(_MACHINE_ROOM_MENDED) else premium
+    indexes = first_indexes(client_ids)
+
+    def of(client_id: str) -> list[Queue]:
+        index = indexes[client_id]
+        share = list(block[size * index : size * index + size])
+        if rest > index:
+            share.append(premium[index + size * len(client_ids)])
+        return share
+
+    return of
+
+
+def _nearby(strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
+    """Own room's queues among own room's clients, then those of rooms without any client among all."""
+    inner = dataclasses.replace(strategy, name=strategy.name.removeprefix(NEARBY))
+    queues_of: dict[str, list[Queue]] = {}
+    for queue in queues:
+        room = _room(strategy.broker_room, queue[0])
+        if not room:
+            raise AllocationError(ILLEGAL_ARGUMENT, f"Machine room is null for mq {queue_text(topic, queue)}")
+        queues_of.setdefault(room, []).append(queue)
+    clients_of: dict[str, list[str]] = {}
+    for client_id in client_ids:
+        room = _room(strategy.client_room, client_id)
+        if not room:
+            raise AllocationError(ILLEGAL_ARGUMENT, f"Machine room is null for consumer id {client_id}")
+        clients_of.setdefault(room, []).append(client_id)
+    own = {
+        room: allocator(inner, topic, queues_of[room], clients)
+        for room, clients in clients_of.items()
+        if room in queues_of
+    }
+    abandoned = [
+        allocator(inner, topic, queues_of[room], client_ids)
+        for room in sorted(queues_of, key=string_key)
+        if room not in clients_of
+    ]
+
+    def of(client_id: str) -> list[Queue]:
+        room = _room(strategy.client_room, client_id)
+        share: list[Queue] = []
+        for allocated in [own[room], *abandoned] if room in own else abandoned:
+            part = allocated(client_id)
+            if part is None:  # CONFIG inside, never set
+                raise AllocationError(NULL_POINTER, "addAll of null")
+            share.extend(part)
+        return share
+
+    return of
+
+
+def _room(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return (found.group(1) or "") if found else ""
+
+
+_RULES: dict[str, Callable[[Strategy, str, Sequence[Queue], Sequence[str]], Allocator]] = {
+    "AVG": _averagely,
+    "AVG_BY_CIRCLE": _averagely_by_circle,
+    "MACHINE_ROOM": _machine_room,
+    "CONSISTENT_HASH": _consistent_hash,
+}

@@ -1,0 +1,137 @@
+"""An allocation strategy as a client has set it up, and how it travels as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Queue = tuple[str, int]
+"""Broker name and queue id."""
+
+ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+NULL_POINTER = "java.lang.NullPointerException"
+NEARBY = "MACHINE_ROOM_NEARBY-"
+POP = "POP:"
+OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
+OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
+_VERSION = re.compile(r"[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?")
+
+
+class AllocationError(Exception):
+    """The Java class throws: the client changes nothing.
+
+    Attributes:
+        java_class: of the exception.
+        message: its text; of a NullPointerException it depends on the JVM.
+    """
+
+    def __init__(self, java_class: str, message: str) -> None:
+        super().__init__(f"{java_class}: {message}")
+        self.java_class, self.message = java_class, message
+
+
+class UnknownStrategyError(ValueError):
+    """No strategy has this name, or it has no such attribute."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A strategy as a client has set it up.
+
+    Attributes:
+        name: AVG, AVG_BY_CIRCLE, CONFIG, MACHINE_ROOM, MACHINE_ROOM_NEARBY-<inner>, CONSISTENT_HASH; BROADCASTING =
+            everyone takes everything; POP:AVG, POP:AVG_BY_CIRCLE = the broker allocates.
+        machine_rooms: MACHINE_ROOM's `consumeridcs`; None = never set.
+        queues: CONFIG's list; None = never set.
+        broker_room: pattern whose first group is the room of a broker name; no match or empty = no room.
+        client_room: pattern whose first group is the room of a client id; likewise.
+        virtual_nodes: CONSISTENT_HASH's nodes per client.
+        charset: in which CONSISTENT_HASH writes its keys; the platform's own before 5.0.0.
+        version: client version as `udfs.version` numbers it (4.9.8 = 40908); 0 = unknown, as the newest.
+        pop_share_queue_num: `popShareQueueNum` of POP:….
+
+    Raises:
+        UnknownStrategyError: no strategy has this name.
+    """
+
+    name: str
+    machine_rooms: tuple[str, ...] | None = None
+    queues: tuple[Queue, ...] | None = None
+    broker_room: str = "^([^@]*)"
+    client_room: str = "^([^-]*)"
+    virtual_nodes: int = 10
+    charset: str = "UTF-8"
+    version: int = 0
+    pop_share_queue_num: int = -1
+
+    def __post_init__(self) -> None:
+        inner = self.name
+        while inner.startswith(NEARBY):
+            inner = inner.removeprefix(NEARBY)
+        alone = ("BROADCASTING", *(f"{POP}{name}" for name in OF_BROKERS))
+        if inner not in OF_CLIENTS and self.name not in alone:
+            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone))
+            raise UnknownStrategyError(f"strategy {self.name!r} is unknown; known are {known}")
+
+    def is_before(self, version: int) -> bool:
+        """Whether the client is known to be older than this version.
+
+        >>> Strategy("AVG", version=40701).is_before(40800), Strategy("AVG").is_before(40800)
+        (True, False)
+        """
+        return 0 < self.version < version
+
+    def as_json(self) -> str:
+        """The attributes that are not the default.
+
+        >>> Strategy("CONFIG", queues=(("a", 0),)).as_json()
+        '{"name": "CONFIG", "queues": [["a", 0]]}'
+        """
+        values = {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        }
+        return json.dumps(values, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(of: str | Mapping[str, Any]) -> Strategy:
+        """What `as_json` wrote, as text or already parsed; `version` may also be a text.
+
+        >>> Strategy.from_json('{"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}')
+        ... # doctest: +ELLIPSIS
+        Strategy(name='MACHINE_ROOM', machine_rooms=('A',), queues=None, ... version=40701, pop_share_queue_num=-1)
+
+        Raises:
+            UnknownStrategyError: an unknown name or attribute, or no name.
+        """
+        values = dict(json.loads(of) if isinstance(of, str) else of)
+        if "version_number" in values:
+            values["version"] = values.pop("version_number")
+        known = [field.name for field in dataclasses.fields(Strategy)]
+        if "name" not in values or not set(values) <= set(known):
+            raise UnknownStrategyError(f"strategy {values} needs a name and may have {', '.join(known[1:])}")
+        if values.get("machine_rooms") is not None:
+            values["machine_rooms"] = tuple(values["machine_rooms"])
+        if values.get("queues") is not None:
+            values["queues"] = tuple((broker_name, queue_id) for broker_name, queue_id in values["queues"])
+        if isinstance(version := values.get("version"), str):
+            values["version"] = plain_version_number(version)
+        return Strategy(**values)
+
+
+def plain_version_number(text: str) -> int:
+    """`udfs.version.version_number` for one text; 0 = no version.
+
+    >>> [plain_version_number(text) for text in ("4.9.8", "V5_1_4", "latest")]
+    [40908, 50104, 0]
+    """
+    found = _VERSION.fullmatch(text)
+    if not found:
+        return 0
+    major, minor, patch = map(int, found.groups())
+    return major * 10_000 + minor * 100 + patch
