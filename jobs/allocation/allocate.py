@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import VIEW
 from udfs.allocation_udf import shares_of
 
+_UNCHANGED = "UNCHANGED"
 _INPUT = ("strategies_json", "topic", "queues", "client_ids")
 
 
-def with_shares(inputs: DataFrame) -> DataFrame:
+def with_shares(inputs: DataFrame, history: Sequence[str] = VIEW) -> DataFrame:
     """With `shares`: what each client of the stretch gets, and how it came about.
 
     `shares` is an array of `client_id`, `outcome` (RESULT; EMPTY = the client drops all its queues; UNCHANGED = its
@@ -19,11 +22,31 @@ def with_shares(inputs: DataFrame) -> DataFrame:
 
     Args:
         inputs: as `allocation_inputs` returns them, undetermined ones left out.
+        history: what has one history of stretches: there a client keeps what it had.
     """
     keyed = inputs.withColumn("input", F.sha2(F.to_json(F.struct(*_INPUT)), 256))
     different = keyed.groupBy("input").agg(*(F.any_value(name).alias(name) for name in _INPUT))
     computed = different.select("input", shares_of(*(F.col(name) for name in _INPUT)).alias("shares"))
-    return keyed.join(computed, "input").drop("input")
+    allocated = keyed.join(computed, "input").drop("input")
+    return allocated.transform(_carried, history)
+
+
+def _carried(allocated: DataFrame, history: Sequence[str]) -> DataFrame:
+    """A client whose strategy throws has the queues of the last stretch in which nobody's did."""
+    so_far = (
+        Window.partitionBy(*history).orderBy("valid_from_ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    fails = F.exists("shares", lambda share: share["outcome"] == _UNCHANGED)
+    sound = F.last(F.when(~fails, F.col("shares")), ignorenulls=True).over(so_far)
+    nothing = F.array().cast("array<struct<broker_name: string, queue_id: int>>")
+
+    def resolved(share: Column) -> Column:
+        kept = F.filter("sound", lambda before: before["client_id"] == share["client_id"])
+        queues = F.coalesce(F.try_element_at(kept, F.lit(1))["queues"], nothing)
+        return F.when(share["outcome"] == _UNCHANGED, share.withField("queues", queues)).otherwise(share)
+
+    shares = F.when(fails, F.transform("shares", resolved)).otherwise(F.col("shares"))
+    return allocated.withColumn("sound", sound).withColumn("shares", shares).drop("sound")
 
 
 def queue_allocation(allocated: DataFrame) -> DataFrame:
@@ -34,21 +57,12 @@ def queue_allocation(allocated: DataFrame) -> DataFrame:
     """
     stretch = (*VIEW, "valid_from_ms", "valid_until_ms", "strategy", "strategy_source")
     by_client = allocated.select(*stretch, F.explode("shares").alias("share"))
-    so_far = (
-        Window.partitionBy(*VIEW, "share.client_id")
-        .orderBy("valid_from_ms")
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    owned = by_client.select(
+        *stretch,
+        F.col("share.client_id").alias("client_id"),
+        (F.col("share.outcome") == _UNCHANGED).alias("is_carried"),
+        F.explode(F.array_distinct("share.queues")).alias("queue"),
     )
-    fails = F.col("share.outcome") == "UNCHANGED"
-    kept = F.last(F.when(~fails, F.col("share.queues")), ignorenulls=True).over(so_far)
-    held = by_client.withColumns(
-        {
-            "client_id": F.col("share.client_id"),
-            "is_carried": fails,
-            "held": F.array_distinct(F.when(fails, kept).otherwise(F.col("share.queues"))),
-        }
-    )
-    owned = held.select(*stretch, "client_id", "is_carried", F.explode("held").alias("queue"))
     serves_any = F.exists("shares", lambda share: F.exists(share["queues"], lambda queue: queue["queue_id"] < 0))
     in_route = allocated.where(~serves_any).select(*stretch, F.explode("queues").alias("queue"))
     where = [*VIEW, "valid_from_ms", "queue"]

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import queue_allocation, with_shares
 from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics
+from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.strategies import group_strategies, seen_clients
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.day import Day
@@ -50,6 +51,8 @@ class Allocation:
     route_changes: DataFrame
     group_members: DataFrame
     queue_allocation: DataFrame
+    rebalances: DataFrame
+    strategy_comparison: DataFrame
 
 
 def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Settings) -> Allocation:
@@ -74,7 +77,8 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
     topics = group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
     inputs = allocation_inputs(topics, routes, members, strategies)
-    allocated = with_shares(inputs.where("undetermined IS NULL")).persist(StorageLevel.MEMORY_AND_DISK)
+    determined = inputs.where("undetermined IS NULL").persist(StorageLevel.MEMORY_AND_DISK)
+    allocated = with_shares(determined).persist(StorageLevel.MEMORY_AND_DISK)
     return Allocation(
         topic_queues=topic_queues(routes).transform(_dated, day, "valid_from_ms", "valid_until_ms"),
         route_changes=route_changes(routes).transform(_dated, day, "changed_at_ms"),
@@ -82,6 +86,8 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
             _dated, day, "valid_from_ms", "valid_until_ms"
         ),
         queue_allocation=queue_allocation(allocated).transform(_dated, day, "valid_from_ms", "valid_until_ms"),
+        rebalances=rebalances(of_one_view(allocated)).transform(_dated, day, "changed_at_ms"),
+        strategy_comparison=strategy_comparison(of_one_view(determined), settings).transform(_dated, day),
     )
 
 

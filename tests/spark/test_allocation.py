@@ -146,6 +146,33 @@ def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
     }
 
 
+def test_what_a_change_moved(site: SnapshotSite) -> None:
+    columns = ("consumer_group", "changed_at_ms", "trigger", "joined", "left", "moved", "fewest_moves")
+    found = {
+        (group, (at - NOON) // MINUTE): rest
+        for group, at, *rest in (tuple(row.values()) for row in site.rows("rebalances", *columns))
+    }
+    assert found == {
+        ("G", 3): ["JOINED", ["y"], [], 1, 1],  # b0 goes from x to y
+        ("VIEWS", 1): ["VIEW", [], [], 0, 0],  # the first broker's list stays the same
+        ("VIEWS", 4): ["VIEW", [], [], 0, 0],
+        ("FAILS", 1): ["JOINED", ["-2"], [], 0, 0],
+        ("GONE", 1): ["LEFT", [], ["x"], 3, 3],
+    }
+
+
+def test_the_same_day_under_other_strategies(site: SnapshotSite) -> None:
+    columns = ("is_own", "rebalances", "moves", "fewest_moves", "imbalance_max", "broker_skew", "unassigned_max")
+    rows = site.rows("strategy_comparison", "strategy", *columns, consumer_group="G")
+    found = {row["strategy"]: tuple(row[name] for name in columns) for row in rows}
+    assert set(found) == {"AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"}
+    assert found["AVG"] == (True, 1, 1, 1, 1, 2, 0)  # x: a0 a1, y: b0
+    assert found["AVG_BY_CIRCLE"] == (False, 1, 1, 1, 1, 1, 0)  # x: a0 b0, y: a1
+    assert not site.rows("strategy_comparison", consumer_group="ALL")
+    orphaned = site.rows("strategy_comparison", "unassigned_max", consumer_group="TWICE", strategy="AVG")
+    assert orphaned == [{"unassigned_max": 1}]
+
+
 def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
     bad = {(row["source"], row["reason"]) for row in site.rows("quarantine", "source", "reason")}
     assert bad == {
@@ -166,14 +193,14 @@ def test_days_one_by_one_end_in_the_same_tables(spark: SparkSession, tmp_path_fa
     routes = [route(each, a=2) for each in (late, late + MINUTE)]  # silent from then on: stale after five minutes
     tables = ("queue_allocation", "group_members", "topic_queues", "route_changes")
     found = []
-    for name, runs in (("at-once", [(D1, D2)]), ("by-day", [(D2,), (D1,), (D2,), (D1,)])):
+    for name, runs in (("at-once", [(D1, D2)]), ("by-day", [(D2,), (D1,), (D2,)])):
         site = SnapshotSite(spark, tmp_path_factory.mktemp(name))
         site.log("consumers", consumers if name == "at-once" else [*reversed(consumers), consumers[0]])
         site.log("routes", routes)
         results = [site.run(*days, allow_empty=True) for days in runs]
         found.append({table: site.rows(table) for table in tables})
         if name == "by-day":
-            assert [result.stale_days for result in results] == [[], [D2], [], []]
+            assert [result.stale_days for result in results] == [[], [D2], []]
             assert results[0].days[0].counts.rows_other_day == 5  # type: ignore[union-attr]
     assert found[0] == found[1]
     owners = [
