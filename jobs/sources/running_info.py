@@ -1,0 +1,101 @@
+"""Running info: what a consumer tells of itself when asked: its strategy, subscriptions and process queues."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from udfs.object_keys import KEY_SEPARATOR, standard_json
+
+_ANSWER = 0
+_BODY = (
+    "properties MAP<STRING, STRING>, subscriptionSet ARRAY<STRUCT<topic: STRING>>,"
+    " mqTable MAP<STRING, STRUCT<droped: BOOLEAN, locked: BOOLEAN>>, mqPopTable MAP<STRING, STRUCT<droped: BOOLEAN>>"
+)
+_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean, locked: boolean>>"
+_STRATEGIES = {
+    "AllocateMessageQueueAveragely": "AVG",
+    "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
+    "AllocateMessageQueueByConfig": "CONFIG",
+    "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
+    "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+    "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
+}
+
+
+def running_info(lines: DataFrame) -> DataFrame:
+    """One row per line: what the consumer told.
+
+    Columns: `captured_at_ms`, `consumer_group`, `client_id`; `is_answer` (code 0 and a body that parses; all that
+    follows is null without); `strategy_class` (our name of the strategy's class, else the class's own simple name;
+    its parameters and the inner strategy of MACHINE_ROOM_NEARBY are not told); `client_rebalance` (null before 5.0);
+    `consume_orderly`; `message_model`; `client_version` (`4.9.8`); `topics` (subscribed ones, sorted; the retry topic
+    too); `queues` (array of `topic`, `broker_name`, `queue_id`, `popped`, `locked`, sorted; dropped ones left out;
+    `locked` is null for popped queues, and means nothing unless the group consumes in order).
+
+    Args:
+        lines: `captured_at_ms`, `consumer_group`, `client_id`, `code`, `body`.
+    """
+    told = lines.select(
+        "captured_at_ms",
+        "consumer_group",
+        "client_id",
+        F.when(F.col("code") == _ANSWER, F.from_json(standard_json(F.col("body")), _BODY)).alias("told"),
+    )
+    # A body that is no running info has none of these; `ConsumerRunningInfo` always writes both.
+    is_answer = F.col("told.properties").isNotNull() & F.col("told.mqTable").isNotNull()
+    told = told.withColumn("is_answer", is_answer).withColumn("told", F.when(F.col("is_answer"), F.col("told")))
+    properties = F.col("told.properties")
+    return told.select(
+        "captured_at_ms",
+        "consumer_group",
+        "client_id",
+        "is_answer",
+        _strategy(properties["allocateMessageQueueStrategy"]).alias("strategy_class"),
+        _flag(properties["clientRebalance"]).alias("client_rebalance"),
+        _flag(properties["PROP_CONSUMEORDERLY"]).alias("consume_orderly"),
+        properties["messageModel"].alias("message_model"),
+        _version(properties["PROP_CLIENT_VERSION"]).alias("client_version"),
+        F.array_sort(F.transform("told.subscriptionSet", lambda of: of["topic"])).alias("topics"),
+        _queues(F.col("told.mqTable"), F.col("told.mqPopTable")).alias("queues"),
+    )
+
+
+def _strategy(of_object: Column) -> Column:
+    """`a.b.AllocateMessageQueueAveragely@1f` → `AVG`; an inner or anonymous class keeps its `$`."""
+    simple = F.regexp_extract(of_object, r"^(?:.*\.)?([^.@]+)(?:@.*)?$", 1)
+    known = F.create_map(*(F.lit(text) for pair in _STRATEGIES.items() for text in pair))
+    return F.coalesce(known[simple], F.nullif(simple, F.lit("")))
+
+
+def _flag(text: Column) -> Column:
+    return F.when(text == "true", F.lit(True)).when(text == "false", F.lit(False))
+
+
+def _version(description: Column) -> Column:
+    """`V4_9_8` → `4.9.8`; a snapshot counts as its release; null for anything else."""
+    release = F.regexp_extract(description, r"^V(\d+_\d+_\d+)", 1)
+    return F.nullif(F.translate(release, "_", "."), F.lit(""))
+
+
+def _queues(pulled: Column, popped: Column) -> Column:
+    """The process queues of both tables; entries that are dropped are no longer worked on."""
+
+    def entries(table: Column, *, are_popped: bool) -> Column:
+        kept = F.filter(F.map_entries(table), lambda entry: ~F.coalesce(entry["value"]["droped"], F.lit(False)))
+        return F.transform(kept, lambda entry: queue(entry, are_popped=are_popped))
+
+    def queue(entry: Column, *, are_popped: bool) -> Column:
+        parts = F.split(entry["key"], KEY_SEPARATOR)
+        locked = F.lit(None).cast("boolean") if are_popped else entry["value"]["locked"]
+        return F.struct(
+            F.get(parts, 2).alias("topic"),
+            F.get(parts, 0).alias("broker_name"),
+            F.get(parts, 1).try_cast("int").alias("queue_id"),
+            F.lit(are_popped).alias("popped"),
+            locked.alias("locked"),
+        )
+
+    # No pop table before 5.0.
+    of_pop = F.coalesce(entries(popped, are_popped=True), F.array().cast(_QUEUES))
+    return F.array_sort(F.concat(entries(pulled, are_popped=False), of_pop)).cast(_QUEUES)
