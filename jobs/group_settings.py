@@ -12,7 +12,7 @@ RequestMode = Literal["POP", "PULL"]
 MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
-_NEARBY = "MACHINE_ROOM_NEARBY-"
+NEARBY = "MACHINE_ROOM_NEARBY-"
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class StrategySettings:
 
     def __post_init__(self) -> None:
         if self.strategy is not None:
-            inner = self.strategy.removeprefix(_NEARBY)
+            inner = self.strategy.removeprefix(NEARBY)
             if inner not in STRATEGIES:
-                known = ", ".join((*STRATEGIES, f"{_NEARBY}<one of these>"))
+                known = ", ".join((*STRATEGIES, f"{NEARBY}<one of these>"))
                 raise SettingValueError(f"strategy {self.strategy!r} is unknown; known are {known}")
-            if self.strategy.startswith(_NEARBY) and inner == "CONFIG":
+            if self.strategy.startswith(NEARBY) and inner == "CONFIG":
                 raise SettingValueError("MACHINE_ROOM_NEARBY-CONFIG makes no sense; give another inner strategy")
         for name in ("broker_room", "client_room"):
             pattern = getattr(self, name)

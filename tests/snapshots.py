@@ -50,8 +50,19 @@ def route(at_ms: int, code: int | None = 0, topic: str = "T", **queues: int | tu
     return {"captured_at_ms": at_ms, "topic": topic, "code": code, "body": body if code == 0 else None}
 
 
+def running_info(at_ms: int, client_id: str, strategy: str, **other: Any) -> Line:
+    """What a consumer of group G says of itself; the queue it holds is an object used as a key."""
+    properties = {"allocateMessageQueueStrategy": f"org.apache.rocketmq.client.consumer.rebalance.{strategy}@3db5fcc3"}
+    body = (
+        '{"mqTable":{{"brokerName":"a","queueId":0,"topic":"T"}:{"droped":false}},'
+        f'"properties":{json.dumps(properties | other.pop("properties", {}))}}}'
+    )
+    line = {"captured_at_ms": at_ms, "consumer_group": "G", "client_id": client_id, "code": 0, "body": body}
+    return line | other
+
+
 class SnapshotSite:
-    """A folder with `consumers/` and `routes/` and a lake beside them."""
+    """A folder with `consumers/`, `routes/` and `running_info/` and a lake beside them."""
 
     def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
         self._spark, self.folder, self.lake = spark, folder, folder / "lake"
@@ -59,7 +70,7 @@ class SnapshotSite:
         self._runs = itertools.count(1)
 
     def log(self, kind: str, lines: Iterable[Mapping[str, object]], file: str = "lines.jsonl") -> None:
-        """Put the lines into a file of `consumers` or `routes`, in place of what it held."""
+        """Put the lines into a file of `consumers`, `routes` or `running_info`, in place of what it held."""
         write_lines(self.folder / kind / file, lines)
 
     def run(self, *days: dt.date, **how: bool) -> RunResult:
@@ -68,6 +79,7 @@ class SnapshotSite:
             self._settings.inputs,
             consumers=FilesInput((str(self.folder / "consumers"),)),
             routes=FilesInput((str(self.folder / "routes"),)),
+            running_info=FilesInput((str(folder),) if (folder := self.folder / "running_info").is_dir() else ()),
         )
         full = dataclasses.replace(self._settings, lake=str(self.lake), inputs=inputs)
         number = next(self._runs)

@@ -16,6 +16,7 @@ from jobs.allocation.topic_queues import carried_routes, route_changes, topic_qu
 from jobs.day import Day
 from jobs.settings import Settings
 from jobs.sources.consumer_answers import connections, member_answers
+from jobs.sources.running_info import clients_told, running_info
 from jobs.sources.topic_route import route_answers
 
 
@@ -73,7 +74,9 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
         StorageLevel.MEMORY_AND_DISK
     )
     told = connections(snapshots.consumers).persist(StorageLevel.MEMORY_AND_DISK)
-    strategies = group_strategies(spark, settings, seen_clients(told, None, None))
+    strategies = group_strategies(
+        spark, settings, seen_clients(told, clients_told(running_info(snapshots.running_info)))
+    )
     seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
     topics = group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
     inputs = allocation_inputs(topics, routes, members, strategies)

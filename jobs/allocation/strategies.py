@@ -1,4 +1,4 @@
-"""Which strategy each group's members use, as settings, running consumers or their logs say."""
+"""Which strategy each group's members use, as settings or running consumers say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.group_settings import GroupSettings, StrategySettings
+from jobs.group_settings import NEARBY, STRATEGIES, GroupSettings, StrategySettings
 from jobs.settings import Settings
 
 GROUP_STRATEGIES = (
@@ -22,11 +22,10 @@ _BROKER_SIDE = ("AVG", "AVG_BY_CIRCLE")
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What snapshots and logs told of one client of a group; None = nothing."""
+    """What snapshots told of one client of a group; None = nothing."""
 
     client_id: str
     strategy: str | None = None
-    source: str | None = None
     client_version: str | None = None
     client_rebalance: bool | None = None
     message_model: str | None = None
@@ -44,10 +43,11 @@ def group_strategies(spark: SparkSession, settings: Settings, seen: dict[str, li
 
 def _of_group(group: str, said: GroupSettings, seen: list[Seen]) -> tuple[str, str, str, str, str | None]:
     if _first(said.message_model, *(each.message_model for each in seen)) == "BROADCASTING":
-        return group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", "RUNNING_INFO", None
+        source = "SETTINGS" if said.message_model else "CONNECTION"
+        return group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None
     told = {each.client_id: each for each in seen}
     named = sorted({each.strategy for each in seen if each.strategy})
-    common = Seen("", named[0], next(each.source for each in seen if each.strategy)) if len(named) == 1 else Seen("")
+    common = Seen("", named[0]) if len(named) == 1 else Seen("")
     versions = sorted({each.client_version for each in seen if each.client_version})
     common = dataclasses.replace(common, client_version=versions[0] if len(versions) == 1 else None)
     default, source = _spec(said, said, common)
@@ -64,7 +64,10 @@ def _of_group(group: str, said: GroupSettings, seen: list[Seen]) -> tuple[str, s
     everyone_differs = told and set(told) <= set(specs)
     used = {specs[client_id]["name"] for client_id in told} if everyone_differs else names
     strategy = used.pop() if len(used) == 1 else "MIXED"
-    strategy_source = next(name for name in ("SETTINGS", "RUNNING_INFO", "LOG", "ASSUMED") if name in sources)
+    strategy_source = next(name for name in ("SETTINGS", "RUNNING_INFO", "ASSUMED") if name in sources)
+    names_used = {spec["name"] for client_id, spec in specs.items() if client_id in told or client_id == "*"}
+    if any(name.removeprefix(NEARBY) not in STRATEGIES for name in names_used):
+        return group, json.dumps(specs, sort_keys=True), strategy, strategy_source, "STRATEGY_UNKNOWN"
     by_broker = _first(said.client_rebalance, *(each.client_rebalance for each in seen)) is False
     if not by_broker:
         return group, json.dumps(specs, sort_keys=True), strategy, strategy_source, None
@@ -81,7 +84,7 @@ def _spec(own: StrategySettings, said: GroupSettings, *seen: Seen) -> tuple[dict
     name, source = own.strategy or said.strategy, "SETTINGS"
     if name is None:
         known = next((each for each in seen if each.strategy), None)
-        name, source = (known.strategy, known.source or "RUNNING_INFO") if known else (None, "ASSUMED")
+        name, source = (known.strategy, "RUNNING_INFO") if known else (None, "ASSUMED")
     spec: dict[str, Any] = {"name": name or _ASSUMED}
     for key in _PARAMETERS:
         value = getattr(own, key)
@@ -90,7 +93,7 @@ def _spec(own: StrategySettings, said: GroupSettings, *seen: Seen) -> tuple[dict
             spec[key] = value
     version = _first(own.client_version, *(each.client_version for each in seen), said.client_version)
     charset = _first(own.client_charset, said.client_charset)
-    if version is not None:
+    if version is not None and spec["name"] == "MACHINE_ROOM":  # the others are the same in every version
         spec["version"] = version
     if charset is not None:
         spec["charset"] = charset
@@ -101,32 +104,30 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def seen_clients(connections: DataFrame, running: DataFrame | None, logged: DataFrame | None) -> dict[str, list[Seen]]:
-    """What the day's snapshots and logs told of each group's clients; small: one row per client."""
+def seen_clients(connections: DataFrame, running: DataFrame) -> dict[str, list[Seen]]:
+    """What the day's snapshots told of each group's clients; small: one row per client.
+
+    Args:
+        connections: as `connections` of `jobs.sources.consumer_answers` returns them.
+        running: as `clients_told` returns them; it wins.
+    """
     told = (
         connections.select("consumer_group", "message_model", F.explode_outer("clients").alias("client"))
         .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
         .agg(F.max("message_model").alias("message_model"), F.max("client.version").alias("version"))
     )
-    frames: dict[tuple[str, str], Seen] = {}
-    for row in told.collect():
-        if row["client_id"] is not None:
-            version = "4.7.1" if row["version"] is not None and row["version"] <= _V4_7_1 else None
-            frames[row["consumer_group"], row["client_id"]] = Seen(
-                row["client_id"], message_model=row["message_model"], client_version=version
-            )
-    for frame, source in ((logged, "LOG"), (running, "RUNNING_INFO")):
-        if frame is None:
-            continue
-        for row in frame.collect():
-            key = row["consumer_group"], row["client_id"]
-            before = frames.get(key, Seen(row["client_id"]))
-            new: dict[str, Any] = {name: row[name] for name in row.asDict() if name in _SEEN and row[name] is not None}
-            if "strategy" in new:
-                new["source"] = source
-            frames[key] = dataclasses.replace(before, **new)
+    clients: dict[tuple[str, str], Seen] = {}
+    for row in told.where("client_id IS NOT NULL").collect():
+        is_old = row["version"] is not None and row["version"] <= _V4_7_1
+        clients[row["consumer_group"], row["client_id"]] = Seen(
+            row["client_id"], message_model=row["message_model"], client_version="4.7.1" if is_old else None
+        )
+    for row in running.collect():
+        key = row["consumer_group"], row["client_id"]
+        new: dict[str, Any] = {name: row[name] for name in _SEEN if row[name] is not None}
+        clients[key] = dataclasses.replace(clients.get(key, Seen(row["client_id"])), **new)
     groups: dict[str, list[Seen]] = {}
-    for (group, _), each in sorted(frames.items()):
+    for (group, _), each in sorted(clients.items()):
         groups.setdefault(group, []).append(each)
     return groups
 

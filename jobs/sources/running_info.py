@@ -99,3 +99,17 @@ def _queues(pulled: Column, popped: Column) -> Column:
     # No pop table before 5.0.
     of_pop = F.coalesce(entries(popped, are_popped=True), F.array().cast(_QUEUES))
     return F.array_sort(F.concat(entries(pulled, are_popped=False), of_pop)).cast(_QUEUES)
+
+
+def clients_told(answers: DataFrame) -> DataFrame:
+    """What the latest answer of each client tells of how it allocates.
+
+    Grain: `consumer_group`, `client_id`. Columns: `strategy`, `client_version`, `client_rebalance`, `message_model`.
+
+    Args:
+        answers: as `running_info` returns them.
+    """
+    of = F.struct(F.col("strategy_class").alias("strategy"), "client_version", "client_rebalance", "message_model")
+    order = F.struct("captured_at_ms", F.to_json(of))
+    latest = answers.where("is_answer").groupBy("consumer_group", "client_id").agg(F.max_by(of, order).alias("of"))
+    return latest.select("consumer_group", "client_id", "of.*")

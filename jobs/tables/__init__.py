@@ -1,6 +1,5 @@
 """One module per published table: grain, keys, columns with units, and the checks the lake enforces."""
 
-from jobs.tables.allocation_findings import ALLOCATION_FINDINGS
 from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
@@ -32,7 +31,6 @@ TABLES: tuple[Table, ...] = (
     ROUTE_CHANGES,
     GROUP_MEMBERS,
     QUEUE_ALLOCATION,
-    ALLOCATION_FINDINGS,
     REBALANCES,
     STRATEGY_COMPARISON,
     QUARANTINE,
@@ -40,7 +38,6 @@ TABLES: tuple[Table, ...] = (
 )
 
 __all__ = [
-    "ALLOCATION_FINDINGS",
     "BROKER_INCIDENTS",
     "BROKER_WINDOWS",
     "FAULT_ITEM_CHANGES",

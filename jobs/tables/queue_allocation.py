@@ -2,7 +2,7 @@
 
 from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT, Table, column, instant, required
 
-SOURCES = ("SETTINGS", "RUNNING_INFO", "LOG", "ASSUMED")
+SOURCES = ("SETTINGS", "RUNNING_INFO", "CONNECTION", "ASSUMED")
 
 QUEUE_ALLOCATION = Table(
     name="queue_allocation",
@@ -26,7 +26,11 @@ QUEUE_ALLOCATION = Table(
         *instant("valid_from", "the capture that changed an input; 00:00 when the inputs stood before"),
         *instant("valid_until", "the next change, or when an input had gone stale; exclusive"),
         required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
-        required("strategy_source", TEXT, "where the strategy is known from"),
+        required(
+            "strategy_source",
+            TEXT,
+            "where the strategy is known from; CONNECTION: a broker told of broadcasting",
+        ),
         column("view_broker_name", TEXT, "broker whose member list this rests on; null = all agree"),
         BROKER_NAME,
         required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings import load_settings
 from tests.site import D1, D2, START, at
-from tests.snapshots import SnapshotSite, connection, members, route
+from tests.snapshots import SnapshotSite, connection, members, route, running_info
 
 NOON, MINUTE = at(D1, "12:00:00"), 60_000
 SETTINGS = [
@@ -47,6 +47,9 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         *(connection(NOON + m * MINUTE, ids, consumer_group="ALL", message_model="BROADCASTING") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="BROKER") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="POPS") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD-BROKER") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="OWN-CLASS") for m in (0, 1)),
         members(NOON, ["z"], consumer_group=""),
         connection(NOON, ["z"]) | {"body": "no connection"},
         connection(NOON, ["z"]) | {"captured_at_ms": None},
@@ -61,6 +64,17 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
     ]
     made.log("consumers", consumers)
     made.log("routes", routes)
+    told = [
+        running_info(NOON, "x", "AllocateMessageQueueAveragelyByCircle", consumer_group="TOLD"),
+        running_info(
+            NOON, "x", "AllocateMessageQueueAveragely", consumer_group="TOLD-BROKER",
+            properties={"clientRebalance": "false"},
+        ),
+        running_info(NOON, "x", "Stickily", consumer_group="OWN-CLASS"),
+        running_info(NOON, "y", "?", consumer_group="TOLD", code=None, body=None),
+        running_info(NOON, "y", "?", consumer_group="TOLD", body="{"),
+    ]  # fmt: skip
+    made.log("running_info", told)
     made.run(D1)
     return made
 
@@ -123,11 +137,28 @@ def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
         ),
         pytest.param("POPS", 0, {(q, c) for q in ("a-1", "b-1") for c in "xy"}, id="POP serves any queue of a broker"),
         pytest.param("BROKER", 0, set(), id="an unknown request mode is not guessed"),
+        pytest.param("TOLD", 0, {("a0", "x"), ("a1", "y"), ("b0", "x")}, id="running info names the class"),
+        pytest.param("OWN-CLASS", 0, set(), id="a class of the site's own is not guessed"),
+        pytest.param("TOLD-BROKER", 0, set(), id="running info says that the broker assigns"),
     ],
 )
 def test_who_gets_what(site: SnapshotSite, group: str, first: int, expected: set[tuple[str, str | None]]) -> None:
     found = {(queue, owner) for begin, _, _, queue, owner in _owners(site, group) if begin == first}
     assert found == expected
+
+
+def test_where_the_strategy_is_known_from(site: SnapshotSite) -> None:
+    rows = site.rows("queue_allocation", "consumer_group", "strategy", "strategy_source")
+    assert {tuple(row.values()) for row in rows} == {
+        ("G", "AVG", "ASSUMED"),
+        ("VIEWS", "AVG", "ASSUMED"),
+        ("GONE", "AVG", "ASSUMED"),
+        ("TWICE", "AVG", "ASSUMED"),
+        ("ALL", "BROADCASTING", "CONNECTION"),
+        ("FAILS", "MACHINE_ROOM_NEARBY-AVG", "SETTINGS"),
+        ("POPS", "POP:AVG", "ASSUMED"),
+        ("TOLD", "AVG_BY_CIRCLE", "RUNNING_INFO"),
+    }
 
 
 def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
@@ -179,6 +210,7 @@ def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
         ("consumers", "consumer_group_missing"),
         ("consumers", "body_not_json"),
         ("consumers", "captured_at_missing"),
+        ("running_info", "body_not_json"),
         ("routes", "topic_missing"),
         ("routes", "body_not_json"),
         ("routes", "queue_number_negative"),

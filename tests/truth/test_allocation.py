@@ -23,7 +23,9 @@ def published(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_fact
     """A lake with the recording's day; its parent is the recording's name."""
     name: str = request.param
     recording, lake = RECORDINGS / name, tmp_path_factory.mktemp("lake") / name
-    paths = {f"inputs.{kind}.path": [str(recording / f"{kind}.jsonl.gz")] for kind in ("consumers", "routes")}
+    paths = {
+        f"inputs.{kind}.path": [str(recording / f"{kind}.jsonl.gz")] for kind in ("consumers", "routes", "running_info")
+    }
     settings = load_settings([recording / "groups.toml"], [], {**paths, "lake": str(lake)})
     run = Run("truth", "allocation", (DAY,), False, True, lambda: dt.datetime(2026, 11, 22, tzinfo=dt.UTC))
     run_allocation(spark, settings, run, Progress(io.StringIO()))
@@ -42,6 +44,8 @@ def test_what_is_allocated_is_what_is_held(published: Path, capsys: pytest.Captu
         )
         for group, count in sorted(total.items()):
             print(f"  {group:<14}{found.matched[group]} / {count}")
+    figures = f"{sum(found.matched.values())} / {samples} | {sum(found.explained.values())} | {len(found.unexplained)}"
+    assert f"| {published.name} | {figures} |" in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert not found.unexplained, "\n".join(found.unexplained[:5])
     assert {group.rsplit("_", 1)[0] for group in found.explained} <= {"g_config"}
     assert {group.rsplit("_", 1)[0] for group in found.not_determinable} <= {"g_pop", "g_brk"}
