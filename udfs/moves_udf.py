@@ -18,12 +18,15 @@ _BALANCE = StructType([StructField(name, LongType(), False) for name in ("imbala
 
 def moves_of(shares_before: Column, shares: Column, queues: Column, client_ids: Column) -> Column:
     """`moved` and `fewest` of a change; shares as `udfs.allocation_udf` makes them, queues and members after it."""
-    return F.arrow_udf(_moves_of_batch, _MOVES)(shares_before, shares, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
+    # Not that it is: it keeps the optimizer from evaluating it more than once, or where Python is out of reach.
+    moves_udf = F.arrow_udf(_moves_of_batch, _MOVES).asNondeterministic()  # type: ignore[attr-defined]
+    return moves_udf(shares_before, shares, queues, client_ids)  # type: ignore[no-any-return]
 
 
 def balance_of(shares: Column, queues: Column, client_ids: Column) -> Column:
     """`imbalance` and `broker_skew` among the members, and `unassigned` queues."""
-    return F.arrow_udf(_balance_of_batch, _BALANCE)(shares, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
+    balance_udf = F.arrow_udf(_balance_of_batch, _BALANCE).asNondeterministic()  # type: ignore[attr-defined]
+    return balance_udf(shares, queues, client_ids)  # type: ignore[no-any-return]
 
 
 def _moves_of_batch(before: pa.Array, after: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -108,7 +107,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings) -> DataFrame:
         .drop("other", "other_json")
     )
     subject = (*SUBJECT, "strategy")
-    history = with_shares(tried, subject).persist(StorageLevel.MEMORY_AND_DISK)
+    history = with_shares(tried, subject).localCheckpoint()  # Spark 4.2 leaves the UDF below unplanned otherwise
     costs = (
         rebalances(history, subject)
         .groupBy(*subject)

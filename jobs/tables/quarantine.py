@@ -2,7 +2,7 @@
 
 from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, required
 
-REASONS = (
+SEND_REASONS = (
     "line_too_long",
     "invalid_utf8",
     "not_json",
@@ -21,6 +21,8 @@ REASONS = (
     "client_version_unknown",
     "control_character",
     "broker_unresolved",
+)
+SNAPSHOT_REASONS = (
     "captured_at_missing",
     "consumer_group_missing",
     "topic_missing",
@@ -43,5 +45,8 @@ QUARANTINE = Table(
         column("raw", TEXT, "the line, at most its first 1,000 characters"),
         required("run_id", TEXT, "run that rejected it"),
     ),
-    closed_lists={"reason": REASONS, "source": ("sends", "consumers", "routes", "running_info")},
+    closed_lists={
+        "reason": (*SEND_REASONS, *SNAPSHOT_REASONS),
+        "source": ("sends", "consumers", "routes", "running_info"),
+    },
 )

@@ -13,7 +13,7 @@ from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLines
 from jobs.ingest import StagedSends, check_fit_to_publish
 from jobs.settings import Settings, load_settings
 from jobs.staged import Counts
-from jobs.tables.quarantine import REASONS
+from jobs.tables.quarantine import SEND_REASONS
 from tests.spark.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
 
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
@@ -144,7 +144,7 @@ def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
 
 
 def test_every_reason_is_met() -> None:
-    assert {reason for _, reason, _ in BAD_LINES} == set(REASONS)
+    assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS)
 
 
 def test_the_raw_line_is_kept_bounded_and_printable(spoilt: tuple[Path, StagedSends]) -> None:

@@ -154,7 +154,7 @@ def test_a_send_without_a_broker_name_gets_the_routes_name(spark: SparkSession, 
 @pytest.mark.parametrize(
     ("files", "error", "sentence"),
     [
-        ({}, InputMissingError, "no file in {routes}; give a folder that holds the routes"),
+        ({}, InputMissingError, "no file in {routes} (hidden ones are not read); give a folder that holds the routes"),
         ({"r.jsonl.gz": b"text"}, InputUnreadableError, "{routes}/r.jsonl.gz is named .gz but is not gzip"),
     ],
 )
