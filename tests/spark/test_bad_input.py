@@ -260,7 +260,7 @@ def test_a_day_without_a_line_is_no_empty_day(
     check_fit_to_publish(staged, [DAY], Settings(), allow_empty=True)
 
 
-ZIPPED = gzip.compress(b"\n".join(line(seq=seq) for seq in range(5_000)))
+ZIPPED = gzip.compress(b"\n".join(line(seq=seq) for seq in range(5_000)), mtime=0)
 
 
 @pytest.mark.parametrize(
