@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,6 +13,7 @@ from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.day import Day
 from jobs.errors import ReconciliationError
 from jobs.ingest import check_fit_to_publish, stage_snapshots
+from jobs.kept import keeper
 from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.run_record import (
@@ -25,12 +27,15 @@ from jobs.run_record import (
     run_metadata,
 )
 from jobs.settings import Settings
+from jobs.sources.client_log import CLIENT_LOGS, SCHEMA
 from jobs.sources.snapshots import KINDS
 from jobs.staged import Staged
 from jobs.tables import (
+    ALLOCATION_FINDINGS,
     GROUP_MEMBERS,
     QUARANTINE,
     QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
     REBALANCES,
     ROUTE_CHANGES,
     RUN_LOG,
@@ -40,8 +45,18 @@ from jobs.tables import (
 )
 
 _AT_ONCE = 4  # small tables: their planning and commits overlap
-_DERIVED = (TOPIC_QUEUES, ROUTE_CHANGES, GROUP_MEMBERS, QUEUE_ALLOCATION, REBALANCES, STRATEGY_COMPARISON)
-_CARRIED = (TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION)
+_DERIVED = (
+    TOPIC_QUEUES,
+    ROUTE_CHANGES,
+    GROUP_MEMBERS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    ALLOCATION_FINDINGS,
+    REBALANCES,
+    STRATEGY_COMPARISON,
+)
+_CARRIED = (TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP)
+_INPUTS = (*(kind.name for kind in KINDS), CLIENT_LOGS)
 
 
 def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -86,11 +101,16 @@ def _publish(
 ) -> DayResult:
     counts, metadata = staged.counts(day), run_metadata(run, settings)
     known_start = day.before.date in published_openings(lake, ALLOCATION, day.cluster)
+    keep = keeper(spark, f"{lake.staging}/{run.run_id}/{quote(day.cluster, safe='')}-{day.date}")
     with progress.step(f"allocating queues of {day.date}"):
         opening = {table.name: _reaching(lake, table, day.before).where(F.lit(known_start)) for table in _CARRIED}
         opening_state = _state_hash(list(opening.values()))
         allocated = allocation(
-            Snapshots(*(_lines(spark, staged, kind.name, day) for kind in KINDS)), Opening(**opening), day, settings
+            Snapshots(*(_lines(spark, staged, name, day) for name in _INPUTS)),
+            Opening(**opening),
+            day,
+            settings,
+            keep,
         )
         bad = lake.publish_day(
             QUARANTINE,
@@ -98,7 +118,7 @@ def _publish(
             day.cluster,
             day.date,
             metadata,
-            only={"source": [kind.name for kind in KINDS]},
+            only={"source": list(_INPUTS)},
         )
         if bad.rows != counts.rows_quarantined:
             raise ReconciliationError(
@@ -112,7 +132,6 @@ def _publish(
             )
             versions = {commit.table: commit.version for commit in (bad, *commits)}
         closing_state = _state_hash([_reaching(lake, table, day) for table in _CARRIED])
-        spark.catalog.clearCache()
     done = DayResult(
         day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, False, versions
     )
@@ -124,6 +143,8 @@ def _lines(spark: SparkSession, staged: Staged, name: str, day: Day) -> DataFram
     found = staged[name]
     if found is not None:
         return found.published(day)
+    if name == CLIENT_LOGS:
+        return spark.createDataFrame([], SCHEMA)
     kind = next(each for each in KINDS if each.name == name)
     return spark.createDataFrame([], "captured_at_ms bigint").select(
         "captured_at_ms", *(F.lit(None).cast(field.dataType).alias(field.name) for field in kind.fields)

@@ -13,9 +13,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.errors import InputMissingError, ReconciliationError, TooManyBadLinesError
+from jobs.errors import InputMissingError, InputUnreadableError, ReconciliationError, TooManyBadLinesError
 from jobs.settings import FilesInput, SendsInput, Settings
-from jobs.sources.files import Manifest, check_unchanged, list_files, unreadable
+from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
+from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
 from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, SnapshotKind, read_snapshots
@@ -79,11 +80,11 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
 
 
 def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
-    """Read every file of consumer snapshots, routes and running info once and stage every line below `folder`.
+    """Read each file of snapshots, routes, running info and client logs once and stage every line below `folder`.
 
     Raises:
         InputMissingError: no consumers or routes are named; no such path, or no file in it.
-        InputUnreadableError: a file that cannot be read to its end, or that changed meanwhile.
+        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
         ReconciliationError: lines read and lines staged differ in number.
     """
     for name in ("consumers", "routes"):
@@ -93,14 +94,34 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
     def reader(kind: SnapshotKind) -> _Read:
         return lambda manifest, counted: read_snapshots(spark, kind, manifest, settings, days, counted)
 
-    named = [(kind, getattr(settings.inputs, kind.name)) for kind in KINDS]
-    return Staged(
+    def read_logs(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_client_logs(spark, manifest, settings, days, counted)
+
+    readers = {**{kind.name: reader(kind) for kind in KINDS}, CLIENT_LOGS: read_logs}
+    named = [(name, getattr(settings.inputs, name), read) for name, read in readers.items()]
+    staged = Staged(
         tuple(
-            _staged(spark, kind.name, _files(spark, kind.name, given, folder), reader(kind), folder)
-            for kind, given in named
+            _staged(spark, name, _files(spark, name, given, folder), read, folder)
+            for name, given, read in named
             if given.path
         )
     )
+    _check_logs(staged[CLIENT_LOGS])
+    return staged
+
+
+def _check_logs(logs: StagedInput | None) -> None:
+    """A file without one log line is no client log: a folder was given that holds other files too."""
+    if logs is None:
+        return
+    found = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
+    with_lines = {row[0] for row in found.collect()}
+    for file in logs.manifest.files:
+        if file.size and file.name not in with_lines:
+            raise InputUnreadableError(
+                f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
+                " name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
+            )
 
 
 def _files(spark: SparkSession, name: str, given: SendsInput | FilesInput, folder: str) -> Manifest:

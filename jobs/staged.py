@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.sources.files import Manifest
+from jobs.sources.files import Manifest, shown_path
 from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 
 Fates = Mapping[tuple[str, str, dt.date | None], int]
@@ -146,12 +146,3 @@ class Staged:
             "raw",
             F.lit(run_id).alias("run_id"),
         )
-
-
-def shown_path(file: Column, manifest: Manifest) -> Column:
-    """The path as a user knows it, of a file as Spark names it."""
-    path = F.regexp_replace(F.try_url_decode(F.replace(file, F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
-    names = {each.readable_name: each.name for each in manifest.files if each.readable_name != each.name}
-    for copy, original in names.items():
-        path = F.when(path.endswith(copy.removeprefix("file:")), F.lit(original)).otherwise(path)
-    return path

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import queue_allocation, with_shares
+from jobs.allocation.causes import (
+    acting,
+    differing_views,
+    duplicate_ids,
+    flapping,
+    mixed_languages,
+    not_subscribed,
+    rebalance_not_run,
+    refusals,
+    silent_clients,
+    stale_route,
+    stopped_not_expired,
+)
+from jobs.allocation.comparison import differences
+from jobs.allocation.findings import findings, with_causes
+from jobs.allocation.group_findings import of_allocation, of_groups, of_topics
 from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics
+from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.strategies import group_strategies, seen_clients
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.day import Day
+from jobs.kept import Keep
 from jobs.settings import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import clients_told, running_info
@@ -28,11 +46,13 @@ class Opening:
         topic_queues: rows that reach 24:00.
         group_members: rows that reach 24:00.
         queue_allocation: rows that reach 24:00.
+        queue_ownership: rows that reach 24:00.
     """
 
     topic_queues: DataFrame
     group_members: DataFrame
     queue_allocation: DataFrame
+    queue_ownership: DataFrame
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,7 @@ class Snapshots:
     consumers: DataFrame
     routes: DataFrame
     running_info: DataFrame
+    client_logs: DataFrame
 
 
 @dataclass(frozen=True)
@@ -52,11 +73,13 @@ class Allocation:
     route_changes: DataFrame
     group_members: DataFrame
     queue_allocation: DataFrame
+    queue_ownership: DataFrame
+    allocation_findings: DataFrame
     rebalances: DataFrame
     strategy_comparison: DataFrame
 
 
-def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Settings) -> Allocation:
+def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, keep: Keep) -> Allocation:
     """Recompute one day.
 
     Args:
@@ -64,33 +87,58 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
         opening: what stood at 00:00; empty frames when the day before is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
+        keep: for what several tables rest on.
     """
     stale_ms = settings.max_staleness_ms
     spark = snapshots.consumers.sparkSession
-    routes = topic_routes(route_answers(snapshots.routes), day, carried_routes(opening.topic_queues), stale_ms).persist(
-        StorageLevel.MEMORY_AND_DISK
-    )
-    members = group_members(member_answers(snapshots.consumers), day, opening.group_members, stale_ms).persist(
-        StorageLevel.MEMORY_AND_DISK
-    )
-    told = connections(snapshots.consumers).persist(StorageLevel.MEMORY_AND_DISK)
-    strategies = group_strategies(
-        spark, settings, seen_clients(told, clients_told(running_info(snapshots.running_info)))
-    )
+    before = carried_routes(opening.topic_queues)
+    routes = keep("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    members = keep("members", group_members(member_answers(snapshots.consumers), day, opening.group_members, stale_ms))
+    told = keep("connections", connections(snapshots.consumers))
+    answers = keep("answers", running_info(snapshots.running_info))
+    strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers)))
     seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
-    topics = group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
-    inputs = allocation_inputs(topics, routes, members, strategies)
-    determined = inputs.where("undetermined IS NULL").persist(StorageLevel.MEMORY_AND_DISK)
-    allocated = with_shares(determined).persist(StorageLevel.MEMORY_AND_DISK)
+    topics = keep("topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms))
+    inputs = keep("inputs", allocation_inputs(topics, routes, members, strategies))
+    determined = inputs.where("undetermined IS NULL")
+    allocated = keep("shares", with_shares(determined))
+    expected = keep("expected", queue_allocation(allocated))
+    owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, keep)
+    subjects = topics.select(*SUBJECT).distinct()
+    languages, flaps = mixed_languages(told, stale_ms), keep("flaps", flapping(members))
+    causes = reduce(
+        DataFrame.unionByName,
+        (
+            duplicate_ids(members),
+            not_subscribed(answers, subjects, day, stale_ms),
+            acting(flaps.drop("client_id"), "FLAPPING"),
+            differing_views(inputs),
+            stopped_not_expired(owned.known),
+            silent_clients(owned.silences),
+            refusals(owned.refused),
+            stale_route(routes, subjects),
+            rebalance_not_run(members),
+            languages,
+        ),
+    )
+    differ = keep("differences", differences(expected, owned.holdings, owned.known, day))
+    found = (
+        with_causes(differ, keep("causes", causes))
+        .unionByName(of_allocation(expected, allocated))
+        .unionByName(of_groups(members, inputs, flaps, languages, day))
+        .unionByName(of_topics(topics, routes, day))
+    )
     return Allocation(
         topic_queues=topic_queues(routes).transform(_dated, day, "valid_from_ms", "valid_until_ms"),
         route_changes=route_changes(routes).transform(_dated, day, "changed_at_ms"),
         group_members=members.withColumn("members", F.size("client_ids")).transform(
             _dated, day, "valid_from_ms", "valid_until_ms"
         ),
-        queue_allocation=queue_allocation(allocated).transform(_dated, day, "valid_from_ms", "valid_until_ms"),
+        queue_allocation=expected.transform(_dated, day, "valid_from_ms", "valid_until_ms"),
+        queue_ownership=owned.holdings.transform(_dated, day, "valid_from_ms", "valid_until_ms"),
+        allocation_findings=findings(found).transform(_dated, day, "found_from_ms", "found_until_ms"),
         rebalances=rebalances(of_one_view(allocated)).transform(_dated, day, "changed_at_ms"),
-        strategy_comparison=strategy_comparison(of_one_view(determined), settings).transform(_dated, day),
+        strategy_comparison=strategy_comparison(of_one_view(determined), settings, keep).transform(_dated, day),
     )
 
 

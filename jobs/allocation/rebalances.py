@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import with_shares
 from jobs.allocation.inputs import SUBJECT
+from jobs.kept import Keep
 from jobs.settings import Settings
 from udfs.moves_udf import balance_of, moves_of
 
@@ -81,7 +82,7 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
     )
 
 
-def strategy_comparison(inputs: DataFrame, settings: Settings) -> DataFrame:
+def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> DataFrame:
     """The same history under each strategy; columns of the table, without day and cluster.
 
     Every group under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under MACHINE_ROOM and MACHINE_ROOM_NEARBY-AVG where
@@ -90,6 +91,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings) -> DataFrame:
     Args:
         inputs: as `allocation_inputs` returns them, one view only.
         settings: the groups' rooms and virtual nodes.
+        keep: for the allocations, which its figures share.
     """
     groups = {group: _candidates(said) for group, said in settings.groups.items()}
     spark = inputs.sparkSession
@@ -107,7 +109,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings) -> DataFrame:
         .drop("other", "other_json")
     )
     subject = (*SUBJECT, "strategy")
-    history = with_shares(tried, subject).localCheckpoint()  # Spark 4.2 leaves the UDF below unplanned otherwise
+    history = keep("history", with_shares(tried, subject))
     costs = (
         rebalances(history, subject)
         .groupBy(*subject)

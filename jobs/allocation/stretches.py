@@ -92,3 +92,17 @@ def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
         )
         .drop("number")
     )
+
+
+def united(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Stretches of equal keys that touch or overlap as one: `keys`, `valid_from_ms`, `valid_until_ms`."""
+    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms", "valid_until_ms")
+    until_so_far = F.max("valid_until_ms").over(in_time.rowsBetween(Window.unboundedPreceding, -1))
+    begins = ~F.coalesce(F.col("valid_from_ms") <= until_so_far, F.lit(False))
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = stretches.withColumn("begins", begins.cast("int")).withColumn("number", F.sum("begins").over(so_far))
+    return (
+        numbered.groupBy(*keys, "number")
+        .agg(F.min("valid_from_ms").alias("valid_from_ms"), F.max("valid_until_ms").alias("valid_until_ms"))
+        .drop("number")
+    )

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
 
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.spark_errors import root_cause
@@ -79,6 +80,15 @@ def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manif
         skipped_by_spark = file.name.rsplit("/", 1)[-1].startswith("_") and file.size
         files.append(_copied(spark, file, f"{scratch}/input-{len(files)}") if skipped_by_spark else file)
     return Manifest(tuple(files), tuple(sorted(hidden)))
+
+
+def shown_path(file: Column, manifest: Manifest) -> Column:
+    """The path as a user knows it, of a file as Spark names it."""
+    path = F.regexp_replace(F.try_url_decode(F.replace(file, F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
+    names = {each.readable_name: each.name for each in manifest.files if each.readable_name != each.name}
+    for copy, original in names.items():
+        path = F.when(path.endswith(copy.removeprefix("file:")), F.lit(original)).otherwise(path)
+    return path
 
 
 def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:

@@ -62,21 +62,30 @@ def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_d
         first_day: first day that is asked for.
         last_day: last day that is asked for.
     """
-    in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
-    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(_DAY_MS)).cast("int")))
-    dated = judged.withColumn("day", day)
     alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
     copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)
     copy = F.row_number().over(copies.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    return _disposed(judged, instant, first_day, last_day, copy > 1).drop("second_hash")
+
+
+def with_disposition_of_each(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
+    """As `with_disposition`, for lines that may well be equal."""
+    return _disposed(judged, instant, first_day, last_day, F.lit(False))
+
+
+def _disposed(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date, is_copy: Column) -> DataFrame:
+    in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
+    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(_DAY_MS)).cast("int")))
+    dated = judged.withColumn("day", day)
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
     disposition = (
         F.when(F.col("damage") == "blank", BLANK)
         .when(other_day, OTHER_DAY)
         .when(F.col("reason").isNotNull(), QUARANTINED)
-        .when(copy > 1, DUPLICATE)
+        .when(is_copy, DUPLICATE)
         .otherwise(PUBLISHED)
     )
-    return dated.withColumn("disposition", disposition).drop("second_hash")
+    return dated.withColumn("disposition", disposition)
 
 
 def with_row_hash(typed: DataFrame, names: Sequence[str]) -> DataFrame:

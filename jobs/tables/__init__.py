@@ -1,5 +1,6 @@
 """One module per published table: grain, keys, columns with units, and the checks the lake enforces."""
 
+from jobs.tables.allocation_findings import ALLOCATION_FINDINGS
 from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
@@ -9,6 +10,7 @@ from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
 from jobs.tables.producer_days import PRODUCER_DAYS
 from jobs.tables.quarantine import QUARANTINE
 from jobs.tables.queue_allocation import QUEUE_ALLOCATION
+from jobs.tables.queue_ownership import QUEUE_OWNERSHIP
 from jobs.tables.rebalances import REBALANCES
 from jobs.tables.route_changes import ROUTE_CHANGES
 from jobs.tables.run_log import RUN_LOG
@@ -31,6 +33,8 @@ TABLES: tuple[Table, ...] = (
     ROUTE_CHANGES,
     GROUP_MEMBERS,
     QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    ALLOCATION_FINDINGS,
     REBALANCES,
     STRATEGY_COMPARISON,
     QUARANTINE,
@@ -38,6 +42,7 @@ TABLES: tuple[Table, ...] = (
 )
 
 __all__ = [
+    "ALLOCATION_FINDINGS",
     "BROKER_INCIDENTS",
     "BROKER_WINDOWS",
     "FAULT_ITEM_CHANGES",
@@ -47,6 +52,7 @@ __all__ = [
     "PRODUCER_DAYS",
     "QUARANTINE",
     "QUEUE_ALLOCATION",
+    "QUEUE_OWNERSHIP",
     "REBALANCES",
     "ROUTE_CHANGES",
     "RUN_LOG",

@@ -28,6 +28,7 @@ SNAPSHOT_REASONS = (
     "topic_missing",
     "body_not_json",
     "queue_number_negative",
+    "log_line_breaks_off",
 )
 
 QUARANTINE = Table(
@@ -37,7 +38,7 @@ QUARANTINE = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        required("source", TEXT, "kind of input: sends, consumers, routes or running_info"),
+        required("source", TEXT, "kind of input: sends, consumers, routes, running_info or client_logs"),
         required("file", TEXT, "file it stands in"),
         required("line", LONG, "line number from 1; in Parquet and CSV the number of the record"),
         required("reason", TEXT, "why it was rejected"),
@@ -47,6 +48,6 @@ QUARANTINE = Table(
     ),
     closed_lists={
         "reason": (*SEND_REASONS, *SNAPSHOT_REASONS),
-        "source": ("sends", "consumers", "routes", "running_info"),
+        "source": ("sends", "consumers", "routes", "running_info", "client_logs"),
     },
 )

@@ -1,0 +1,150 @@
+"""Why a queue may be held by another than the strategies say: what the data shows, each with the time it acts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.allocation.comparison import EXPIRES_MS
+from jobs.allocation.stretches import stretches
+from jobs.day import Day
+
+CAUSES = (
+    "DUPLICATE_CLIENT_ID",
+    "NOT_SUBSCRIBED",
+    "QUEUE_DOES_NOT_EXIST",
+    "MIXED_STRATEGIES",
+    "FLAPPING",
+    "VIEWS_DIFFER",
+    "STOPPED_NOT_EXPIRED",
+    "CLIENT_SILENT",
+    "LOCK_NOT_GRANTED",
+    "OFFSET_UNKNOWN",
+    "STALE_ROUTE",
+    "REBALANCE_NOT_RUN",
+    "MIXED_LANGUAGES",
+)
+"""Of differences; the earlier one is named where several act."""
+
+_REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
+_ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
+_SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
+_FLAPS = 3  # returns of one member within ten minutes
+_FLAPPING_MS = 600_000
+_ACTS = ("consumer_group", "cause", "acts_from_ms", "acts_until_ms")
+_OF = {"topic": "string", "broker_name": "string", "queue_id": "int", "client_id": "string"}
+
+
+def acting(found: DataFrame, cause: str) -> DataFrame:
+    """`found` as a cause; what it does not name (topic, queue, client) it holds for all of the group."""
+    given = {name: F.col(name) if name in found.columns else F.lit(None).cast(of) for name, of in _OF.items()}
+    return found.withColumn("cause", F.lit(cause)).select(*_ACTS, *(value.alias(name) for name, value in given.items()))
+
+
+def duplicate_ids(members: DataFrame) -> DataFrame:
+    """One id on two connections: both own the same share, another share nobody (first index of the id)."""
+    is_twice = F.size(F.array_distinct("client_ids")) < F.size("client_ids")
+    return acting(_changed(members.where(is_twice), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
+
+
+def differing_views(inputs: DataFrame) -> DataFrame:
+    """Brokers that tell different members: each client asks one of them at random."""
+    return acting(_changed(inputs.where("views > 1"), after_ms=_REBALANCE_MS).select("*").distinct(), "VIEWS_DIFFER")
+
+
+def not_subscribed(answers: DataFrame, subjects: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
+    """A member that does not subscribe the topic gets a share and leaves it: running info tells its own topics."""
+    client = ("consumer_group", "client_id")
+    told = answers.select(*client, "captured_at_ms", F.when(F.col("is_answer"), F.col("topics")).alias("topics"))
+    nothing = told.select(*client, "topics", F.col("captured_at_ms").alias("last_answer_ms")).limit(0)
+    topics = stretches(told, client, "topics", day, nothing, max_staleness_ms)
+    without = topics.join(subjects, "consumer_group").where(~F.array_contains("topics", F.col("topic")))
+    return acting(_changed(without, before_ms=max_staleness_ms, after_ms=max_staleness_ms), "NOT_SUBSCRIBED")
+
+
+def mixed_languages(connections: DataFrame, max_staleness_ms: int) -> DataFrame:
+    """Members of several client languages: not all of them order queues and members alike."""
+    languages = F.array_distinct(F.transform("clients", lambda each: each["language"]))
+    mixed = connections.where(F.size(languages) > 1).groupBy("consumer_group")
+    times = mixed.agg(
+        F.min("captured_at_ms").alias("acts_from_ms"),
+        (F.max("captured_at_ms") + max_staleness_ms).alias("acts_until_ms"),
+    )
+    return acting(times, "MIXED_LANGUAGES")
+
+
+def rebalance_not_run(members: DataFrame) -> DataFrame:
+    """After the members changed each client rebalances when told or within 20 s; when they did is known by captures."""
+    return acting(_since_change(members, ("consumer_group", "broker_name"), _REBALANCE_MS), "REBALANCE_NOT_RUN")
+
+
+def stale_route(routes: DataFrame, subjects: DataFrame) -> DataFrame:
+    """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
+    changed = _since_change(routes, ("topic",), _ROUTE_POLL_MS + _REBALANCE_MS)
+    return acting(changed.join(subjects, "topic"), "STALE_ROUTE")
+
+
+def stopped_not_expired(known: DataFrame) -> DataFrame:
+    """A client that is gone keeps its share until the broker drops it."""
+    gone = known.where("ended").withColumns(
+        {
+            "acts_from_ms": F.col("known_until_ms") - 1_000,
+            "acts_until_ms": F.col("known_until_ms") + EXPIRES_MS + _REBALANCE_MS,
+        }
+    )
+    return acting(gone, "STOPPED_NOT_EXPIRED")
+
+
+def silent_clients(silences: DataFrame) -> DataFrame:
+    """A process that stood still (paused, frozen) keeps its queues in memory while the broker drops it.
+
+    Args:
+        silences: `consumer_group`, `client_id`, `silent_from_ms`, `silent_until_ms`.
+    """
+    long = silences.where(F.col("silent_until_ms") - F.col("silent_from_ms") > _SILENCE_MS)
+    times = {
+        "acts_from_ms": F.col("silent_from_ms"),
+        "acts_until_ms": F.col("silent_until_ms") + _REBALANCE_MS,
+    }
+    return acting(long.withColumns(times), "CLIENT_SILENT")
+
+
+def refusals(failed: DataFrame) -> DataFrame:
+    """A queue that a client could not lock, or whose offset the broker did not tell: tried again each rebalance.
+
+    Args:
+        failed: of `Ownership`.
+    """
+    times = {"acts_from_ms": F.col("at_ms") - _REBALANCE_MS, "acts_until_ms": F.col("at_ms") + _REBALANCE_MS}
+    timed = failed.withColumns(times)
+    locks = acting(timed.where("event = 'LOCK_FAILED'"), "LOCK_NOT_GRANTED")
+    return locks.unionByName(acting(timed.where("event = 'OFFSET_UNKNOWN'"), "OFFSET_UNKNOWN"))
+
+
+def flapping(members: DataFrame) -> DataFrame:
+    """Members that drop off and return, three times within ten minutes: `client_id` as well."""
+    of_broker = Window.partitionBy("consumer_group", "broker_name").orderBy("valid_from_ms")
+    came = F.array_except("client_ids", F.coalesce(F.lag("client_ids").over(of_broker), F.col("client_ids")))
+    returns = members.withColumn("came", came).withColumn("client_id", F.explode("came"))
+    of_client = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy("valid_from_ms")
+    first_ms = F.lag("valid_from_ms", _FLAPS - 1).over(of_client)
+    often = returns.withColumn("acts_from_ms", first_ms).where(
+        F.col("valid_from_ms") - F.col("acts_from_ms") <= _FLAPPING_MS
+    )
+    times = often.withColumn("acts_until_ms", F.col("valid_from_ms") + _REBALANCE_MS)
+    return times.select("consumer_group", "client_id", "acts_from_ms", "acts_until_ms")
+
+
+def _changed(found: DataFrame, *, before_ms: int = 0, after_ms: int) -> DataFrame:
+    return found.withColumns(
+        {"acts_from_ms": F.col("valid_from_ms") - before_ms, "acts_until_ms": F.col("valid_until_ms") + after_ms}
+    )
+
+
+def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int) -> DataFrame:
+    """From the last capture that still showed the old state until the change has settled."""
+    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms")
+    last_seen_ms = F.coalesce(F.lag("last_answer_ms").over(in_time), F.col("valid_from_ms"))
+    return told.withColumns({"acts_from_ms": last_seen_ms, "acts_until_ms": F.col("valid_from_ms") + lasts_ms})

@@ -1,0 +1,143 @@
+"""What the strategies give beside what clients held: stretches in which the two differ."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.allocation.inputs import SUBJECT
+from jobs.allocation.stretches import merged
+from jobs.day import Day
+
+QUEUE = (*SUBJECT, "broker_name", "queue_id")
+EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
+_HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
+
+
+def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day: Day) -> DataFrame:
+    """Stretches in which a queue was not held as the strategies give it.
+
+    Grain: `QUEUE`, `kind`, `client_ids`, `valid_from_ms`. Columns: `kind` (DOUBLY_OWNED, UNASSIGNED,
+    AGAINST_STRATEGY), `client_ids` (those concerned), `owners_expected`, `owners_observed`, `in_route`, `is_mixed`
+    (members use different strategies), `valid_until_ms`.
+
+    That a client does not hold what it should is only said while what it holds is known, or just after it ended.
+    Stretches up to a second are hand-overs and left out.
+
+    Args:
+        expected: as `queue_allocation` returns them.
+        holdings: of `Ownership`.
+        known: of `Ownership`.
+        day: the day.
+    """
+    pieces = _pieces(expected, _observed(holdings, known))
+    is_shared = F.col("strategy") == "BROADCASTING"
+    compared = pieces.withColumns(
+        {
+            "extra": F.array_except("owners_observed", "owners_expected"),
+            "missing": F.array_except("owners_expected", "owners_observed"),
+            "is_double": (F.size("owners_observed") > 1) & ~is_shared,
+            "is_mixed": F.col("strategy") == "MIXED",
+        }
+    )
+    is_wrong = F.col("is_double") | (F.size("extra") > 0)
+    everyone = F.array_sort(F.array_union("owners_expected", "owners_observed"))
+    columns = (*QUEUE, "valid_from_ms", "valid_until_ms", "client_ids", "kind", "owners_expected", "owners_observed")
+    wrong = (
+        compared.where(is_wrong)
+        .withColumn("client_ids", everyone)
+        .withColumn("kind", F.when(F.col("is_double"), "DOUBLY_OWNED").otherwise("AGAINST_STRATEGY"))
+    )
+    lacking = compared.where(~is_wrong & (F.size("missing") > 0)).withColumn("client_id", F.explode("missing"))
+    in_sight = (
+        lacking.join(_in_sight(known, day), ["consumer_group", "client_id"])
+        .where("seen_until_ms > valid_from_ms AND seen_from_ms < valid_until_ms")
+        .withColumns(
+            {
+                "valid_from_ms": F.greatest("valid_from_ms", "seen_from_ms"),
+                "valid_until_ms": F.least("valid_until_ms", "seen_until_ms"),
+                "client_ids": F.array("client_id"),
+                "kind": F.when(F.size("owners_observed") == 0, "UNASSIGNED").otherwise("AGAINST_STRATEGY"),
+            }
+        )
+    )
+    extras = ("in_route", "is_mixed")
+    found = wrong.select(*columns, *extras).unionByName(in_sight.select(*columns, *extras))
+    return merged(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
+        F.col("valid_until_ms") - F.col("valid_from_ms") > _HAND_OVER_MS
+    )
+
+
+def _observed(holdings: DataFrame, known: DataFrame) -> DataFrame:
+    """One source per client: its log where there is one, as answers come seldom."""
+    logged = known.where("source = 'CLIENT_LOG'").select("consumer_group", "client_id").distinct()
+    answered = holdings.where("source = 'RUNNING_INFO'").join(logged, ["consumer_group", "client_id"], "left_anti")
+    return holdings.where("source = 'CLIENT_LOG'").unionByName(answered)
+
+
+def _in_sight(known: DataFrame, day: Day) -> DataFrame:
+    """When a client that lacks a queue is said to: while it is seen, and until its group forgets it after its end."""
+    logged = known.where("source = 'CLIENT_LOG'").select("consumer_group", "client_id").distinct()
+    answered = known.where("source = 'RUNNING_INFO'").join(logged, ["consumer_group", "client_id"], "left_anti")
+    of_each = known.where("source = 'CLIENT_LOG'").unionByName(answered)
+    forgotten_ms = F.least(F.col("known_until_ms") + EXPIRES_MS, F.lit(day.end_ms))
+    return of_each.select(
+        "consumer_group",
+        "client_id",
+        F.col("known_from_ms").alias("seen_from_ms"),
+        F.when(F.col("ended"), forgotten_ms).otherwise(F.col("known_until_ms")).alias("seen_until_ms"),
+    )
+
+
+def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
+    """Each queue's time cut wherever an owner changes, while its topic's allocation is known.
+
+    Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected`, `owners_observed`, `strategy`, `in_route`.
+    """
+    stretch = ("valid_from_ms", "valid_until_ms")
+    nobody = F.lit(None).cast("string")
+    should = expected.select(
+        *QUEUE, *stretch, F.lit("EXPECTED").alias("side"), "client_id", "strategy", F.col("in_route")
+    )
+    did = observed.select(
+        *QUEUE,
+        *stretch,
+        F.lit("OBSERVED").alias("side"),
+        "client_id",
+        nobody.alias("strategy"),
+        F.lit(None).cast("boolean").alias("in_route"),
+    )
+    # A queue that the topic no longer has may still be held: known is what is known of the topic.
+    topics = expected.select(*SUBJECT, *stretch, "strategy").distinct()
+    queues = did.select(*QUEUE).distinct()
+    of_topic = queues.join(topics, list(SUBJECT)).select(
+        *QUEUE,
+        *stretch,
+        F.lit("TOPIC").alias("side"),
+        nobody.alias("client_id"),
+        "strategy",
+        F.lit(None).cast("boolean").alias("in_route"),
+    )
+    rows = should.unionByName(did).unionByName(of_topic)
+    edges = rows.select(*QUEUE, F.explode(F.array(*stretch)).alias("from_ms")).distinct()
+    in_time = Window.partitionBy(*QUEUE).orderBy("from_ms")
+    pieces = edges.withColumn("until_ms", F.lead("from_ms").over(in_time)).where("until_ms IS NOT NULL")
+
+    def owners(side: str) -> Column:
+        return F.array_sort(F.collect_set(F.when(F.col("side") == side, F.col("client_id"))))
+
+    return (
+        pieces.join(rows, list(QUEUE))
+        .where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
+        .groupBy(*QUEUE, "from_ms", "until_ms")
+        .agg(
+            owners("EXPECTED").alias("owners_expected"),
+            owners("OBSERVED").alias("owners_observed"),
+            F.max("strategy").alias("strategy"),
+            F.coalesce(F.max("in_route"), F.lit(False)).alias("in_route"),
+            F.bool_or(F.col("side") != "OBSERVED").alias("is_known"),
+        )
+        .where("is_known")
+        .withColumnsRenamed({"from_ms": "valid_from_ms", "until_ms": "valid_until_ms"})
+        .drop("is_known")
+    )

@@ -1,0 +1,167 @@
+"""Differences as findings, each with its cause; every finding in words."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.allocation.causes import CAUSES
+from jobs.allocation.comparison import QUEUE
+from jobs.allocation.stretches import merged
+
+_COLUMNS = {
+    "consumer_group": "string",
+    "topic": "string",
+    "broker_name": "string",
+    "queue_id": "int",
+    "kind": "string",
+    "basis": "string",
+    "cause": "string",
+    "client_ids": "array<string>",
+    "owners_expected": "array<string>",
+    "owners_observed": "array<string>",
+    "valid_from_ms": "bigint",
+    "valid_until_ms": "bigint",
+}
+_WHY = {
+    "DUPLICATE_CLIENT_ID": "two connections of the group have one client id",
+    "NOT_SUBSCRIBED": "the client does not subscribe the topic",
+    "QUEUE_DOES_NOT_EXIST": "the topic has no such queue",
+    "MIXED_STRATEGIES": "members of the group use different strategies",
+    "MIXED_LANGUAGES": "members of the group are clients of different languages",
+    "FLAPPING": "members of the group drop off and return",
+    "VIEWS_DIFFER": "brokers tell different members",
+    "STOPPED_NOT_EXPIRED": "the client is gone, and its broker has not dropped it yet",
+    "CLIENT_SILENT": "the client's process stood still",
+    "LOCK_NOT_GRANTED": "the broker did not grant the lock of the queue",
+    "OFFSET_UNKNOWN": "the broker did not tell the group's offset",
+    "STALE_ROUTE": "the route had changed, and clients ask for it every 30 s",
+    "REBALANCE_NOT_RUN": "members had changed, and clients rebalance within 20 s",
+    "STRATEGY_FAILS": "the strategy fails on this input, so everyone keeps what it had",
+    "STRATEGY_LEAVES_OUT": "the strategy, as it is set up, leaves it out",
+    "STRATEGY_NAMES_TWICE": "the strategy, as it is set up, gives it to several",
+    "MORE_CLIENTS_THAN_QUEUES": "the group has more clients than the topic has queues",
+    "REQUEST_MODE_UNKNOWN": "the broker assigns, and settings do not say request_mode",
+    "STRATEGY_UNKNOWN": "the class of the strategy is the site's own",
+    "ROUTE_UNKNOWN": "no snapshot tells of it",
+    "NO_ROUTE": "it answered that there is no such topic",
+    "UNEXPLAINED": "the data does not show why",
+}
+_WHAT = {
+    "UNASSIGNED": "nobody has the queue",
+    "DOUBLY_OWNED": "several clients have the queue",
+    "AGAINST_STRATEGY": "another than the strategy names has the queue",
+    "IDLE_CLIENT": "the client gets no queue",
+    "NOT_DETERMINABLE": "who should own the queues cannot be said",
+    "MIXED_LANGUAGES": "clients of different languages may allocate differently",
+    "MIXED_STRATEGIES": "members use different strategies",
+    "DUPLICATE_CLIENT_ID": "two connections have one client id; they own the same queues, and others nobody",
+    "EMPTY_CLIENT_ID": "a member has an empty client id",
+    "GROUP_WITHOUT_CONSUMERS": "no broker knows a consumer of the group",
+    "TOPIC_WITHOUT_ROUTE": "the name server knows no route",
+    "VIEWS_DIFFER": "brokers tell different members, and each client asks one of them at random",
+    "FLAPPING": "the client dropped off and returned again and again",
+}
+
+
+def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
+    """Differences as findings, cut wherever another cause begins to act.
+
+    Args:
+        differences: as `differences` returns them.
+        causes: as `acting` returns them.
+    """
+    named = {"acts_from_ms", "acts_until_ms", "cause"}
+    own = F.when(~F.col("in_route") & (F.size("owners_expected") > 0), "QUEUE_DOES_NOT_EXIST").when(
+        F.col("is_mixed") & (F.array_sort("owners_expected") == F.col("owners_observed")), "MIXED_STRATEGIES"
+    )
+    numbered = differences.withColumn("own", own)
+    of = [F.col(f"why.{name}") for name in sorted(named)]
+    joined = numbered.alias("of").join(
+        causes.alias("why"),
+        (F.col("of.consumer_group") == F.col("why.consumer_group"))
+        & F.coalesce(F.col("why.topic") == F.col("of.topic"), F.lit(True))
+        & F.coalesce(F.col("why.broker_name") == F.col("of.broker_name"), F.lit(True))
+        & F.coalesce(F.col("why.queue_id") == F.col("of.queue_id"), F.lit(True))
+        & F.coalesce(F.array_contains("of.client_ids", F.col("why.client_id")), F.lit(True))
+        & (F.col("why.acts_from_ms") < F.col("of.valid_until_ms"))
+        & (F.col("why.acts_until_ms") > F.col("of.valid_from_ms")),
+        "left",
+    )
+    keys = (*QUEUE, "kind", "client_ids", "valid_from_ms", "valid_until_ms")
+    values = ("owners_expected", "owners_observed", "own")
+    gathered = joined.groupBy(*(F.col(f"of.{name}").alias(name) for name in keys)).agg(
+        *(F.first(f"of.{name}").alias(name) for name in values),
+        F.collect_set(F.when(F.col("why.cause").isNotNull(), F.struct(*of))).alias("acting"),
+    )
+    begins = F.transform("acting", lambda each: each["acts_from_ms"])
+    ends = F.transform("acting", lambda each: each["acts_until_ms"])
+    inside = F.filter(
+        F.array_union(begins, ends), lambda at: (at > F.col("valid_from_ms")) & (at < F.col("valid_until_ms"))
+    )
+    starts = F.array_sort(F.array_union(inside, F.array("valid_from_ms")))
+    pieces = gathered.select("*", F.posexplode(starts).alias("place", "from_ms")).withColumn(
+        "until_ms", F.coalesce(F.get(starts, F.col("place") + 1), F.col("valid_until_ms"))
+    )
+    acts = F.transform(
+        F.filter(
+            "acting",
+            lambda each: (each["acts_from_ms"] <= F.col("from_ms")) & (each["acts_until_ms"] > F.col("from_ms")),
+        ),
+        lambda each: each["cause"],
+    )
+    ranked = F.array(*(F.lit(cause) for cause in CAUSES))
+    first = F.get(F.filter(ranked, lambda cause: F.array_contains(acts, cause)), 0)
+    caused = pieces.withColumn("cause", F.coalesce("own", first, F.lit("UNEXPLAINED"))).select(
+        *QUEUE,
+        "kind",
+        "client_ids",
+        "owners_expected",
+        "owners_observed",
+        "cause",
+        F.col("from_ms").alias("valid_from_ms"),
+        F.col("until_ms").alias("valid_until_ms"),
+    )
+    found = merged(caused, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", "cause"))
+    return finding(found, "OBSERVED")
+
+
+def finding(found: DataFrame, basis: str) -> DataFrame:
+    """`found` with every column of a finding, null where it tells nothing."""
+    given = {
+        name: F.col(name).cast(of) if name in found.columns else F.lit(None).cast(of) for name, of in _COLUMNS.items()
+    }
+    given["basis"] = F.lit(basis)
+    return found.select(*(value.alias(name) for name, value in given.items()))
+
+
+def findings(found: DataFrame) -> DataFrame:
+    """The table's rows, without day and cluster.
+
+    Args:
+        found: as `finding` returns them.
+    """
+    return found.withColumn("client_ids", F.coalesce("client_ids", F.array().cast("array<string>"))).select(
+        F.col("valid_from_ms").alias("found_from_ms"),
+        F.col("valid_until_ms").alias("found_until_ms"),
+        *(name for name in _COLUMNS if not name.startswith("valid_")),
+        _sentence().alias("sentence"),
+    )
+
+
+def _sentence() -> Column:
+    def text(of: dict[str, str], name: str) -> Column:
+        return F.coalesce(*(F.when(F.col(name) == key, F.lit(words)) for key, words in of.items()))
+
+    def names(name: str) -> Column:
+        return F.when(F.size(name) == 0, F.lit("nobody")).otherwise(F.array_join(name, ", "))
+
+    queue = F.concat(F.lit("queue "), F.col("queue_id"), F.lit(" of "), F.col("broker_name"))
+    whose = F.concat_ws(" of ", F.coalesce(queue, F.lit(None).cast("string")), "topic", "consumer_group")
+    clients = F.when(F.col("queue_id").isNull() & (F.size("client_ids") > 0), F.array_join("client_ids", ", "))
+    seconds = F.round((F.col("valid_until_ms") - F.col("valid_from_ms")) / 1000, 1)
+    expected = F.concat(F.lit("expected "), names("owners_expected"))
+    owners = F.concat(expected, F.lit(", held by "), names("owners_observed"))
+    details = F.concat_ws("; ", F.coalesce(owners, expected), clients, text(_WHY, "cause"))
+    what = F.concat(whose, F.lit(": "), text(_WHAT, "kind"), F.lit(" for "), seconds, F.lit(" s"))
+    return F.when(details == "", what).otherwise(F.concat(what, F.lit(" ("), details, F.lit(")")))

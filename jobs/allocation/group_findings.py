@@ -1,0 +1,162 @@
+"""Findings from members, routes and strategies alone: what they leave out, and what a group should not do."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.allocation.comparison import QUEUE
+from jobs.allocation.findings import finding
+from jobs.allocation.inputs import SUBJECT
+from jobs.allocation.stretches import merged, united
+from jobs.day import Day
+
+_RETRY = "%RETRY%"
+_STRETCH = ("valid_from_ms", "valid_until_ms")
+_OF_GROUP = ("consumer_group", "topic", "kind", "cause", "client_ids")
+
+
+def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
+    """What the strategies themselves leave unassigned, give twice or give nothing; retry topics left out.
+
+    Args:
+        expected: as `queue_allocation` returns them.
+        allocated: as `with_shares` returns them.
+    """
+    of_group = allocated.select(
+        *SUBJECT,
+        "view_broker_name",
+        "valid_from_ms",
+        (F.size(F.array_distinct("client_ids")) < F.size("client_ids")).alias("has_twins"),
+        (F.size("client_ids") > 0).alias("has_clients"),
+        F.exists("shares", lambda share: share["outcome"] == "UNCHANGED").alias("fails"),
+    )
+    stretch = (*SUBJECT, "view_broker_name", "valid_from_ms")
+    plain = expected.where(~F.col("topic").startswith(_RETRY))
+    by_queue = (
+        plain.groupBy(*stretch, "valid_until_ms", "strategy", "broker_name", "queue_id")
+        .agg(F.array_sort(F.collect_set("client_id")).alias("owners_expected"))
+        .withColumn("view", F.coalesce("view_broker_name", F.lit("")))
+        .join(
+            of_group.withColumn("view", F.coalesce("view_broker_name", F.lit(""))).drop("view_broker_name"),
+            [*SUBJECT, "view", "valid_from_ms"],
+        )
+    )
+    owners = F.size("owners_expected")
+    kind = F.when(owners == 0, "UNASSIGNED").when((owners > 1) & (F.col("strategy") != "BROADCASTING"), "DOUBLY_OWNED")
+    cause = (
+        F.when(F.col("has_twins"), "DUPLICATE_CLIENT_ID")
+        .when(F.col("fails"), "STRATEGY_FAILS")
+        .when(F.col("strategy") == "MIXED", "MIXED_STRATEGIES")
+        .when(owners == 0, "STRATEGY_LEAVES_OUT")
+        .otherwise("STRATEGY_NAMES_TWICE")
+    )
+    queues = by_queue.where("has_clients").withColumns(
+        {"kind": kind, "cause": cause, "client_ids": F.col("owners_expected")}
+    )
+    of_queues = merged(
+        queues.where("kind IS NOT NULL"), (*QUEUE, "view", "kind"), ("client_ids", "owners_expected", "cause")
+    ).drop("view")
+    return finding(of_queues.distinct(), "EXPECTED").unionByName(_idle(allocated))
+
+
+def _idle(allocated: DataFrame) -> DataFrame:
+    plain = allocated.where(~F.col("topic").startswith(_RETRY)).withColumn("share", F.explode("shares"))
+    more = F.size(F.array_distinct("client_ids")) > F.size("queues")
+    cause = (
+        F.when(F.col("share.outcome") == "UNCHANGED", "STRATEGY_FAILS")
+        .when(more, "MORE_CLIENTS_THAN_QUEUES")
+        .otherwise("STRATEGY_LEAVES_OUT")
+    )
+    idle = plain.where(F.size("share.queues") == 0).select(
+        *SUBJECT,
+        F.coalesce("view_broker_name", F.lit("")).alias("view"),
+        F.array("share.client_id").alias("client_ids"),
+        "valid_from_ms",
+        "valid_until_ms",
+        cause.alias("cause"),
+    )
+    of_views = merged(idle.distinct(), (*SUBJECT, "view", "client_ids"), ("cause",)).drop("view").distinct()
+    return finding(of_views.withColumn("kind", F.lit("IDLE_CLIENT")), "EXPECTED")
+
+
+def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages: DataFrame, day: Day) -> DataFrame:
+    """What concerns a whole group.
+
+    Args:
+        members: as `group_members` returns them.
+        inputs: as `allocation_inputs` returns them.
+        flaps: as `flapping` returns them.
+        languages: as `mixed_languages` returns them.
+        day: the day.
+    """
+    within = {
+        "valid_from_ms": F.greatest("acts_from_ms", F.lit(day.start_ms)),
+        "valid_until_ms": F.least("acts_until_ms", F.lit(day.end_ms)),
+    }
+    distinct = F.array_distinct("client_ids")
+    of_each = F.transform(
+        distinct, lambda each: F.struct(each.alias("id"), F.size(F.filter("client_ids", lambda one: one == each)))
+    )
+    twice = F.transform(F.filter(of_each, lambda each: each["col2"] > 1), lambda each: each["id"])
+    undetermined = inputs.where("undetermined IS NOT NULL").withColumn("cause", F.col("undetermined"))
+    twins = members.where(F.size(distinct) < F.size("client_ids")).withColumn("client_ids", twice)
+    found = (
+        _of("DUPLICATE_CLIENT_ID", twins)
+        .unionByName(_of("EMPTY_CLIENT_ID", members.where(F.array_contains("client_ids", "")).drop("client_ids")))
+        .unionByName(_of("GROUP_WITHOUT_CONSUMERS", _deserted(members)))
+        .unionByName(_of("NOT_DETERMINABLE", undetermined.drop("client_ids")))
+        .unionByName(_of("MIXED_STRATEGIES", inputs.where("strategy = 'MIXED'").drop("topic", "client_ids")))
+        .unionByName(_of("VIEWS_DIFFER", inputs.where("views > 1").drop("topic", "client_ids")))
+        .unionByName(_of("FLAPPING", flaps.withColumns(within).withColumn("client_ids", F.array("client_id"))))
+        .unionByName(_of("MIXED_LANGUAGES", languages.withColumns(within).drop("topic")))
+    )
+    return finding(united(found, _OF_GROUP), "EXPECTED")
+
+
+def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
+    """Topics that groups consume and that have no route: the name server said so, or no snapshot tells of them.
+
+    Args:
+        subjects: as `group_topics` returns them.
+        routes: as `topic_routes` returns them.
+        day: the day.
+    """
+    plain = subjects.where(~F.col("topic").startswith(_RETRY))
+    gone = routes.where(F.size("route") == 0).join(plain.select(*SUBJECT).distinct(), "topic")
+    untold = plain.join(routes.select("topic").distinct(), "topic", "left_anti").select(
+        *SUBJECT,
+        F.greatest("from_ms", F.lit(day.start_ms)).alias("valid_from_ms"),
+        F.col("until_ms").alias("valid_until_ms"),
+        F.lit("ROUTE_UNKNOWN").alias("cause"),
+    )
+    found = _of("TOPIC_WITHOUT_ROUTE", gone.withColumn("cause", F.lit("NO_ROUTE"))).unionByName(
+        _of("TOPIC_WITHOUT_ROUTE", untold)
+    )
+    return finding(united(found.where("valid_until_ms > valid_from_ms"), _OF_GROUP), "EXPECTED")
+
+
+def _of(kind: str, found: DataFrame) -> DataFrame:
+    defaults = {
+        "topic": F.lit(None).cast("string"),
+        "cause": F.lit("NONE_NEEDED"),
+        "client_ids": F.array().cast("array<string>"),
+    }
+    missing = {name: value for name, value in defaults.items() if name not in found.columns}
+    return found.withColumns(missing).withColumn("kind", F.lit(kind)).select(*_OF_GROUP, *_STRETCH)
+
+
+def _deserted(members: DataFrame) -> DataFrame:
+    """When every broker that answers on a group knows no member of it."""
+    told = members.select("consumer_group", *_STRETCH, F.size("client_ids").alias("clients"))
+    edges = told.select("consumer_group", F.explode(F.array(*_STRETCH)).alias("from_ms")).distinct()
+    in_time = Window.partitionBy("consumer_group").orderBy("from_ms")
+    pieces = edges.withColumn("to_ms", F.lead("from_ms").over(in_time)).where("to_ms IS NOT NULL")
+    return (
+        pieces.join(told, "consumer_group")
+        .where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
+        .groupBy("consumer_group", "from_ms", "to_ms")
+        .agg(F.max("clients").alias("clients"))
+        .where("clients = 0")
+        .withColumnsRenamed({"from_ms": "valid_from_ms", "to_ms": "valid_until_ms"})
+    )

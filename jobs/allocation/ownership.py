@@ -1,0 +1,113 @@
+"""Who really owned which queue, and when: as consumers answered when asked, and as their logs tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.allocation.logged_ownership import QUEUE, lives, logged_holdings, silences, with_lives
+from jobs.allocation.stretches import merged, stretches
+from jobs.day import Day
+from jobs.kept import Keep
+
+_CLIENT = ("consumer_group", "client_id")
+_HELD = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """What was seen of the consumers.
+
+    Attributes:
+        holdings: the table's rows, without day and cluster.
+        known: when what a client holds is known: `consumer_group`, `client_id`, `source`, `known_from_ms`,
+            `known_until_ms`, `ended` (the client was gone after it).
+        refused: `consumer_group`, `topic`, `broker_name`, `queue_id`, `at_ms`, `event` (LOCK_FAILED, OFFSET_UNKNOWN):
+            queues that a client could not take.
+        silences: as `silences` of `logged_ownership` returns them.
+    """
+
+    holdings: DataFrame
+    known: DataFrame
+    refused: DataFrame
+    silences: DataFrame
+
+
+def ownership(
+    answers: DataFrame, log_lines: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int, keep: Keep
+) -> Ownership:
+    """What each source tells, side by side.
+
+    Args:
+        answers: as `running_info` returns them.
+        log_lines: published lines of the input `client_logs`.
+        opening: rows of the table that stood at 00:00.
+        day: what to publish; stretches are cut at its ends.
+        max_staleness_ms: how long an answer holds when no later one of its client comes.
+        keep: for what several frames rest on.
+    """
+    told = keep("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
+    stood = opening.where("source = 'CLIENT_LOG'")
+    events = keep("events", with_lives(log_lines, day))
+    of_lives = keep("lives", lives(events, stood, day))
+    logged = logged_holdings(events, of_lives, stood, day)
+    no_time = F.lit(None).cast("bigint")
+    holdings = (
+        told.transform(_queues_told)
+        .withColumns({"source": F.lit("RUNNING_INFO"), "process": F.lit(None).cast("string")})
+        .unionByName(logged.withColumns({"source": F.lit("CLIENT_LOG"), "last_answer_ms": no_time}))
+        .where("valid_until_ms > valid_from_ms")
+    )
+    known_by_log = of_lives.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
+        *_CLIENT,
+        F.lit("CLIENT_LOG").alias("source"),
+        F.col("lived_from_ms").alias("known_from_ms"),
+        F.col("lived_until_ms").alias("known_until_ms"),
+        "ended",
+    )
+    known_by_answers = told.select(
+        *_CLIENT,
+        F.lit("RUNNING_INFO").alias("source"),
+        F.col("valid_from_ms").alias("known_from_ms"),
+        F.col("valid_until_ms").alias("known_until_ms"),
+        F.lit(False).alias("ended"),
+    )
+    refused = events.where("event IN ('LOCK_FAILED', 'OFFSET_UNKNOWN')").select(
+        "consumer_group", "topic", "broker_name", "queue_id", "at_ms", "event"
+    )
+    return Ownership(
+        keep("holdings", holdings),
+        keep("known", known_by_log.unionByName(known_by_answers)),
+        refused,
+        silences(log_lines, of_lives),
+    )
+
+
+def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
+    """Stretches of equal answers per client, value `held`; an answer may hold nothing."""
+    queue = F.struct("topic", "broker_name", "queue_id", "popped")
+    before = opening.groupBy(*_CLIENT).agg(
+        F.array_sort(F.collect_list(queue)).cast(_HELD).alias("held"), F.max("last_answer_ms").alias("last_answer_ms")
+    )
+    told = answers.select(*_CLIENT, "captured_at_ms", F.when(F.col("is_answer"), F.col("queues")).alias("queues"))
+    shown = F.transform(
+        "queues",
+        lambda each: F.struct(
+            each["topic"].alias("topic"),
+            each["broker_name"].alias("broker_name"),
+            each["queue_id"].alias("queue_id"),
+            each["popped"].alias("popped"),
+        ),
+    )
+    held = told.withColumn("held", F.array_sort(shown).cast(_HELD))
+    return stretches(held, list(_CLIENT), "held", day, before, max_staleness_ms)
+
+
+def _queues_told(told: DataFrame) -> DataFrame:
+    each = told.select(
+        *_CLIENT, "valid_from_ms", "valid_until_ms", F.col("last_answer_ms").alias("captured_at_ms"), F.explode("held")
+    )
+    by_queue = each.select("*", "col.*").drop("col").distinct()
+    return merged(by_queue, (*QUEUE, "client_id"), ()).withColumnRenamed("captured_at_ms", "last_answer_ms")

@@ -1,0 +1,113 @@
+"""Client logs: the lines of `rocketmq_client.log` that tell which queues a consumer took and gave up."""
+
+from __future__ import annotations
+
+import datetime as dt
+import fnmatch
+import re
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.group_settings import ClientLogSettings
+from jobs.settings import Settings
+from jobs.sources.files import Manifest, shown_path
+from jobs.sources.json_lines import PLACE, text_lines
+from jobs.sources.judged_lines import is_no_time, with_disposition_of_each, with_reason
+from udfs.client_log import (
+    allocated_queues,
+    event_fields,
+    is_damaged,
+    is_log_line,
+    log_event,
+    logged_at_ms,
+    told_message,
+)
+
+CLIENT_LOGS = "client_logs"
+SCHEMA = (
+    "file string, split bigint, row bigint, process string, at_ms bigint, said_client_id string, event string,"
+    " consumer_group string, topic string, broker_name string, queue_id int, client_id string, strategy string,"
+    " queues int, clients int, instance int, popped boolean,"
+    " allocated array<struct<broker_name: string, queue_id: int>>"
+)
+"""Of published lines; all from `event` on null for lines that do not tell of ownership."""
+_OF_FILES = "shown string, process string, client_version string, time_zone string, said_client_id string"
+_DATE = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
+_ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?:[-.][-.\d*]+)?(?:\.gz)?$")
+
+
+def read_client_logs(
+    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
+) -> DataFrame:
+    """Every line of the logs with its disposition, and its event where it tells of ownership.
+
+    Grain: one line; those that go on with the entry before (stack traces) are BLANK, no rows of the input. Columns:
+    `file`, `split`, `row`, `cluster`, `process` (see `process_of`), `at_ms`, `said_client_id` (by settings), the
+    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `detail`, `day`, `disposition`. Equal lines are no
+    duplicates: two queues' lines differ anyhow, and a line said twice is harmless.
+
+    Args:
+        manifest: the files.
+        settings: cluster, limits, `client_logs`.
+        days: first and last UTC day that are asked for.
+        counted: gets `rows_read`, counted where the lines are read.
+    """
+    of_files = spark.createDataFrame(
+        [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
+    )
+    is_line = F.col("damage").isNull()
+    lines = text_lines(spark, manifest.readable_paths).withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
+    counted_lines = lines.observe(counted, F.count_if(is_line).alias("rows_read"))
+    placed = counted_lines.withColumn("shown", shown_path(F.col("file"), manifest)).join(
+        F.broadcast(of_files), "shown", "left"
+    )
+    at_ms = F.when(is_line, logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
+    message = F.when(is_line & (F.octet_length("raw") <= settings.max_line_bytes), told_message(F.col("raw")))
+    told = placed.withColumns({"at_ms": at_ms, "message": message, "cluster": F.lit(settings.cluster)})
+    dated = told.withColumn("event", log_event(F.col("message")))
+    event, said = F.col("event"), F.col("message")
+    fields = event_fields(said, event)
+    length = F.octet_length("raw")
+    rules = [
+        ("time_out_of_range", is_line & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
+        ("line_too_long", is_line & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
+        ("log_line_breaks_off", is_line & F.coalesce(is_damaged(said, event), F.lit(False)), None),
+    ]
+    typed = dated.select(
+        *PLACE,
+        "raw",
+        "message",
+        "damage",
+        "cluster",
+        F.coalesce("process", "shown").alias("process"),
+        "at_ms",
+        "said_client_id",
+        "event",
+        *(column.alias(name) for name, column in fields.items()),
+        allocated_queues(said, event).alias("allocated"),
+    )
+    return with_disposition_of_each(with_reason(typed, rules).drop("message"), "at_ms", *days)
+
+
+def process_of(file: str) -> str:
+    """Which process wrote a log: its path without what rolling and daily folders add to it.
+
+    >>> process_of("/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
+    '/logs/host-1/rocketmq_client.log'
+    >>> process_of("/logs/2026-11-20/host-1/rocketmq_client.log.3")
+    '/logs/*/host-1/rocketmq_client.log'
+    """
+    return _ROLLED.sub(r"\1.log", _DATE.sub("*", file))
+
+
+def _of_file(name: str, said: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:
+    settings = next((each for glob, each in said.items() if _is_below(name, glob)), ClientLogSettings())
+    return process_of(name), settings.client_version, settings.time_zone, settings.client_id
+
+
+def _is_below(name: str, glob: str) -> bool:
+    """Whether a file is the one, or below the folder, that `glob` names; a relative one may begin at any folder."""
+    whole = glob.rstrip("/") if glob.startswith("/") else f"*/{glob.strip('/')}"
+    return fnmatch.fnmatchcase(name, whole) or fnmatch.fnmatchcase(name, f"{whole}/*")

@@ -1,0 +1,37 @@
+"""`queue_ownership`: who really held which queue, as consumers answered when asked and as their logs tell."""
+
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG, TEXT, Table, column, instant, required
+
+QUEUE_OWNERSHIP = Table(
+    name="queue_ownership",
+    grain="one stretch in which one source shows one queue of a group's topic held by one client",
+    keys=(
+        "cluster",
+        "source",
+        "process",
+        "consumer_group",
+        "topic",
+        "broker_name",
+        "queue_id",
+        "popped",
+        "client_id",
+        "valid_from_ms",
+    ),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        *instant("valid_from", "the line that adds it, or the first answer that shows it; 00:00 when held before"),
+        *instant("valid_until", "the queue given up, or the client gone or silent; exclusive; 24:00 when it goes on"),
+        required("consumer_group", TEXT, "consumer group"),
+        required("topic", TEXT, "topic; retry topics too"),
+        BROKER_NAME,
+        required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
+        required("client_id", TEXT, "client that held it"),
+        required("source", TEXT, "RUNNING_INFO: the consumer's own answers; CLIENT_LOG: the lines of its log"),
+        column("process", TEXT, "the log, without what rolling adds to its name; null for running info"),
+        required("popped", FLAG, "held for POP"),
+        column("last_answer_ms", LONG, "latest answer that shows it, epoch ms; null for logs"),
+    ),
+    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    closed_lists={"source": ("RUNNING_INFO", "CLIENT_LOG")},
+)

@@ -1,0 +1,140 @@
+"""Lines of `rocketmq_client.log`: when they were written and what they tell of queue ownership."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from udfs.version import version_number
+
+# 4.3 to 5.0: `2026-11-21 00:43:37,370 INFO RocketmqClient - …`; 5.1 on: `….370 INFO  [pid] [thread] [class] - …`.
+_HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
+_QUEUE = r"MessageQueue \[topic=([^,\]]*), brokerName=([^,\]]*), queueId=(-?\d+)\]"
+_SHANGHAI_MS = 28_800_000  # 5.1.0 on writes GMT+8 wherever it runs
+_SECONDS_TWICE = (40300, 40701)  # versions whose layout wrote the seconds again instead of the milliseconds
+
+QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
+"""Events of one queue."""
+EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "STOPPED", "INSTANCE")
+
+# Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager of
+# 4.7.1, 4.9.8 and 5.3.3.
+_PATTERNS = {
+    "ADDED": rf"^doRebalance, (.*?), add a new (?:pop )?mq, {_QUEUE}$",
+    # 5.x says `try remove` before, and `remove` once it is done; 4.x only the latter.
+    "REMOVED": rf"^(?:\[BUG\])?doRebalance, (.*?), (?:truncateMessageQueueNotMyTopic )?remove unnecessary (?:pop )?mq,"
+    rf" {_QUEUE}(?:, because pull is pause.*)?$",
+    "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=(.*?), messageQueue={_QUEUE}",
+    "LOCK_FAILED": rf"^doRebalance, (.*?), add a new mq failed, {_QUEUE}, because lock failed$",
+    # The broker did not tell the group's offset, so the queue is not taken; a broker that does not exist, too.
+    "OFFSET_UNKNOWN": rf"^doRebalance, (.*?), (?:add new mq failed|compute offset failed), {_QUEUE}$",
+    "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
+    r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",
+    "STARTED": r"^the consumer \[(.*)\] start beginning\.",
+    "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
+    "INSTANCE": r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig",
+}
+_GROUPS = {
+    **dict.fromkeys(QUEUE_EVENTS, ("consumer_group", "topic", "broker_name", "queue_id")),
+    "ALLOCATED": ("strategy", "consumer_group", "topic", "client_id", "queues", "clients"),
+    "STARTED": ("consumer_group",),
+    "STOPPED": ("consumer_group",),
+    "INSTANCE": ("instance", "client_id"),
+}
+_OF_A_QUEUE = (
+    r"doRebalance, .*(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
+    r"|pull request offset illegal, P"
+)
+_ANY = rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
+_FIELDS = {
+    "consumer_group": "string",
+    "topic": "string",
+    "broker_name": "string",
+    "queue_id": "int",
+    "client_id": "string",
+    "strategy": "string",
+    "queues": "int",
+    "clients": "int",
+    "instance": "int",
+}
+
+
+def is_log_line(raw: Column) -> Column:
+    """Whether a line begins an entry; the others go on with the entry before, such as stack traces."""
+    return raw.rlike(_HEAD)
+
+
+def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Column:
+    """Epoch ms of the line; null when its date is none.
+
+    Clients of 4.3 to 5.0 write the JVM's zone (`time_zone`, UTC when null) and a comma before the milliseconds; those
+    of 5.1 on write GMT+8 and a dot. From 4.3.0 to 4.7.1 (by `client_version`) only the second is known: the middle of
+    it is returned.
+    """
+
+    def part(group: int) -> Column:
+        return F.regexp_extract(raw, _HEAD, group)
+
+    local = F.try_to_timestamp(part(1), F.lit("yyyy-MM-dd HH:mm:ss"))
+    millis = part(3).try_cast("bigint")
+    only_seconds = F.coalesce(version_number(client_version).between(*_SECONDS_TWICE), F.lit(False))
+    in_shanghai = F.unix_millis(local) - _SHANGHAI_MS + millis
+    in_zone = F.unix_millis(F.to_utc_timestamp(local, F.coalesce(time_zone, F.lit("UTC"))))
+    return F.when(part(2) == ".", in_shanghai).otherwise(in_zone + F.when(only_seconds, F.lit(500)).otherwise(millis))
+
+
+def told_message(raw: Column) -> Column:
+    """The message of a line that may tell of ownership, null for all others."""
+    # The first ` - ` ends the head; a message may hold more of them.
+    return F.when(raw.rlike(_ANY), F.regexp_extract(raw, r"^.*? - (.*)$", 1))
+
+
+def log_event(message: Column) -> Column:
+    """One of `EVENTS`, null for other messages.
+
+    DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
+    queue was not taken. ALLOCATED: the client's own result, told only when it changed what the client holds.
+    INSTANCE: a client id of this process.
+    """
+    return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
+
+
+def is_damaged(message: Column, event: Column) -> Column:
+    """Whether the message tells of a queue but breaks off."""
+    return event.isNull() & message.rlike(rf"(?:{_OF_A_QUEUE}).*MessageQueue") & ~message.rlike(_QUEUE)
+
+
+def event_fields(message: Column, event: Column) -> dict[str, Column]:
+    """What the message tells, null where it does not.
+
+    `consumer_group`, `topic`, `broker_name`, `queue_id`, `client_id`, `strategy` (its name in RocketMQ), `queues` and
+    `clients` (sizes of the lists it allocated from), `instance` (0 = the first of a process), `popped`.
+    """
+    fields = {
+        name: F.coalesce(
+            *(
+                F.when(event == each, F.regexp_extract(message, _PATTERNS[each], groups.index(name) + 1))
+                for each, groups in _GROUPS.items()
+                if name in groups
+            )
+        ).try_cast(of)
+        for name, of in _FIELDS.items()
+    }
+    popped = F.when(event.isin(*QUEUE_EVENTS), message.rlike(r"^[^\[]* pop mq, "))
+    return {**fields, "popped": popped}
+
+
+def allocated_queues(message: Column, event: Column) -> Column:
+    """The queues of an ALLOCATED message: array of `broker_name`, `queue_id`; null for other events.
+
+    A client tells its whole result, with all queues of the topic before it: only `rebalanceResultSet` counts.
+    """
+    result = F.regexp_extract(message, r"(?:rebalanceResultSet|assignmentSet)=(.*)$", 1)
+    found = F.transform(
+        F.regexp_extract_all(result, F.lit(_QUEUE), F.lit(0)),
+        lambda text: F.struct(
+            F.regexp_extract(text, _QUEUE, 2).alias("broker_name"),
+            F.regexp_extract(text, _QUEUE, 3).try_cast("int").alias("queue_id"),
+        ),
+    )
+    return F.when(event == "ALLOCATED", found)
