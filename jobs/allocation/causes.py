@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.comparison import EXPIRES_MS
-from jobs.allocation.stretches import stretches
+from jobs.allocation.comparison import EXPIRES_MS, only_answers
+from jobs.allocation.stretches import stretches, united
 from jobs.day import Day
 
 CAUSES = (
@@ -28,11 +28,13 @@ CAUSES = (
 )
 """Of differences; the earlier one is named where several act."""
 
+_SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
 _REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
 _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 _SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
 _FLAPS = 3  # returns of one member within ten minutes
 _FLAPPING_MS = 600_000
+_AWAY_MS = 120_000
 _ACTS = ("consumer_group", "cause", "acts_from_ms", "acts_until_ms")
 _OF = {"topic": "string", "broker_name": "string", "queue_id": "int", "client_id": "string"}
 
@@ -51,7 +53,15 @@ def duplicate_ids(members: DataFrame) -> DataFrame:
 
 def differing_views(inputs: DataFrame) -> DataFrame:
     """Brokers that tell different members: each client asks one of them at random."""
-    return acting(_changed(inputs.where("views > 1"), after_ms=_REBALANCE_MS).select("*").distinct(), "VIEWS_DIFFER")
+    return acting(_changed(of_several_views(inputs), after_ms=_REBALANCE_MS), "VIEWS_DIFFER")
+
+
+def of_several_views(inputs: DataFrame) -> DataFrame:
+    """`consumer_group` and stretches in which its brokers differ for longer than a change takes to reach all."""
+    group = ("consumer_group",)
+    return united(inputs.where("views > 1").select(*group, "valid_from_ms", "valid_until_ms"), group).where(
+        F.col("valid_until_ms") - F.col("valid_from_ms") > _SCAN_MS
+    )
 
 
 def not_subscribed(answers: DataFrame, subjects: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
@@ -124,17 +134,35 @@ def refusals(failed: DataFrame) -> DataFrame:
 
 
 def flapping(members: DataFrame) -> DataFrame:
-    """Members that drop off and return, three times within ten minutes: `client_id` as well."""
-    of_broker = Window.partitionBy("consumer_group", "broker_name").orderBy("valid_from_ms")
-    came = F.array_except("client_ids", F.coalesce(F.lag("client_ids").over(of_broker), F.col("client_ids")))
-    returns = members.withColumn("came", came).withColumn("client_id", F.explode("came"))
-    of_client = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy("valid_from_ms")
-    first_ms = F.lag("valid_from_ms", _FLAPS - 1).over(of_client)
-    often = returns.withColumn("acts_from_ms", first_ms).where(
+    """Members that drop off a broker's list and return within two minutes, three times in ten: `client_id` as well."""
+    of_each = members.withColumn("client_id", F.explode(F.array_distinct("client_ids")))
+    in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy("valid_from_ms")
+    away_ms = F.col("valid_from_ms") - F.lag("valid_until_ms").over(in_time)
+    returns = of_each.withColumn("away_ms", away_ms).where(f"away_ms BETWEEN 1 AND {_AWAY_MS}")
+    often = returns.withColumn("acts_from_ms", F.lag("valid_from_ms", _FLAPS - 1).over(in_time)).where(
         F.col("valid_from_ms") - F.col("acts_from_ms") <= _FLAPPING_MS
     )
     times = often.withColumn("acts_until_ms", F.col("valid_from_ms") + _REBALANCE_MS)
     return times.select("consumer_group", "client_id", "acts_from_ms", "acts_until_ms")
+
+
+def with_slack(causes: DataFrame, answers: DataFrame, known: DataFrame) -> DataFrame:
+    """Causes of groups whose members are seen by answers only, longer by the usual distance of answers at both ends.
+
+    Args:
+        causes: as `acting` returns them.
+        answers: as `running_info` returns them.
+        known: of `Ownership`.
+    """
+    client = ("consumer_group", "client_id")
+    in_time = Window.partitionBy(*client).orderBy("captured_at_ms")
+    gap = F.col("captured_at_ms") - F.lag("captured_at_ms").over(in_time)
+    gaps = answers.where("is_answer").withColumn("gap_ms", gap).groupBy(*client)
+    usual = gaps.agg(F.expr("percentile(gap_ms, 0.5)").cast("bigint").alias("gap_ms"))
+    of_group = only_answers(known, usual).groupBy("consumer_group").agg(F.max("gap_ms").alias("slack_ms"))
+    slack = F.coalesce("slack_ms", F.lit(0))
+    longer = {"acts_from_ms": F.col("acts_from_ms") - slack, "acts_until_ms": F.col("acts_until_ms") + slack}
+    return causes.join(of_group, "consumer_group", "left").withColumns(longer).drop("slack_ms")
 
 
 def _changed(found: DataFrame, *, before_ms: int = 0, after_ms: int) -> DataFrame:

@@ -11,7 +11,7 @@ from jobs.day import Day
 
 QUEUE = (*SUBJECT, "broker_name", "queue_id")
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
-_HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
+HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
 
 
 def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day: Day) -> DataFrame:
@@ -19,7 +19,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
 
     Grain: `QUEUE`, `kind`, `client_ids`, `valid_from_ms`. Columns: `kind` (DOUBLY_OWNED, UNASSIGNED,
     AGAINST_STRATEGY), `client_ids` (those concerned), `owners_expected`, `owners_observed`, `in_route`, `is_mixed`
-    (members use different strategies), `valid_until_ms`.
+    (members use different strategies), `as_given` (the strategies themselves say so), `valid_until_ms`.
 
     That a client does not hold what it should is only said while what it holds is known, or just after it ended.
     Stretches up to a second are hand-overs and left out.
@@ -30,7 +30,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
         known: of `Ownership`.
         day: the day.
     """
-    pieces = _pieces(expected, _observed(holdings, known))
+    pieces = _pieces(expected, _best_source(known, holdings))
     is_shared = F.col("strategy") == "BROADCASTING"
     compared = pieces.withColumns(
         {
@@ -38,6 +38,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
             "missing": F.array_except("owners_expected", "owners_observed"),
             "is_double": (F.size("owners_observed") > 1) & ~is_shared,
             "is_mixed": F.col("strategy") == "MIXED",
+            "as_given": (F.col("owners_expected") == F.col("owners_observed")) & (F.col("views") == 0),
         }
     )
     is_wrong = F.col("is_double") | (F.size("extra") > 0)
@@ -61,27 +62,28 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
             }
         )
     )
-    extras = ("in_route", "is_mixed")
+    extras = ("in_route", "is_mixed", "as_given")
     found = wrong.select(*columns, *extras).unionByName(in_sight.select(*columns, *extras))
     return merged(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
-        F.col("valid_until_ms") - F.col("valid_from_ms") > _HAND_OVER_MS
+        F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS
     )
 
 
-def _observed(holdings: DataFrame, known: DataFrame) -> DataFrame:
-    """One source per client: its log where there is one, as answers come seldom."""
+def only_answers(known: DataFrame, rows: DataFrame) -> DataFrame:
+    """Rows of clients without a log; answers come seldom, so of a client with a log only that counts."""
     logged = known.where("source = 'CLIENT_LOG'").select("consumer_group", "client_id").distinct()
-    answered = holdings.where("source = 'RUNNING_INFO'").join(logged, ["consumer_group", "client_id"], "left_anti")
-    return holdings.where("source = 'CLIENT_LOG'").unionByName(answered)
+    return rows.join(logged, ["consumer_group", "client_id"], "left_anti")
+
+
+def _best_source(known: DataFrame, rows: DataFrame) -> DataFrame:
+    answered = only_answers(known, rows.where("source = 'RUNNING_INFO'"))
+    return rows.where("source = 'CLIENT_LOG'").unionByName(answered.select(*rows.columns))
 
 
 def _in_sight(known: DataFrame, day: Day) -> DataFrame:
     """When a client that lacks a queue is said to: while it is seen, and until its group forgets it after its end."""
-    logged = known.where("source = 'CLIENT_LOG'").select("consumer_group", "client_id").distinct()
-    answered = known.where("source = 'RUNNING_INFO'").join(logged, ["consumer_group", "client_id"], "left_anti")
-    of_each = known.where("source = 'CLIENT_LOG'").unionByName(answered)
     forgotten_ms = F.least(F.col("known_until_ms") + EXPIRES_MS, F.lit(day.end_ms))
-    return of_each.select(
+    return _best_source(known, known).select(
         "consumer_group",
         "client_id",
         F.col("known_from_ms").alias("seen_from_ms"),
@@ -92,12 +94,13 @@ def _in_sight(known: DataFrame, day: Day) -> DataFrame:
 def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
     """Each queue's time cut wherever an owner changes, while its topic's allocation is known.
 
-    Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected`, `owners_observed`, `strategy`, `in_route`.
+    Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected` (in any view), `owners_observed`, `strategy`,
+    `views` (brokers that differ on the members; 0 = none), `in_route`.
     """
     stretch = ("valid_from_ms", "valid_until_ms")
     nobody = F.lit(None).cast("string")
     should = expected.select(
-        *QUEUE, *stretch, F.lit("EXPECTED").alias("side"), "client_id", "strategy", F.col("in_route")
+        *QUEUE, *stretch, F.lit("EXPECTED").alias("side"), "client_id", "strategy", "in_route", "view_broker_name"
     )
     did = observed.select(
         *QUEUE,
@@ -106,6 +109,7 @@ def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
         "client_id",
         nobody.alias("strategy"),
         F.lit(None).cast("boolean").alias("in_route"),
+        nobody.alias("view_broker_name"),
     )
     # A queue that the topic no longer has may still be held: known is what is known of the topic.
     topics = expected.select(*SUBJECT, *stretch, "strategy").distinct()
@@ -117,6 +121,7 @@ def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
         nobody.alias("client_id"),
         "strategy",
         F.lit(None).cast("boolean").alias("in_route"),
+        nobody.alias("view_broker_name"),
     )
     rows = should.unionByName(did).unionByName(of_topic)
     edges = rows.select(*QUEUE, F.explode(F.array(*stretch)).alias("from_ms")).distinct()
@@ -134,6 +139,7 @@ def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
             owners("EXPECTED").alias("owners_expected"),
             owners("OBSERVED").alias("owners_observed"),
             F.max("strategy").alias("strategy"),
+            F.size(F.collect_set("view_broker_name")).alias("views"),
             F.coalesce(F.max("in_route"), F.lit(False)).alias("in_route"),
             F.bool_or(F.col("side") != "OBSERVED").alias("is_known"),
         )

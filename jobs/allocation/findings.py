@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.causes import CAUSES
-from jobs.allocation.comparison import QUEUE
-from jobs.allocation.stretches import merged
+from jobs.allocation.comparison import HAND_OVER_MS, QUEUE
 
 _COLUMNS = {
     "consumer_group": "string",
@@ -47,6 +46,7 @@ _WHY = {
     "NO_ROUTE": "it answered that there is no such topic",
     "UNEXPLAINED": "the data does not show why",
 }
+_GIVEN = {"UNASSIGNED": "nobody is given the queue", "DOUBLY_OWNED": "several clients are given the queue"}
 _WHAT = {
     "UNASSIGNED": "nobody has the queue",
     "DOUBLY_OWNED": "several clients have the queue",
@@ -72,8 +72,10 @@ def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
         causes: as `acting` returns them.
     """
     named = {"acts_from_ms", "acts_until_ms", "cause"}
-    own = F.when(~F.col("in_route") & (F.size("owners_expected") > 0), "QUEUE_DOES_NOT_EXIST").when(
-        F.col("is_mixed") & (F.array_sort("owners_expected") == F.col("owners_observed")), "MIXED_STRATEGIES"
+    own = (
+        F.when(~F.col("in_route") & (F.size("owners_expected") > 0), "QUEUE_DOES_NOT_EXIST")
+        .when(F.col("as_given") & F.col("is_mixed"), "MIXED_STRATEGIES")
+        .when(F.col("as_given"), "STRATEGY_NAMES_TWICE")
     )
     numbered = differences.withColumn("own", own)
     of = [F.col(f"why.{name}") for name in sorted(named)]
@@ -112,18 +114,32 @@ def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
     )
     ranked = F.array(*(F.lit(cause) for cause in CAUSES))
     first = F.get(F.filter(ranked, lambda cause: F.array_contains(acts, cause)), 0)
-    caused = pieces.withColumn("cause", F.coalesce("own", first, F.lit("UNEXPLAINED"))).select(
+    rank = F.array_position(ranked, first)
+    judged = pieces.withColumns({"rank": rank, "is_explained": F.col("own").isNotNull() | (rank > 0)})
+    # One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
+    in_time = Window.partitionBy(*keys).orderBy("from_ms")
+    turns = F.col("is_explained") != F.lag("is_explained").over(in_time)
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = judged.withColumn("turns", turns).withColumn("run", F.count_if("turns").over(so_far))
+    runs = numbered.groupBy(*keys, "run").agg(
+        *(F.first(name).alias(name) for name in values),
+        F.min("rank").alias("rank"),
+        F.min("from_ms").alias("from_ms"),
+        F.max("until_ms").alias("until_ms"),
+    )
+    by_rank = F.when(F.col("rank") > 0, F.element_at(ranked, F.col("rank").cast("int")))
+    caused = runs.select(
         *QUEUE,
         "kind",
         "client_ids",
         "owners_expected",
         "owners_observed",
-        "cause",
+        F.coalesce("own", by_rank, F.lit("UNEXPLAINED")).alias("cause"),
         F.col("from_ms").alias("valid_from_ms"),
         F.col("until_ms").alias("valid_until_ms"),
     )
-    found = merged(caused, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", "cause"))
-    return finding(found, "OBSERVED")
+    lasting = caused.where(F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS)
+    return finding(lasting, "OBSERVED")
 
 
 def finding(found: DataFrame, basis: str) -> DataFrame:
@@ -156,12 +172,14 @@ def _sentence() -> Column:
     def names(name: str) -> Column:
         return F.when(F.size(name) == 0, F.lit("nobody")).otherwise(F.array_join(name, ", "))
 
-    queue = F.concat(F.lit("queue "), F.col("queue_id"), F.lit(" of "), F.col("broker_name"))
-    whose = F.concat_ws(" of ", F.coalesce(queue, F.lit(None).cast("string")), "topic", "consumer_group")
+    queue = F.concat("broker_name", F.lit(" queue "), "queue_id")
+    whose = F.concat_ws(", ", "consumer_group", "topic", queue)
     clients = F.when(F.col("queue_id").isNull() & (F.size("client_ids") > 0), F.array_join("client_ids", ", "))
     seconds = F.round((F.col("valid_until_ms") - F.col("valid_from_ms")) / 1000, 1)
-    expected = F.concat(F.lit("expected "), names("owners_expected"))
-    owners = F.concat(expected, F.lit(", held by "), names("owners_observed"))
-    details = F.concat_ws("; ", F.coalesce(owners, expected), clients, text(_WHY, "cause"))
-    what = F.concat(whose, F.lit(": "), text(_WHAT, "kind"), F.lit(" for "), seconds, F.lit(" s"))
+    held_by = F.concat(F.lit("expected "), names("owners_expected"), F.lit(", held by "), names("owners_observed"))
+    given_to = F.when(F.size("owners_expected") > 0, F.array_join("owners_expected", ", "))
+    details = F.concat_ws("; ", F.coalesce(held_by, given_to), clients, text(_WHY, "cause"))
+    is_given = (F.col("basis") == "EXPECTED") & F.col("kind").isin(*_GIVEN)
+    fact = F.when(is_given, text(_GIVEN, "kind")).otherwise(text(_WHAT, "kind"))
+    what = F.concat(whose, F.lit(": "), fact, F.lit(" for "), seconds, F.lit(" s"))
     return F.when(details == "", what).otherwise(F.concat(what, F.lit(" ("), details, F.lit(")")))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.allocation.causes import of_several_views
 from jobs.allocation.comparison import QUEUE
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import merged, united
+from jobs.allocation.stretches import united
 from jobs.day import Day
 
 _RETRY = "%RETRY%"
@@ -54,10 +55,8 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
     queues = by_queue.where("has_clients").withColumns(
         {"kind": kind, "cause": cause, "client_ids": F.col("owners_expected")}
     )
-    of_queues = merged(
-        queues.where("kind IS NOT NULL"), (*QUEUE, "view", "kind"), ("client_ids", "owners_expected", "cause")
-    ).drop("view")
-    return finding(of_queues.distinct(), "EXPECTED").unionByName(_idle(allocated))
+    of_queues = united(queues.where("kind IS NOT NULL"), (*QUEUE, "kind", "client_ids", "owners_expected", "cause"))
+    return finding(of_queues, "EXPECTED").unionByName(_idle(allocated))
 
 
 def _idle(allocated: DataFrame) -> DataFrame:
@@ -70,14 +69,12 @@ def _idle(allocated: DataFrame) -> DataFrame:
     )
     idle = plain.where(F.size("share.queues") == 0).select(
         *SUBJECT,
-        F.coalesce("view_broker_name", F.lit("")).alias("view"),
         F.array("share.client_id").alias("client_ids"),
         "valid_from_ms",
         "valid_until_ms",
         cause.alias("cause"),
     )
-    of_views = merged(idle.distinct(), (*SUBJECT, "view", "client_ids"), ("cause",)).drop("view").distinct()
-    return finding(of_views.withColumn("kind", F.lit("IDLE_CLIENT")), "EXPECTED")
+    return finding(united(idle, (*SUBJECT, "client_ids", "cause")).withColumn("kind", F.lit("IDLE_CLIENT")), "EXPECTED")
 
 
 def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages: DataFrame, day: Day) -> DataFrame:
@@ -107,7 +104,7 @@ def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages
         .unionByName(_of("GROUP_WITHOUT_CONSUMERS", _deserted(members)))
         .unionByName(_of("NOT_DETERMINABLE", undetermined.drop("client_ids")))
         .unionByName(_of("MIXED_STRATEGIES", inputs.where("strategy = 'MIXED'").drop("topic", "client_ids")))
-        .unionByName(_of("VIEWS_DIFFER", inputs.where("views > 1").drop("topic", "client_ids")))
+        .unionByName(_of("VIEWS_DIFFER", of_several_views(inputs)))
         .unionByName(_of("FLAPPING", flaps.withColumns(within).withColumn("client_ids", F.array("client_id"))))
         .unionByName(_of("MIXED_LANGUAGES", languages.withColumns(within).drop("topic")))
     )

@@ -21,6 +21,7 @@ from jobs.allocation.causes import (
     silent_clients,
     stale_route,
     stopped_not_expired,
+    with_slack,
 )
 from jobs.allocation.comparison import differences
 from jobs.allocation.findings import findings, with_causes
@@ -123,7 +124,7 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     )
     differ = keep("differences", differences(expected, owned.holdings, owned.known, day))
     found = (
-        with_causes(differ, keep("causes", causes))
+        with_causes(differ, keep("causes", with_slack(causes, answers, owned.known)))
         .unionByName(of_allocation(expected, allocated))
         .unionByName(of_groups(members, inputs, flaps, languages, day))
         .unionByName(of_topics(topics, routes, day))

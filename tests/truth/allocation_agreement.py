@@ -6,7 +6,7 @@ import bisect
 import gzip
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import deltalake
 
 RECORDINGS = Path(__file__).parent / "consumers"
 EVERY_MS = 5_000
+_POLL_MS = 1_000
 _SETTLES_MS = 8_000
 """A change shows in a capture within one round of the recorder, 4.5 s: a sample so near before one is not quiet."""
 
@@ -28,6 +29,7 @@ class Agreement:
     matched: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
     not_determinable: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
 
 
@@ -43,7 +45,11 @@ class _Consumer:
 def agreement(recording: Path, lake: Path, quiet_ms: int) -> Agreement:
     """Each consumer and topic every five seconds, wherever members and route were unchanged for `quiet_ms`."""
     found = Agreement()
-    allocations, edges, routed = _allocations(lake), _edges(lake), _routed(lake)
+    allocations, edges, causes = (
+        _by_subject(lake, "queue_allocation"),
+        _edges(lake),
+        _by_subject(lake, "allocation_findings"),
+    )
     for consumer, held in _held(recording):
         subject = (consumer.group, consumer.topic)
         changes = sorted(edges[consumer.group] | edges[consumer.topic])
@@ -66,8 +72,9 @@ def agreement(recording: Path, lake: Path, quiet_ms: int) -> Agreement:
             expected = [frozenset(each) for each in views.values()]
             if owned in expected:
                 found.matched[consumer.group] += 1
-            elif any(owned == each & routed[consumer.topic] for each in expected) and rows[0]["strategy"] == "CONFIG":
-                found.explained[consumer.group] += 1  # a configured broker that does not exist is never added
+            elif cause := _cause(causes[subject], at, owned, expected):
+                found.explained[consumer.group] += 1
+                found.causes[cause] += 1
             else:
                 found.unexplained.append(f"{at} {consumer}: {sorted(owned)} instead of {sorted(expected[0])}")
     return found
@@ -105,9 +112,9 @@ def _rows(lake: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _allocations(lake: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def _by_subject(lake: Path, table: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     by_subject: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(lake, "queue_allocation"):
+    for row in _rows(lake, table):
         by_subject[row["consumer_group"], row["topic"]].append(row)
     return by_subject
 
@@ -122,9 +129,15 @@ def _edges(lake: Path) -> dict[str, set[int]]:
     return edges
 
 
-def _routed(lake: Path) -> dict[str, set[tuple[str, int]]]:
-    """Per topic every queue of a broker that its routes ever named; a configured queue id need not exist."""
-    routed: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    for row in _rows(lake, "topic_queues"):
-        routed[row["topic"]].update((row["broker_name"], number) for number in range(64))
-    return routed
+def _cause(findings: list[dict[str, Any]], at: int, owned: Queues, expected: Iterable[Queues]) -> str | None:
+    """The published cause of a difference in one of these queues at about this time; polls see changes late."""
+    differing = frozenset.union(*(owned ^ each for each in expected))
+    for row in findings:
+        if (
+            row["basis"] == "OBSERVED"
+            and row["cause"] != "UNEXPLAINED"
+            and (row["broker_name"], row["queue_id"]) in differing
+            and row["found_from_ms"] - _POLL_MS <= at <= row["found_until_ms"] + _POLL_MS
+        ):
+            return str(row["cause"])
+    return None
