@@ -1,4 +1,4 @@
-"""Published allocations against the process-queue tables of real consumers."""
+"""Published allocations, owners and findings against what real consumers held, polled inside their processes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import datetime as dt
 import io
 from pathlib import Path
 
+import deltalake
 import pytest
 from allocation_agreement import RECORDINGS, agreement
+from ownership_agreement import ownership_agreement
 from pyspark.sql import SparkSession
+from result_lines import results_agreement
 
 from jobs.allocation_run import run_allocation
 from jobs.progress import Progress
@@ -16,37 +19,80 @@ from jobs.run_record import Run
 from jobs.settings import load_settings
 
 DAY = dt.date(2026, 11, 21)
+README = Path(__file__).parents[2] / "README.md"
+PLANTED = {"QUEUE_DOES_NOT_EXIST": "g_config", "DUPLICATE_CLIENT_ID": "g_dup", "NOT_SUBSCRIBED": "g_orphan"}
+"""Causes that were planted in one group only."""
 
 
 @pytest.fixture(scope="module", params=["4.7.1-mini", "4.9.8", "5.3.3"])
 def published(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with the recording's day; its parent is the recording's name."""
+    """A lake with the recording's day; its last part is the recording's name."""
     name: str = request.param
     recording, lake = RECORDINGS / name, tmp_path_factory.mktemp("lake") / name
     paths = {
         f"inputs.{kind}.path": [str(recording / f"{kind}.jsonl.gz")] for kind in ("consumers", "routes", "running_info")
     }
-    settings = load_settings([recording / "groups.toml"], [], {**paths, "lake": str(lake)})
+    logs = {"inputs.client_logs.path": [str(recording / "client_logs")], "lake": str(lake)}
+    version = name.removesuffix("-mini")
+    settings = load_settings(
+        [recording / "groups.toml"], [f'client_logs."client_logs".client_version="{version}"'], {**paths, **logs}
+    )
     run = Run("truth", "allocation", (DAY,), False, True, lambda: dt.datetime(2026, 11, 22, tzinfo=dt.UTC))
     run_allocation(spark, settings, run, Progress(io.StringIO()))
     return lake
 
 
-def test_what_is_allocated_is_what_is_held(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = agreement(RECORDINGS / published.name, published, quiet_ms=55_000)
+@pytest.mark.parametrize("quiet_s", [55, 25])
+def test_what_is_allocated_is_what_is_held(
+    published: Path, quiet_s: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = agreement(RECORDINGS / published.name, published, quiet_ms=quiet_s * 1_000)
     total = found.matched + found.explained
     samples = sum(total.values()) + len(found.unexplained)
     with capsys.disabled():
         print(
-            f"\n{published.name}, unchanged for 55 s: matched {sum(found.matched.values())} / {samples},"
-            f" explained {sum(found.explained.values())}, unexplained {len(found.unexplained)}"
+            f"\n{published.name}, unchanged for {quiet_s} s: matched {sum(found.matched.values())} / {samples},"
+            f" explained {sum(found.explained.values())} {dict(found.causes)}, unexplained {len(found.unexplained)}"
             f" (not determinable: {dict(found.not_determinable)})"
         )
         for group, count in sorted(total.items()):
             print(f"  {group:<14}{found.matched[group]} / {count}")
     figures = f"{sum(found.matched.values())} / {samples} | {sum(found.explained.values())} | {len(found.unexplained)}"
-    assert f"| {published.name} | {figures} |" in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"| {published.name} | {quiet_s} s | {figures} |" in README.read_text(encoding="utf-8")
     assert not found.unexplained, "\n".join(found.unexplained[:5])
-    assert {group.rsplit("_", 1)[0] for group in found.explained} <= {"g_config"}
     assert {group.rsplit("_", 1)[0] for group in found.not_determinable} <= {"g_pop", "g_brk"}
     assert sum(found.matched.values()) > 300
+    if quiet_s == 55:
+        assert {group.rsplit("_", 1)[0] for group in found.explained} <= {"g_config"}
+        assert set(found.causes) <= {"QUEUE_DOES_NOT_EXIST"}
+
+
+def test_logs_tell_who_held_what(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ownership_agreement(RECORDINGS / published.name, published)
+    percent = 100 * found.matched / found.total
+    with capsys.disabled():
+        print(
+            f"\n{published.name}, owners from client logs: matched {found.matched} / {found.total} ms x queues"
+            f" ({percent:.3f} %), between last line and kill {found.killed}, unexplained {len(found.unexplained)}"
+        )
+    assert f"| {published.name} | {percent:.3f} % |" in README.read_text(encoding="utf-8")
+    assert not found.unexplained, "\n".join(found.unexplained[:5])
+
+
+def test_clients_computed_the_same(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = results_agreement(RECORDINGS / published.name, published)
+    with capsys.disabled():
+        print(
+            f"\n{published.name}, `rebalanced result changed` lines: matched {found.matched} / {found.total},"
+            f" explained {dict(found.explained)}, unexplained {len(found.unexplained)}"
+        )
+    assert not found.unexplained, "\n".join(found.unexplained[:5])
+    assert found.matched > 100
+
+
+def test_planted_causes_are_named_where_they_were_planted(published: Path) -> None:
+    rows = deltalake.DeltaTable(str(published / "allocation_findings")).to_pyarrow_table().to_pylist()
+    for cause, group in PLANTED.items():
+        named = {row["consumer_group"].rsplit("_", 1)[0] for row in rows if row["cause"] == cause}
+        assert all(each.startswith(group) for each in named), (cause, named)
+        assert named or published.name == "4.7.1-mini", cause
