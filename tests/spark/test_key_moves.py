@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from jobs.ingest import StagedSends
 from jobs.lake import Lake
 from jobs.settings import load_settings
 from jobs.tables import SENDS
@@ -219,13 +220,18 @@ def test_a_move_is_a_row_of_sends(site: Site) -> None:
     assert all(row in sends for row in moves)
 
 
-def test_days_without_order_keys_and_days_that_lose_them(spark: SparkSession, tmp_path: Path) -> None:
-    site = _site(spark, tmp_path, [send(NOON), send(NOON + 1, queue_id=1)], [])
+def test_a_day_without_order_keys_is_empty_and_looks_at_no_route(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(StagedSends, "publish_queues")
+    site = _site(spark, tmp_path, [send(NOON), send(NOON + 1, queue_id=1)], [route(NOON, **{"broker-a": 4})])
     assert site.rows("order_key_moves") == []
-    site.log([keyed(NOON, "a1"), keyed(NOON + 1, "a2"), keyed(at(D2, "00:00:00"), "a1")])
-    site.run(D1)
+
+
+def test_a_day_is_on_its_own_and_swapped_whole(spark: SparkSession, tmp_path: Path) -> None:
+    site = _site(spark, tmp_path, [keyed(NOON, "a1"), keyed(NOON + 1, "a2"), keyed(at(D2, "00:00:00"), "a1")], [])
     site.run(D2)
-    assert _moves(site, "T") == [("a1", "a2", "UNKNOWN", (None, None))]  # and none at midnight: a day is on its own
+    assert _moves(site, "T") == [("a1", "a2", "UNKNOWN", (None, None))]
     site.log([send(NOON)])
     site.run(D1)
     assert site.rows("order_key_moves") == []
