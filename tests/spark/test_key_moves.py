@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.ingest import StagedSends
-from jobs.lake import Lake
 from jobs.settings import load_settings
-from jobs.tables import SENDS
 from tests.site import D1, D2, Line, Site, at, send, write_lines
 from tests.snapshots import route
 
@@ -27,15 +23,6 @@ def keyed(at_ms: int, queue: str, order_key: str | None = KEY, **other: object) 
     """One send to a queue written `a1`, by the caller's selector."""
     line = send(at_ms, broker_name=queue[0], queue_id=int(queue[1:]), order_key=order_key, queue_chosen_by="CALLER")
     return line | other
-
-
-def _site(spark: SparkSession, folder: Path, sends: Sequence[Line], routes: Sequence[Line]) -> Site:
-    write_lines(folder / "routes" / "routes.jsonl", routes)
-    settings = load_settings([], [], {"inputs.routes.path": str(folder / "routes")} if routes else {})
-    made = Site(spark, folder, settings)
-    made.log(sends)
-    made.run(D1)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +99,12 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
         route(t - 20 * MINUTE, topic="READ-ONLY", a=(4, 4, 4), b=4),
         route(t, topic="READ-ONLY", b=4, a=4),
     ]
-    return _site(spark, tmp_path_factory.mktemp("site"), sends, routes)
+    folder = tmp_path_factory.mktemp("site")
+    write_lines(folder / "routes" / "routes.jsonl", routes)
+    made = Site(spark, folder, load_settings([], [], {"inputs.routes.path": str(folder / "routes")}))
+    made.log(sends)
+    made.run(D1)
+    return made
 
 
 def _with(line: Line, **body: object) -> Line:
@@ -220,35 +212,14 @@ def test_a_move_is_a_row_of_sends(site: Site) -> None:
     assert all(row in sends for row in moves)
 
 
-def test_a_day_without_order_keys_is_empty_and_looks_at_no_route(
+def test_a_day_is_on_its_own_and_one_without_keys_is_empty_and_looks_at_no_route(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(StagedSends, "publish_queues")
-    site = _site(spark, tmp_path, [send(NOON), send(NOON + 1, queue_id=1)], [route(NOON, **{"broker-a": 4})])
-    assert site.rows("order_key_moves") == []
-
-
-def test_a_day_is_on_its_own_and_swapped_whole(spark: SparkSession, tmp_path: Path) -> None:
-    site = _site(spark, tmp_path, [keyed(NOON, "a1"), keyed(NOON + 1, "a2"), keyed(at(D2, "00:00:00"), "a1")], [])
-    site.run(D2)
+    site = Site(spark, tmp_path)
+    site.log([keyed(NOON, "a1"), keyed(NOON + 1, "a2"), keyed(at(D2, "00:00:00"), "a1")])
+    site.run(D1, D2)
     assert _moves(site, "T") == [("a1", "a2", "UNKNOWN", (None, None))]
-    site.log([send(NOON)])
+    site.log([send(NOON), send(NOON + 1, queue_id=1)])
+    monkeypatch.delattr(StagedSends, "publish_queues")
     site.run(D1)
     assert site.rows("order_key_moves") == []
-
-
-def test_a_lake_made_before_there_were_order_keys_gets_the_column(spark: SparkSession, tmp_path: Path) -> None:
-    site = _site(spark, tmp_path, [send(NOON)], [])
-    path = str(site.lake / "sends")
-    kept = spark.read.format("delta").load(path).drop("order_key")
-    kept.write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy("event_date").save(path)
-    assert "order_key" not in kept.columns
-    site.log([keyed(at(D2, "12:00:00"), "a1")])
-    site.run(D2)
-    assert site.rows("sends", "event_date", "order_key") == [
-        {"event_date": D1, "order_key": None},
-        {"event_date": D2, "order_key": KEY},
-    ]
-    version = DeltaTable(path).version()
-    Lake(spark, str(site.lake)).create_tables((SENDS,))
-    assert DeltaTable(path).version() == version
