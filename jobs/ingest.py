@@ -18,6 +18,7 @@ from jobs.settings import FilesInput, SendsInput, Settings
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
 from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED
+from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, SnapshotKind, read_snapshots
 from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
@@ -57,6 +58,12 @@ class StagedSends(Staged):
                 "valid_until_at": F.timestamp_millis("valid_until_ms"),
             }
         )
+
+    def publish_queues(self, day: Day) -> DataFrame:
+        """The queues to send to of the day's topics (`PUBLISH_QUEUES`); no rows when the site gave no routes."""
+        if self.routes is None:
+            return self.inputs[0].lines.sparkSession.createDataFrame([], PUBLISH_QUEUES)
+        return publish_queues(self.routes, day, only_own=len(self.clusters()) > 1)
 
 
 def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:

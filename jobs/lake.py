@@ -72,7 +72,7 @@ class Lake:
             own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
     def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
-        """Create what is missing of `tables`, with comments, NOT NULL and CHECK constraints; refuse other versions.
+        """Create what is missing of `tables`, columns too, with comments, NOT NULL and CHECK; refuse other versions.
 
         Raises:
             LakeError: a table was made by a newer or older version of the product.
@@ -84,6 +84,7 @@ class Lake:
         with _explained(f"cannot create table {table.name} in {self.root}"):
             if DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 self._check_version(table)
+                self._add_columns(table)
             else:
                 self._create(table)
 
@@ -110,6 +111,17 @@ class Lake:
                 f"table {self.path(table)} has version {found}, this program writes {table.version};"
                 " use the program that made it, or another --lake"
             )
+
+    def _add_columns(self, table: Table) -> None:
+        """Add the columns that a lake of an earlier release lacks; its days hold null there."""
+        there = self.read(table).columns
+        missing = [field for field in table.columns if field.name not in there]
+        if missing:
+            described = ", ".join(
+                f"{field.name} {field.dataType.simpleString()} COMMENT {_sql_text(field.metadata['comment'])}"
+                for field in missing
+            )
+            self._spark.sql(f"ALTER TABLE delta.`{self.path(table)}` ADD COLUMNS ({described})")
 
     def exists(self) -> bool:
         """Whether the lake holds a run log."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
 from jobs.errors import ReconciliationError
-from jobs.fault_latency.job import fault_latency
+from jobs.fault_latency.job import fault_latency, order_key_moves
+from jobs.fault_latency.key_moves import with_order_key
 from jobs.fault_latency.state import state_hash
 from jobs.ingest import StagedSends, check_fit_to_publish, stage_sends
 from jobs.lake import Lake
@@ -33,6 +34,7 @@ from jobs.tables import (
     FAULT_ITEM_CHANGES,
     FAULT_ITEM_STATE,
     ISOLATION_INTERVALS,
+    ORDER_KEY_MOVES,
     PRODUCER_DAYS,
     QUARANTINE,
     RUN_LOG,
@@ -42,7 +44,7 @@ from jobs.tables import (
 
 _AT_ONCE = 4  # small tables: their planning and commits overlap
 _DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
-_TABLES = (SENDS, TOPIC_BROKERS, *_DERIVED, QUARANTINE, RUN_LOG)
+_TABLES = (SENDS, TOPIC_BROKERS, ORDER_KEY_MOVES, *_DERIVED, QUARANTINE, RUN_LOG)
 
 
 def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -97,13 +99,22 @@ def _publish(
             QUARANTINE, staged.quarantine(day, run.run_id), day.cluster, day.date, metadata, only={"source": ["sends"]}
         )
         hosts = lake.publish_day(TOPIC_BROKERS, staged.topic_brokers(day), day.cluster, day.date, metadata)
+        moves = _order_key_moves(lake.read_day(SENDS, day.cluster, day.date), settings, day, staged)
+        moved = lake.publish_day(ORDER_KEY_MOVES, moves, day.cluster, day.date, metadata)
     for written, expected in ((commit, counts.rows_published), (bad, counts.rows_quarantined)):
         if written.rows != expected:
             raise ReconciliationError(
                 f"{written.table} of {day.date} got {written.rows} rows, {expected} were counted; run the day again"
             )
-    versions = {each.table: each.version for each in (commit, bad, hosts)}
+    versions = {each.table: each.version for each in (commit, bad, hosts, moved)}
     return _derive(spark, lake, settings, run, day, counts, versions, progress)
+
+
+def _order_key_moves(sends: DataFrame, settings: Settings, day: Day, staged: StagedSends) -> DataFrame:
+    """The day's moves; a day without order keys costs one look into the column."""
+    if with_order_key(sends).isEmpty():
+        return sends.sparkSession.createDataFrame([], ORDER_KEY_MOVES.schema)
+    return order_key_moves(sends, day, settings, publish_queues=staged.publish_queues(day))
 
 
 def _derive(

@@ -12,6 +12,7 @@ from jobs.day import Day
 from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.key_moves import key_moves
 from jobs.fault_latency.producer_days import producer_days
 from jobs.fault_latency.producers import (
     carried_processes,
@@ -94,6 +95,19 @@ def fault_latency(
         ),
         producer_days=producer_days(attempts, held, topic_brokers).transform(_dated, day),
     )
+
+
+def order_key_moves(sends: DataFrame, day: Day, settings: Settings, *, publish_queues: DataFrame) -> DataFrame:
+    """The table `order_key_moves` of one day; it rests on nothing of the day before.
+
+    Args:
+        sends: the published attempts of the day.
+        day: the day and cluster.
+        settings: producers' rules.
+        publish_queues: each topic's lists of queues to send to over the day; may be empty.
+    """
+    attempts = sends.transform(with_rules, released_profiles(), settings.producers)
+    return key_moves(attempts, publish_queues).transform(_dated, day, "moved_at_ms", "from_ended_at_ms")
 
 
 def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:

@@ -49,6 +49,7 @@ FIELDS: Mapping[str, DataType] = {
     "seq": LongType(),
     "fault_latency_enabled": BooleanType(),
     "detector_enabled": BooleanType(),
+    "order_key": StringType(),
 }
 
 _PER_MS = {"ns": 1_000_000, "us": 1_000}

@@ -12,7 +12,7 @@ _LINE = "captured_at_ms BIGINT, topic STRING, code INT, body STRING"
 _BODY = (
     "brokerDatas ARRAY<STRUCT<brokerName: STRING, cluster: STRING, brokerAddrs: MAP<STRING, STRING>>>,"
     " queueDatas ARRAY<STRUCT<brokerName: STRING, perm: INT, readQueueNums: INT, writeQueueNums: INT>>,"
-    " orderTopicConf STRING"
+    " orderTopicConf STRING, topicQueueMappingByBroker MAP<STRING, STRING>"
 )
 
 _ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST

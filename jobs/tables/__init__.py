@@ -7,6 +7,7 @@ from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
 from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
+from jobs.tables.order_key_moves import ORDER_KEY_MOVES
 from jobs.tables.producer_days import PRODUCER_DAYS
 from jobs.tables.quarantine import QUARANTINE
 from jobs.tables.queue_allocation import QUEUE_ALLOCATION
@@ -29,6 +30,7 @@ TABLES: tuple[Table, ...] = (
     BROKER_WINDOWS,
     BROKER_INCIDENTS,
     PRODUCER_DAYS,
+    ORDER_KEY_MOVES,
     TOPIC_QUEUES,
     ROUTE_CHANGES,
     GROUP_MEMBERS,
@@ -49,6 +51,7 @@ __all__ = [
     "FAULT_ITEM_STATE",
     "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",
+    "ORDER_KEY_MOVES",
     "PRODUCER_DAYS",
     "QUARANTINE",
     "QUEUE_ALLOCATION",

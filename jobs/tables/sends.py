@@ -52,6 +52,7 @@ SENDS = Table(
         column("seq", LONG, "order within the producer's process; null = not logged"),
         column("fault_latency_enabled", FLAG, "the producer's switch as logged; null = not logged"),
         column("detector_enabled", FLAG, "the producer's detector switch as logged; null = not logged"),
+        column("order_key", TEXT, "key whose messages belong on one queue, as the selector got it; null = none"),
         required("row_hash", LONG, "hash of the input fields: the last tie-breaker of the order of events"),
     ),
     checks={"latency_not_negative": "latency_ms >= 0"},

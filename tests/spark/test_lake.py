@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import shutil
 import signal
@@ -20,7 +21,7 @@ import jobs.lake
 import jobs.nightly
 from jobs.errors import LakeError
 from jobs.lake import Lake
-from jobs.tables import BROKER_INCIDENTS, TABLES, Table
+from jobs.tables import BROKER_INCIDENTS, SENDS, TABLES, Table
 from tests.site import D1, D2, Site, at, send
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +103,19 @@ def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) 
     described = spark.sql(f"DESCRIBE delta.`{lake.path(table)}`").collect()
     comments = {row["col_name"]: row["comment"] for row in described[: len(table.columns)]}
     assert comments == {field.name: field.metadata["comment"] for field in table.columns}
+
+
+def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path))
+    columns = tuple(field for field in SENDS.columns if field.name != "order_key")
+    lake.create_tables((dataclasses.replace(SENDS, columns=columns),))
+    assert "order_key" not in lake.read(SENDS).columns
+    lake.create_tables((SENDS,))
+    told = {field.name: field.metadata["comment"] for field in lake.read(SENDS).schema}
+    assert told == {field.name: field.metadata["comment"] for field in SENDS.columns}
+    version = deltalake.DeltaTable(lake.path(SENDS)).version()
+    lake.create_tables((SENDS,))
+    assert deltalake.DeltaTable(lake.path(SENDS)).version() == version
 
 
 def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:

@@ -103,6 +103,27 @@ def test_an_unknown_field_is_named_before_anything_is_read(spark: SparkSession, 
         stage(spark, folder, settings=_settings(folder, {"latency": "took"}))
 
 
+def test_an_order_key_is_text_in_every_format(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    lines = [line(seq=1, ctx={"order": "o-1"}), line(seq=2, ctx={"order": 42}), line(seq=3)]
+    head = "client_id,broker_name,ended_at_ms,latency_ms,outcome,seq,ctx.order"
+    records = [f"c@1,broker-a,{NOON_MS},1,SEND_OK,{seq},{key}" for seq, key in ((4, "o-1"), (5, 42), (6, ""))]
+    write(folder, {"a.jsonl": b"\n".join(lines), "b.csv": "\n".join([head, *records]).encode()})
+    columns = {name: pa.array([value] * 2) for name, value in GOOD.items()}
+    _parquet(folder, "c.parquet", {**columns, "seq": pa.array([7, 8]), "ctx": pa.array([{"order": 42}, None])})
+    settings = _settings(folder, {"order_key": "ctx.order"})
+    assert _published(spark, folder, settings, "seq", "order_key") == [
+        (1, "o-1"),
+        (2, "42"),
+        (3, None),
+        (4, "o-1"),
+        (5, "42"),
+        (6, None),
+        (7, "42"),
+        (8, None),
+    ]
+
+
 CSV_HEAD = "client_id,producer_group,broker_name,ended_at_ms,latency_ms,outcome,seq,fault_latency_enabled,error"
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings import load_settings
 from jobs.sources.files import list_files
+from jobs.sources.publish_queues import publish_queues
 from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
 from tests.spark.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
 
@@ -117,6 +118,23 @@ def test_a_broker_without_a_master_and_its_permissions(spark: SparkSession, tmp_
     row = topic_brokers(routes, DAY, only_own=False).collect()[0]
     assert (row["has_master"], row["perm"], row["read_queue_nums"], row["write_queue_nums"]) == (False, 4, 4, 2)
     assert row["cluster"] == "main"
+
+
+@pytest.mark.parametrize(("only_own", "spans"), [(True, [(0, 2)]), (False, [(0, 2), (10, 3), (20, 2), (30, 3)])])
+def test_name_servers_of_two_clusters_tell_two_lists_of_queues(
+    spark: SparkSession,
+    tmp_path: Path,
+    only_own: bool,  # noqa: FBT001
+    spans: list[tuple[int, int]],
+) -> None:
+    def of(cluster: str, queues: int) -> str:
+        return _body("a", cluster=cluster).replace('"writeQueueNums": 2', f'"writeQueueNums": {queues}')
+
+    clusters = [of("main", 2), of("other", 3)] * 2
+    routes = _routes(spark, tmp_path, *(_answer(NOON_MS + 10 * n, body) for n, body in enumerate(clusters)))
+    row = publish_queues(routes, DAY, only_own=only_own).collect()[0]
+    assert [(max(span["from_ms"] - NOON_MS, 0), len(span["queues"])) for span in row["spans"]] == spans
+    assert {(queue["broker_name"], queue["queue_id"]) for queue in row["spans"][0]["queues"]} == {("a", 0), ("a", 1)}
 
 
 @pytest.mark.parametrize(("only_own", "names"), [(True, ["a"]), (False, ["a", "b"])])

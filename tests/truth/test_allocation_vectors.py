@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 from allocation_vectors import VECTORS, agreement, number, vectors
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from udfs.hash_ring import ring_hash
 from udfs.java_text import string_hash
+from udfs.queue_by_hash import index_by_hash
+from udfs.queue_by_hash import string_hash as string_hash_of
 from udfs.queue_selectors import select_by_hash
 from udfs.shares import shares
 from udfs.strategy import Strategy
+from udfs.version import version_number
 
 FILES = sorted(VECTORS.glob("vectors_*.jsonl.gz"))
 
@@ -51,6 +56,25 @@ def test_hashes_and_the_selector_by_hash(capsys: pytest.CaptureFixture[str]) -> 
     with capsys.disabled():
         print("\n" + "\n".join(f"  {name:<20}{matched[name]} / {total[name]}" for name in total))
     assert matched == total
+
+
+def test_the_selector_by_hash_on_columns(spark: SparkSession) -> None:
+    rows = [
+        (key, code, int(queues), number(vector["version"]), vector["version"], expected)
+        for vector in vectors(VECTORS / "hash_vectors_shared.jsonl.gz")
+        for key, code in [(vector.get("string"), vector.get("java_string_hash", vector.get("java_hash")))]
+        for queues, told in vector["select_by_hash"].items()
+        for expected in [told if isinstance(told, int) else None]  # an exception: the client sends nothing
+    ]
+    schema = "order_key string, code bigint, queues int, number int, version string, expected int"
+    compared = (
+        spark.createDataFrame(rows, schema)
+        .withColumn("hash", F.coalesce(string_hash_of(F.col("order_key")), "code"))
+        .withColumn("found", index_by_hash(F.col("hash"), F.col("queues"), version_number(F.col("version"))))
+    )
+    assert compared.where("hash <> code OR NOT (found <=> expected)").collect() == []
+    assert compared.where("expected IS NULL").select("number").distinct().collect() == [(40701,)]
+    assert compared.count() > 10_000
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".jsonl.gz"))
