@@ -43,9 +43,7 @@ def published(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_fact
 
 
 @pytest.mark.parametrize("quiet_s", [55, 25])
-def test_what_is_allocated_is_what_is_held(
-    published: Path, quiet_s: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_allocated_is_what_is_held(published: Path, quiet_s: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = agreement(RECORDINGS / published.name, published, quiet_ms=quiet_s * 1_000)
     total = found.matched + found.explained
     samples = sum(total.values()) + len(found.unexplained)
