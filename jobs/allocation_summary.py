@@ -1,4 +1,4 @@
-"""What a run of the second flow says at its end: groups, queues nobody gets, brokers that disagree."""
+"""What a run of the second flow says at its end: groups, what rebalances moved, and what was not as it should be."""
 
 from __future__ import annotations
 
@@ -11,22 +11,43 @@ from pyspark.sql import functions as F
 from jobs.lake import Lake
 from jobs.run_record import RunResult
 from jobs.settings import Settings
-from jobs.tables import GROUP_MEMBERS, QUARANTINE, QUEUE_ALLOCATION, ROUTE_CHANGES, TOPIC_QUEUES
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    GROUP_MEMBERS,
+    QUARANTINE,
+    QUEUE_ALLOCATION,
+    REBALANCES,
+    ROUTE_CHANGES,
+    TOPIC_QUEUES,
+)
 
-_ROWS = 8
+_ROWS = 10
+_PASSING = ("REBALANCE_NOT_RUN", "STALE_ROUTE")  # each rebalance takes its time
 
 
 @dataclass(frozen=True)
 class Group:
-    """A consumer group over the asked days; changes count each new stretch of unchanged inputs of a topic."""
+    """A consumer group over the asked days, and what its rebalances moved."""
 
     consumer_group: str
     strategy: str
     strategy_source: str
     topics: int
-    changes: int
-    unassigned_queues: int
-    disagreeing_brokers: int
+    rebalances: int
+    moved: int
+    fewest_moves: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why queues of a group were not owned as they should be, retry topics left out; queues, and the longest time."""
+
+    consumer_group: str
+    cause: str
+    unassigned: int
+    doubly_owned: int
+    against_strategy: int
+    longest_ms: int
 
 
 @dataclass(frozen=True)
@@ -42,6 +63,8 @@ class AllocationSummary:
     quarantine_reasons: dict[str, int]
     group_count: int
     groups: list[Group]
+    faults: list[Fault]
+    kinds: dict[str, int]
     unread_queues: int
     idle_queues: int
     route_changes: int
@@ -57,28 +80,52 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
     def rows(table: Any) -> DataFrame:
         return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
 
-    owners = rows(QUEUE_ALLOCATION)
+    moves = (
+        rows(REBALANCES)
+        .groupBy("consumer_group")
+        .agg(
+            F.count_distinct("changed_at_ms").alias("rebalances"),
+            F.sum("moved").alias("moved"),
+            F.sum("fewest_moves").alias("fewest_moves"),
+        )
+    )
     by_group = (
-        owners.groupBy("consumer_group")
+        rows(QUEUE_ALLOCATION)
+        .groupBy("consumer_group")
         .agg(
             F.max("strategy").alias("strategy"),
             F.max("strategy_source").alias("strategy_source"),
             F.count_distinct("topic").alias("topics"),
-            (F.count_distinct("topic", "valid_from_ms") - F.count_distinct("topic")).alias("changes"),
-            F.count_distinct(F.when(F.col("client_id").isNull(), F.struct("topic", "broker_name", "queue_id"))).alias(
-                "unassigned_queues"
-            ),
-            F.count_distinct("view_broker_name").alias("disagreeing_brokers"),
         )
-        .orderBy(F.desc("unassigned_queues"), F.desc("disagreeing_brokers"), F.desc("changes"), "consumer_group")
+        .join(moves, "consumer_group", "left")
+        .fillna(0)
+        .select(*Group.__dataclass_fields__)
+        .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
     )
+    found = rows(ALLOCATION_FINDINGS).where("topic IS NULL OR NOT startswith(topic, '%RETRY%')").persist()
+    queue = F.struct("topic", "broker_name", "queue_id")
+    lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
+    by_cause = (
+        found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
+        .groupBy("consumer_group", "cause")
+        .agg(
+            *(
+                F.count_distinct(F.when(F.col("kind") == kind.upper(), queue)).alias(kind)
+                for kind in ("unassigned", "doubly_owned", "against_strategy")
+            ),
+            lasted.alias("longest_ms"),
+        )
+        .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
+    )
+    of_groups = found.where("queue_id IS NULL").groupBy("kind")
+    kinds = of_groups.agg(F.count_distinct("consumer_group", F.coalesce("topic", F.lit(""))).alias("groups")).collect()
     queues = (
         rows(TOPIC_QUEUES)
         .groupBy("finding")
         .agg(F.count_distinct("topic", "broker_name", "queue_id").alias("queues"))
         .collect()
     )
-    found = {row["finding"]: row["queues"] for row in queues}
+    unused = {row["finding"]: row["queues"] for row in queues}
     reasons = rows(QUARANTINE).where("source <> 'sends'").groupBy("reason").count().orderBy(F.desc("count"), "reason")
     return AllocationSummary(
         run_id=result.run.run_id,
@@ -94,8 +141,10 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         quarantine_reasons={row["reason"]: row["count"] for row in reasons.limit(20).collect()},
         group_count=rows(GROUP_MEMBERS).select("consumer_group").distinct().count(),
         groups=[Group(**row.asDict()) for row in by_group.limit(_ROWS).collect()],
-        unread_queues=found.get("UNREAD", 0),
-        idle_queues=found.get("IDLE", 0),
+        faults=[Fault(**row.asDict()) for row in by_cause.limit(_ROWS).collect()],
+        kinds={row["kind"]: row["groups"] for row in kinds},
+        unread_queues=unused.get("UNREAD", 0),
+        idle_queues=unused.get("IDLE", 0),
         route_changes=rows(ROUTE_CHANGES).count(),
         hidden_files=list(result.hidden_files),
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from jobs.allocation.findings import WHAT, WHY
 from jobs.allocation_summary import AllocationSummary
-from jobs.text_parts import days_text, grid, safe
+from jobs.text_parts import days_text, duration, grid, safe
 
 
 def allocation_text(summary: AllocationSummary) -> str:
     """The groups on one screen, those with most to look at first."""
-    parts = [days_text(summary.days, summary.quarantine_reasons), _groups_text(summary), _notes_text(summary)]
+    parts = [
+        days_text(summary.days, summary.quarantine_reasons),
+        _groups_text(summary),
+        _faults_text(summary),
+        _notes_text(summary),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -20,18 +26,36 @@ def _groups_text(summary: AllocationSummary) -> str:
             safe(each.consumer_group),
             f"{each.strategy} ({each.strategy_source.lower()})",
             str(each.topics),
-            str(each.changes),
-            str(each.unassigned_queues),
-            str(each.disagreeing_brokers),
+            str(each.rebalances),
+            str(each.moved),
+            str(each.fewest_moves),
         ]
         for each in summary.groups
     ]
-    header = ["group", "strategy", "topics", "changes", "queues at times without owner", "brokers disagreeing"]
+    header = ["group", "strategy", "topics", "rebalances", "queues moved", "needed"]
     return f"Consumer groups ({summary.group_count} in all)\n" + grid(header, rows)
 
 
+def _faults_text(summary: AllocationSummary) -> str:
+    if not summary.faults:
+        return ""
+    rows = [
+        [
+            safe(each.consumer_group),
+            WHY.get(each.cause, each.cause),
+            str(each.unassigned),
+            str(each.doubly_owned),
+            str(each.against_strategy),
+            duration(each.longest_ms),
+        ]
+        for each in summary.faults
+    ]
+    header = ["group", "why", "no owner", "several", "another", "longest"]
+    return "Queues without an owner, with several, or with another than the strategy says\n" + grid(header, rows)
+
+
 def _notes_text(summary: AllocationSummary) -> str:
-    notes = []
+    notes = [f"{count} x {WHAT[kind]} ({kind})" for kind, count in sorted(summary.kinds.items()) if kind in WHAT]
     if summary.unread_queues:
         notes.append(f"{summary.unread_queues} queues got messages and had no reader (topic_queues.finding = UNREAD)")
     if summary.idle_queues:
@@ -48,5 +72,5 @@ def _notes_text(summary: AllocationSummary) -> str:
         notes.append(
             f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
         )
-    notes.append(f"who should have owned which queue: {safe(summary.lake)}/queue_allocation")
+    notes.append(f"each finding in words: {safe(summary.lake)}/allocation_findings")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

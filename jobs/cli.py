@@ -136,6 +136,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         "inputs.routes.path": options.routes,
         "inputs.consumers.path": options.consumers,
         "inputs.running_info.path": options.running_info,
+        "inputs.client_logs.path": options.client_logs,
         "lake": options.lake,
     }
     settings = load_settings(
@@ -225,6 +226,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
     where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
     where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
+    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
     where.add_argument(
         "--settings",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from jobs.summary import Summary
-from jobs.text_parts import days_text, grid, safe
+from jobs.text_parts import days_text, duration, grid, safe
 
 _ROWS = 8
 
@@ -31,7 +31,7 @@ def _brokers_text(summary: Summary) -> str:
             safe(broker.broker_name),
             f"{broker.sends:,}",
             f"{broker.failures:,}",
-            _duration(broker.isolated_ms),
+            duration(broker.isolated_ms),
             str(broker.isolating_producers),
         ]
         for broker in summary.brokers[:_ROWS]
@@ -48,7 +48,7 @@ def _incidents_text(summary: Summary) -> str:
             safe(each.broker_name),
             each.start_at[11:],
             each.end_at[11:],
-            _duration(int(each.seconds * 1000)),
+            duration(int(each.seconds * 1000)),
             f"{each.peak_producers} of {each.producers} producers",
         ]
         for each in sorted(longest, key=lambda each: each.start_at)
@@ -63,7 +63,7 @@ def _producers_text(summary: Summary) -> str:
     if not summary.producers:
         return f"Producers\n  none of {summary.producer_count} isolated a broker"
     rows = [
-        [safe(each.client_id), each.client_version or "?", _duration(each.isolated_ms), str(each.isolations)]
+        [safe(each.client_id), each.client_version or "?", duration(each.isolated_ms), str(each.isolations)]
         for each in summary.producers
     ]
     return (
@@ -76,7 +76,7 @@ def _notes_text(summary: Summary) -> str:
     notes = []
     if summary.would_have_isolated_ms:
         notes.append(
-            f"producers with the switch off would have isolated for {_duration(summary.would_have_isolated_ms)} "
+            f"producers with the switch off would have isolated for {duration(summary.would_have_isolated_ms)} "
             "(enforced = false)"
         )
     if summary.switch_assumed_off:
@@ -126,12 +126,3 @@ def _tables_text(summary: Summary) -> str:
         '  duckdb.sql("FROM isolations SELECT broker_name, client_id, start_at, end_at, cause, ended_by'
         ' WHERE enforced ORDER BY start_ms LIMIT 20").show()'
     )
-
-
-def _duration(ms: int) -> str:
-    seconds = ms / 1000
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

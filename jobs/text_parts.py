@@ -33,3 +33,13 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
 def safe(name: str) -> str:
     """The name with everything a terminal might act on escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
+
+
+def duration(ms: int) -> str:
+    """A time as a person says it."""
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

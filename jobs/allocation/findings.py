@@ -22,7 +22,7 @@ _COLUMNS = {
     "valid_from_ms": "bigint",
     "valid_until_ms": "bigint",
 }
-_WHY = {
+WHY = {
     "DUPLICATE_CLIENT_ID": "two connections of the group have one client id",
     "NOT_SUBSCRIBED": "the client does not subscribe the topic",
     "QUEUE_DOES_NOT_EXIST": "the topic has no such queue",
@@ -47,7 +47,7 @@ _WHY = {
     "UNEXPLAINED": "the data does not show why",
 }
 _GIVEN = {"UNASSIGNED": "nobody is given the queue", "DOUBLY_OWNED": "several clients are given the queue"}
-_WHAT = {
+WHAT = {
     "UNASSIGNED": "nobody has the queue",
     "DOUBLY_OWNED": "several clients have the queue",
     "AGAINST_STRATEGY": "another than the strategy names has the queue",
@@ -178,8 +178,8 @@ def _sentence() -> Column:
     seconds = F.round((F.col("valid_until_ms") - F.col("valid_from_ms")) / 1000, 1)
     held_by = F.concat(F.lit("expected "), names("owners_expected"), F.lit(", held by "), names("owners_observed"))
     given_to = F.when(F.size("owners_expected") > 0, F.array_join("owners_expected", ", "))
-    details = F.concat_ws("; ", F.coalesce(held_by, given_to), clients, text(_WHY, "cause"))
+    details = F.concat_ws("; ", F.coalesce(held_by, given_to), clients, text(WHY, "cause"))
     is_given = (F.col("basis") == "EXPECTED") & F.col("kind").isin(*_GIVEN)
-    fact = F.when(is_given, text(_GIVEN, "kind")).otherwise(text(_WHAT, "kind"))
+    fact = F.when(is_given, text(_GIVEN, "kind")).otherwise(text(WHAT, "kind"))
     what = F.concat(whose, F.lit(": "), fact, F.lit(" for "), seconds, F.lit(" s"))
     return F.when(details == "", what).otherwise(F.concat(what, F.lit(" ("), details, F.lit(")")))
