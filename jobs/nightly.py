@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,6 +15,7 @@ from jobs.fault_latency.job import fault_latency, order_key_moves
 from jobs.fault_latency.key_moves import with_order_key
 from jobs.fault_latency.state import state_hash
 from jobs.ingest import StagedSends, check_fit_to_publish, stage_sends
+from jobs.kept import keeper
 from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.run_record import (
@@ -141,6 +143,7 @@ def _derive(
             settings,
             known_start=known_start,
             topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
+            keep=keeper(spark, f"{lake.staging}/{run.run_id}/{quote(day.cluster, safe='')}-{day.date}"),
         )
         metadata = run_metadata(run, settings)
         with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -45,6 +45,7 @@ MAY_IMPORT = {
         "jobs.day",
         "jobs.errors",
         "jobs.fault_latency",
+        "jobs.kept",
         "jobs.profiles",
         "jobs.settings",
         "jobs.sources",

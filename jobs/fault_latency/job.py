@@ -25,6 +25,7 @@ from jobs.fault_latency.replay import replay
 from jobs.fault_latency.state import closing_state
 from jobs.fault_latency.updates import carried_updates, updates
 from jobs.fault_latency.windows import broker_windows
+from jobs.kept import Keep
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
 
@@ -51,6 +52,7 @@ def fault_latency(
     *,
     known_start: bool,
     topic_brokers: DataFrame,
+    keep: Keep,
 ) -> FaultLatency:
     """Replay one day.
 
@@ -61,6 +63,7 @@ def fault_latency(
         settings: producers' rules, inference, incident share.
         known_start: whether the day before is in the lake.
         topic_brokers: the day's stretches of unchanged routes; may be empty.
+        keep: for what several tables rest on.
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
@@ -75,9 +78,9 @@ def fault_latency(
     items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
         items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
-    telling = telling_writes(items).persist(StorageLevel.MEMORY_AND_DISK)
+    telling = keep("telling", telling_writes(items))
     writes = telling.transform(isolating_writes).transform(with_change)
-    held = isolations(writes, day.end_ms).persist(StorageLevel.MEMORY_AND_DISK)
+    held = keep("held", isolations(writes, day.end_ms))
     longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(

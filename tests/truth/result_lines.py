@@ -14,7 +14,7 @@ import deltalake
 
 _LINE = re.compile(
     r"^(\S+ \S{8})([,.])(\d{3}) .*rebalanced result changed\. .*group=([^,]*), topic=([^,]*), clientId=(.*?),"
-    r" (?:mqAllSize=\d+, cidAllSize=(\d+),.*rebalanceResultSet=|assignmentSet=)(.*)$"
+    r" (?:mqAllSize=(\d+), cidAllSize=(\d+),.*rebalanceResultSet=|assignmentSet=)(.*)$"
 )
 _QUEUE = re.compile(r"brokerName=([^,\]]*), queueId=(-?\d+)\]")
 _CAPTURE_MS = 10_000
@@ -47,7 +47,7 @@ def results_agreement(recording: Path, lake: Path) -> ResultsAgreement:
         with gzip.open(log, "rt", encoding="utf-8", errors="replace") as lines:
             for told in filter(None, map(_LINE.match, lines)):
                 at, group, topic, client = _at_ms(told), told[4], told[5], told[6]
-                queues = {(name, int(number)) for name, number in _QUEUE.findall(told[8])}
+                queues = {(name, int(number)) for name, number in _QUEUE.findall(told[9])}
                 rows = [
                     row
                     for row in allocations[group, topic]
@@ -62,7 +62,9 @@ def results_agreement(recording: Path, lake: Path) -> ResultsAgreement:
                     )
                 if queues in shares.values():
                     found.matched += 1
-                elif told[7] and int(told[7]) not in _sizes(members[group, None], at):
+                elif told[7] and int(told[7]) not in _queues(rows):
+                    found.explained["queues that no capture shows"] += 1
+                elif told[8] and int(told[8]) not in _sizes(members[group, None], at):
                     found.explained["members that no capture shows"] += 1
                 elif cause := _cause(causes[group, topic] + causes[group, None], at):
                     found.explained[cause] += 1
@@ -75,6 +77,15 @@ def _at_ms(told: re.Match[str]) -> int:
     local = dt.datetime.strptime(told[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=dt.UTC)
     shanghai_ms = 28_800_000 if told[2] == "." else 0
     return int(local.timestamp() * 1_000) + int(told[3]) - shanghai_ms
+
+
+def _queues(rows: list[dict[str, Any]]) -> set[int]:
+    """How many queues the topic has in each stretch."""
+    queues: dict[int, set[tuple[str, int]]] = defaultdict(set)
+    for row in rows:
+        if row["in_route"]:
+            queues[row["valid_from_ms"]].add((row["broker_name"], row["queue_id"]))
+    return {len(each) for each in queues.values()}
 
 
 def _sizes(members: list[dict[str, Any]], at: int) -> set[int]:

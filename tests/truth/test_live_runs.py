@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from jobs.day import Day
 from jobs.fault_latency.job import FaultLatency, fault_latency
+from jobs.kept import keeper
 from jobs.lake import Lake
 from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
@@ -66,7 +67,8 @@ class Recordings:
         nothing = lake.read(FAULT_ITEM_STATE).where("false")
         sends = lake.read_day(SENDS, run, DAY)
         routes = lake.read_day(TOPIC_BROKERS, run, DAY)
-        return fault_latency(sends, nothing, day, settings, known_start=False, topic_brokers=routes)
+        keep = keeper(self._spark, str(self._folder / f"kept-{run}"))
+        return fault_latency(sends, nothing, day, settings, known_start=False, topic_brokers=routes, keep=keep)
 
     def _publish(self, run: str) -> Settings:
         if run not in self._settings:
