@@ -50,11 +50,22 @@ def route(at_ms: int, code: int | None = 0, topic: str = "T", **queues: int | tu
     return {"captured_at_ms": at_ms, "topic": topic, "code": code, "body": body if code == 0 else None}
 
 
-def running_info(at_ms: int, client_id: str, strategy: str, **other: Any) -> Line:
-    """What a consumer of group G says of itself; the queue it holds is an object used as a key."""
+def running_info(
+    at_ms: int,
+    client_id: str,
+    strategy: str,
+    held: Iterable[tuple[str, str, int]] = (("T", "a", 0),),
+    topics: Iterable[str] = ("T",),
+    **other: Any,
+) -> Line:
+    """What a consumer of group G says of itself; a queue it holds (topic, broker, id) is an object used as a key."""
     properties = {"allocateMessageQueueStrategy": f"org.apache.rocketmq.client.consumer.rebalance.{strategy}@3db5fcc3"}
+    table = ",".join(
+        f'{{"brokerName":"{broker}","queueId":{queue_id},"topic":"{topic}"}}:{{"droped":false}}'
+        for topic, broker, queue_id in held
+    )
     body = (
-        '{"mqTable":{{"brokerName":"a","queueId":0,"topic":"T"}:{"droped":false}},'
+        f'{{"mqTable":{{{table}}},"subscriptionSet":{json.dumps([{"topic": each} for each in topics])},'
         f'"properties":{json.dumps(properties | other.pop("properties", {}))}}}'
     )
     line = {"captured_at_ms": at_ms, "consumer_group": "G", "client_id": client_id, "code": 0, "body": body}

@@ -115,7 +115,9 @@ def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
     ranked = F.array(*(F.lit(cause) for cause in CAUSES))
     first = F.get(F.filter(ranked, lambda cause: F.array_contains(acts, cause)), 0)
     rank = F.array_position(ranked, first)
-    judged = pieces.withColumns({"rank": rank, "is_explained": F.col("own").isNotNull() | (rank > 0)})
+    # Without a cause the rank is null.
+    is_explained = F.col("own").isNotNull() | F.coalesce(rank > 0, F.lit(False))
+    judged = pieces.withColumns({"rank": rank, "is_explained": is_explained})
     # One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
     in_time = Window.partitionBy(*keys).orderBy("from_ms")
     turns = F.col("is_explained") != F.lag("is_explained").over(in_time)

@@ -106,7 +106,7 @@ def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages
         .unionByName(_of("MIXED_STRATEGIES", inputs.where("strategy = 'MIXED'").drop("topic", "client_ids")))
         .unionByName(_of("VIEWS_DIFFER", of_several_views(inputs)))
         .unionByName(_of("FLAPPING", flaps.withColumns(within).withColumn("client_ids", F.array("client_id"))))
-        .unionByName(_of("MIXED_LANGUAGES", languages.withColumns(within).drop("topic")))
+        .unionByName(_of("MIXED_LANGUAGES", languages.withColumns(within).drop("topic", "cause")))
     )
     return finding(united(found, _OF_GROUP), "EXPECTED")
 
@@ -120,7 +120,11 @@ def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
         day: the day.
     """
     plain = subjects.where(~F.col("topic").startswith(_RETRY))
-    gone = routes.where(F.size("route") == 0).join(plain.select(*SUBJECT).distinct(), "topic")
+    consumed = {
+        "valid_from_ms": F.greatest("valid_from_ms", "from_ms"),
+        "valid_until_ms": F.least("valid_until_ms", "until_ms"),
+    }
+    gone = routes.where(F.size("route") == 0).join(plain, "topic").withColumns(consumed)
     untold = plain.join(routes.select("topic").distinct(), "topic", "left_anti").select(
         *SUBJECT,
         F.greatest("from_ms", F.lit(day.start_ms)).alias("valid_from_ms"),
