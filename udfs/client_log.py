@@ -20,14 +20,14 @@ EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "STOPPED", "INSTANCE")
 # Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager of
 # 4.7.1, 4.9.8 and 5.3.3.
 _PATTERNS = {
-    "ADDED": rf"^doRebalance, (.*?), add a new (?:pop )?mq, {_QUEUE}$",
+    "ADDED": rf"^doRebalance, ([^,]*), add a new (?:pop )?mq, {_QUEUE}$",
     # 5.x says `try remove` before, and `remove` once it is done; 4.x only the latter.
-    "REMOVED": rf"^(?:\[BUG\])?doRebalance, (.*?), (?:truncateMessageQueueNotMyTopic )?remove unnecessary (?:pop )?mq,"
+    "REMOVED": r"^(?:\[BUG\])?doRebalance, ([^,]*), (?:truncateMessageQueueNotMyTopic )?remove unnecessary (?:pop )?mq,"
     rf" {_QUEUE}(?:, because pull is pause.*)?$",
-    "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=(.*?), messageQueue={_QUEUE}",
-    "LOCK_FAILED": rf"^doRebalance, (.*?), add a new mq failed, {_QUEUE}, because lock failed$",
+    "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}",
+    "LOCK_FAILED": rf"^doRebalance, ([^,]*), add a new mq failed, {_QUEUE}, because lock failed$",
     # The broker did not tell the group's offset, so the queue is not taken; a broker that does not exist, too.
-    "OFFSET_UNKNOWN": rf"^doRebalance, (.*?), (?:add new mq failed|compute offset failed), {_QUEUE}$",
+    "OFFSET_UNKNOWN": rf"^doRebalance, ([^,]*), (?:add new mq failed|compute offset failed), {_QUEUE}$",
     "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
     r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",
     "STARTED": r"^the consumer \[(.*)\] start beginning\.",
@@ -45,6 +45,7 @@ _OF_A_QUEUE = (
     r"doRebalance, .*(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
     r"|pull request offset illegal, P"
 )
+_WHOLE_RESULT = r"(?:=\[\]|\]\])$"
 _ANY = rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
 _FIELDS = {
     "consumer_group": "string",
@@ -100,8 +101,9 @@ def log_event(message: Column) -> Column:
 
 
 def is_damaged(message: Column, event: Column) -> Column:
-    """Whether the message tells of a queue but breaks off."""
-    return event.isNull() & message.rlike(rf"(?:{_OF_A_QUEUE}).*MessageQueue") & ~message.rlike(_QUEUE)
+    """Whether the message tells of a queue, or of a result, but breaks off or runs into another one."""
+    of_a_queue = event.isNull() & message.rlike(_OF_A_QUEUE) & ~message.rlike("try remove unnecessary")
+    return of_a_queue | (message.rlike(r"rebalanced result changed\.") & ~message.rlike(_WHOLE_RESULT))
 
 
 def event_fields(message: Column, event: Column) -> dict[str, Column]:

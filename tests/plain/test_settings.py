@@ -145,6 +145,15 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             SettingValueError,
             "'inputs.sends.fields.ended_at_ms.unit' is 'min'; it must be one of ns, us, ms, s, iso8601",
         ),
+        (
+            '[client_logs."p1"]\ntime_zone = "China/Shanghai"',
+            SettingValueError,
+            "time_zone 'China/Shanghai' is unknown; give a name such as Asia/Shanghai or UTC",
+        ),
+        ('[client_logs."p1"]\ntime_zone = "America"', SettingValueError, "time_zone 'America' is unknown"),  # a folder
+        ('[client_logs."p1"]\ntime_zone = ""', SettingValueError, "time_zone '' is unknown"),
+        ('[client_logs."p1"]\ntime_zone = 8', SettingTypeError, "time_zone' is 8 (int); it must be a text"),
+        ('[client_logs."p1"]\nzone = "UTC"', UnknownSettingError, "unknown setting 'client_logs.p1.zone'"),
         ("cluster = ", SettingsError, "is not valid TOML"),
     ],
 )

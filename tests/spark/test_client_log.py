@@ -1,0 +1,265 @@
+"""The rules of client logs on lines of 4.7.1, 4.9.8 and 5.3.3: when each was written and what it tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chispa import assert_column_equality
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from udfs.client_log import (
+    EVENTS,
+    allocated_queues,
+    event_fields,
+    is_damaged,
+    is_log_line,
+    log_event,
+    logged_at_ms,
+    told_message,
+)
+
+NOON = 1_772_366_400_000  # 2026-03-01 12:00 UTC
+OLD = "2026-03-01 12:00:00,250 INFO RocketmqClient - "
+NEW = "2026-03-01 20:00:00.250 INFO  [71] [RebalanceService] [o.a.r.c.i.c.RebalanceImpl#?:?] - "
+QUEUE = "MessageQueue [topic=T, brokerName=a, queueId=1]"
+OF_QUEUE = {"consumer_group": "G", "topic": "T", "broker_name": "a", "queue_id": 1, "popped": False}
+ALL = "allocateMessageQueueStrategyName=AVG, group=G, topic=T, clientId=10.0.0.1@7"
+OF_RESULT = {"strategy": "AVG", "consumer_group": "G", "topic": "T", "client_id": "10.0.0.1@7"}
+OF_ALL = {**OF_RESULT, "queues": 12, "clients": 3}
+ODD = "MessageQueue [topic=%RETRY%g-1|x_2, brokerName=IDC1@broker a.b:1, queueId=-1]"
+OF_ODD = {"topic": "%RETRY%g-1|x_2", "broker_name": "IDC1@broker a.b:1", "queue_id": -1}
+
+TOLD: list[tuple[str, str, dict[str, Any]]] = [
+    (f"{OLD}doRebalance, G, add a new mq, {QUEUE}", "ADDED", OF_QUEUE),
+    (f"{NEW}doRebalance, G, add a new mq, {QUEUE}", "ADDED", OF_QUEUE),
+    (f"{NEW}doRebalance, G, add a new pop mq, {QUEUE}", "ADDED", {**OF_QUEUE, "popped": True}),
+    (
+        f"{NEW}doRebalance, NS%g|1_x-2, add a new mq, {ODD}",
+        "ADDED",
+        {**OF_QUEUE, **OF_ODD, "consumer_group": "NS%g|1_x-2"},
+    ),
+    (f"{OLD}doRebalance, G, remove unnecessary mq, {QUEUE}", "REMOVED", OF_QUEUE),
+    (f"{NEW}doRebalance, G, remove unnecessary mq, {QUEUE}", "REMOVED", OF_QUEUE),
+    (f"{NEW}doRebalance, G, remove unnecessary pop mq, {QUEUE}", "REMOVED", {**OF_QUEUE, "popped": True}),
+    (
+        f"{NEW}doRebalance, G, truncateMessageQueueNotMyTopic remove unnecessary pop mq, {QUEUE}",
+        "REMOVED",
+        {**OF_QUEUE, "popped": True},
+    ),
+    (f"{OLD}doRebalance, G, truncateMessageQueueNotMyTopic remove unnecessary mq, {QUEUE}", "REMOVED", OF_QUEUE),
+    (
+        f"{OLD}[BUG]doRebalance, G, remove unnecessary mq, {QUEUE}, because pull is pause, so try to fixed it",
+        "REMOVED",
+        OF_QUEUE,
+    ),
+    (
+        (
+            f"{OLD}the pull request offset illegal, PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=6]"
+            " PullResult [pullStatus=OFFSET_ILLEGAL, nextBeginOffset=0, minOffset=0, maxOffset=0, msgFoundList=0]"
+        ),
+        "DROPPED",
+        OF_QUEUE,
+    ),
+    (
+        (
+            f"{NEW}the pull request offset illegal, PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=6]"
+            " PullResult [pullStatus=OFFSET_ILLEGAL, nextBeginOffset=0, minOffset=0, maxOffset=0, msgFoundList=0]"
+        ),
+        "DROPPED",
+        OF_QUEUE,
+    ),
+    (f"{OLD}doRebalance, G, add a new mq failed, {QUEUE}, because lock failed", "LOCK_FAILED", OF_QUEUE),
+    (f"{NEW}doRebalance, G, add a new mq failed, {QUEUE}, because lock failed", "LOCK_FAILED", OF_QUEUE),
+    (f"{OLD}doRebalance, G, add new mq failed, {QUEUE}", "OFFSET_UNKNOWN", OF_QUEUE),
+    (f"{NEW}doRebalance, G, compute offset failed, {QUEUE}", "OFFSET_UNKNOWN", OF_QUEUE),
+    (
+        (
+            f"{OLD}rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=1,"
+            f" rebalanceResultSet=[{QUEUE}]"
+        ),
+        "ALLOCATED",
+        OF_ALL,
+    ),
+    (
+        (
+            f"{NEW}client rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=0,"
+            " rebalanceResultSet=[]"
+        ),
+        "ALLOCATED",
+        OF_ALL,
+    ),
+    (
+        (
+            f"{NEW}broker rebalanced result changed. {ALL},"
+            f" assignmentSet=[MessageQueueAssignment [MessageQueue={QUEUE}, Mode=PULL]]"
+        ),
+        "ALLOCATED",
+        OF_RESULT,
+    ),
+    (
+        (
+            f"{NEW}client rebalanced result changed. {ALL.replace('10.0.0.1@7', '😀客户, 端@a, b')}, mqAllSize=12,"
+            " cidAllSize=3, rebalanceResultSize=0, rebalanceResultSet=[]"
+        ),
+        "ALLOCATED",
+        {**OF_ALL, "client_id": "😀客户, 端@a, b"},
+    ),
+    (
+        f"{OLD}the consumer [G] start beginning. messageModel=CLUSTERING, isUnitMode=false",
+        "STARTED",
+        {"consumer_group": "G"},
+    ),
+    (
+        f"{NEW}the consumer [NS%g|1_x-2] start beginning. messageModel=BROADCASTING, isUnitMode=false",
+        "STARTED",
+        {"consumer_group": "NS%g|1_x-2"},
+    ),
+    (f"{OLD}the consumer [G] shutdown OK", "STOPPED", {"consumer_group": "G"}),
+    (f"{NEW}the consumer [G] shutdown OK", "STOPPED", {"consumer_group": "G"}),
+    (
+        (
+            f"{OLD}Created a new client Instance, InstanceIndex:0, ClientID:10.0.0.1@7,"
+            " ClientConfig:ClientConfig [namesrvAddr=127.0.0.1:9876], ClientVersion:V4_7_1, SerializerType:JSON"
+        ),
+        "INSTANCE",
+        {"instance": 0, "client_id": "10.0.0.1@7"},
+    ),
+    (
+        (
+            f"{NEW}Created a new client Instance, InstanceIndex:12, ClientID:\uff5e客, 户@7#8,"
+            " ClientConfig:ClientConfig{namesrvAddr='127.0.0.1:9876'}, ClientVersion:V5_3_3, SerializerType:JSON"
+        ),
+        "INSTANCE",
+        {"instance": 12, "client_id": "\uff5e客, 户@7#8"},
+    ),
+]
+SILENT = [
+    None,
+    "",
+    f"{OLD}the consumer [G] start OK.",
+    f"{OLD}doRebalance, G, but the topic[T] not exist.",
+    f"{OLD}doRebalance, G, add a new pull request PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=0]",
+    f"{NEW}[BUG]doRebalance, G, try remove unnecessary mq, {QUEUE}, because pull is pause, so try to fixed it",
+    f"{NEW}doRebalance, G, try remove unnecessary pop mq, {QUEUE}",
+    f"{OLD}fix the pull request offset, PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=0]",
+    f"{NEW}the client factory [10.0.0.1@7] shutdown OK",
+    f"{NEW}get message of the consumer [G] shutdown OK",
+    f"\tat doRebalance, G, add a new mq, {QUEUE}",  # goes on with another entry: no head
+]
+
+
+def _messages(spark: SparkSession, lines: list[str | None]) -> DataFrame:
+    raw = spark.createDataFrame([(number, line) for number, line in enumerate(lines)], "number int, raw string")
+    told = raw.withColumn("message", told_message(F.col("raw")))
+    return told.withColumn("event", log_event(F.col("message"))).orderBy("number")
+
+
+def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tuple[Any, ...]], kind: str) -> None:
+    """The rule gives each row's last value."""
+    frame = spark.createDataFrame(rows, f"{schema}, expected {kind}")
+    assert_column_equality(frame.withColumn("found", rule), "found", "expected")
+
+
+def test_what_begins_an_entry(spark: SparkSession) -> None:
+    rows = [
+        (f"{OLD}started", True),
+        (f"{NEW}started", True),
+        ("2026-02-30 99:99:99,999 WARN RocketmqClient - a date that is none", True),
+        ("2026-03-01 12:00:00 INFO RocketmqClient - no milliseconds", False),
+        (" 2026-03-01 12:00:00,250 INFO RocketmqClient - not at the beginning", False),
+        ("org.apache.rocketmq.client.exception.MQClientException: CODE: 17", False),
+        ("\tat java.lang.Thread.run(Thread.java:750)", False),
+        ("", False),
+        (None, None),
+    ]
+    _assert_rule(spark, is_log_line(F.col("raw")), "raw string", rows, "boolean")
+
+
+def test_when_a_line_was_written(spark: SparkSession) -> None:
+    comma, dot = "2026-03-01 12:00:00,250 INFO RocketmqClient - x", "2026-03-01 20:00:00.250 INFO  [7] [a] [b] - x"
+    rows = [
+        (comma, "4.9.8", None, NOON + 250),
+        (comma, None, "UTC", NOON + 250),
+        (comma, None, "Asia/Shanghai", NOON + 250 - 8 * 3_600_000),
+        (comma, "4.9.8", "America/New_York", NOON + 250 + 5 * 3_600_000),
+        (comma.replace("03-01", "07-01"), None, "America/New_York", 1_782_921_600_250),  # 16:00 UTC: summer
+        (dot, None, None, NOON + 250),
+        (dot, "5.3.3", "America/New_York", NOON + 250),
+        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.7.1", None, NOON + 9_500),
+        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "V4_3_0", "UTC", NOON + 9_500),
+        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.8.0", None, NOON + 9_009),
+        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.2.0", None, NOON + 9_009),
+        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "latest", None, NOON + 9_009),
+        ("2026-02-30 12:00:00,250 INFO RocketmqClient - x", None, None, None),
+        ("2026-03-01 24:00:00.250 INFO  [7] [a] [b] - x", None, None, None),
+        ("\tat java.lang.Thread.run(Thread.java:750)", "4.7.1", "UTC", None),
+        ("", None, None, None),
+        (None, "4.7.1", "UTC", None),
+    ]
+    rule = logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone"))
+    _assert_rule(spark, rule, "raw string, client_version string, time_zone string", rows, "bigint")
+
+
+def test_what_a_line_tells(spark: SparkSession) -> None:
+    frame = _messages(spark, [*(line for line, _, _ in TOLD), *SILENT])
+    fields = event_fields(F.col("message"), F.col("event"))
+    found = frame.select("raw", "event", *(column.alias(name) for name, column in fields.items())).collect()
+    assert {event for _, event, _ in TOLD} == set(EVENTS)
+    nothing: dict[str, Any] = dict.fromkeys(fields)
+    expected = [(line, event, {**nothing, **told}) for line, event, told in TOLD]
+    silent = [(line, None, nothing) for line in SILENT]
+    assert [(row["raw"], row["event"], {name: row[name] for name in fields}) for row in found] == [*expected, *silent]
+
+
+def test_the_queues_of_a_result(spark: SparkSession) -> None:
+    other = QUEUE.replace("Id=1", "Id=0")
+    head = f"rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=2"
+    cases: list[tuple[str | None, list[tuple[str, int]] | None]] = [
+        (f"{OLD}{head}, rebalanceResultSet=[{QUEUE}, {other}]", [("a", 1), ("a", 0)]),
+        (f"{OLD}{head}, mqAll=[{QUEUE}, {other}], rebalanceResultSet=[{ODD}]", [("IDC1@broker a.b:1", -1)]),
+        (f"{OLD}{head}, rebalanceResultSet=[]", []),
+        (
+            (
+                f"{NEW}broker rebalanced result changed. {ALL}, assignmentSet=[MessageQueueAssignment"
+                f" [MessageQueue={QUEUE}, Mode=PULL], MessageQueueAssignment [MessageQueue={other}, Mode=POP]]"
+            ),
+            [("a", 1), ("a", 0)],
+        ),
+        (f"{OLD}doRebalance, G, add a new mq, {QUEUE}", None),
+        (f"{OLD}the consumer [G] start OK.", None),
+        (None, None),
+    ]
+    frame = _messages(spark, [line for line, _ in cases])
+    found = frame.select(allocated_queues(F.col("message"), F.col("event")).alias("queues")).collect()
+    assert [row[0] if row[0] is None else [tuple(queue) for queue in row[0]] for row in found] == [
+        queues for _, queues in cases
+    ]
+
+
+def test_which_lines_break_off(spark: SparkSession) -> None:
+    whole = f"{OLD}doRebalance, G, add a new mq, {QUEUE}"
+    result = f"{OLD}rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=2,"
+    illegal = f"{NEW}the pull request offset illegal, PullRequest [consumerGroup=G, messageQueue={QUEUE}"
+    cases: list[tuple[str | None, bool]] = [
+        (whole[:-1], True),
+        (whole[: whole.index("brokerName")], True),
+        (whole[: whole.index("MessageQueue [")], True),
+        (f"{whole}{whole}", True),  # two lines in one: the first one's end is lost
+        (f"{NEW}doRebalance, G, remove unnecessary pop mq, MessageQueue [topic=T, bro", True),
+        (f"{NEW}doRebalance, G, compute offset failed, Mess", True),
+        (f"{OLD}doRebalance, G, add a new mq failed, {QUEUE}, because lo", True),
+        (illegal[:-1], True),
+        (f"{result} rebalanceResultSet=[{QUEUE}, MessageQueue [topic=T, bro", True),
+        (f"{result} rebalanceResultSet=[{QUEUE}", True),
+        (result[: result.index("clientId=")], True),
+        (whole, False),
+        (illegal, False),  # what is lost was not needed
+        (f"{result} rebalanceResultSet=[{QUEUE}]", False),
+        (f"{result} rebalanceResultSet=[]", False),
+        *((line, False) for line, _, _ in TOLD),
+        *((line, False) for line in SILENT),
+    ]
+    frame = _messages(spark, [line for line, _ in cases])
+    found = frame.select("raw", is_damaged(F.col("message"), F.col("event")).alias("damaged")).collect()
+    assert [(row["raw"], bool(row["damaged"])) for row in found] == cases
