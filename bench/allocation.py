@@ -63,16 +63,23 @@ def main(names: Sequence[str]) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="faultline-bench-") as scratch:
             class_path = compiled(Path(scratch))
+            _warm_up(spark, Path(scratch, "warm-up"))
             figures = []
             for number, size in enumerate(sizes):
                 figures.append(_measure(size, Path(scratch, str(number)), spark, class_path))
-                print(f"<!-- {size.name}: {figures[-1]} -->", file=sys.stderr, flush=True)
+                print(figures[-1], file=sys.stderr, flush=True)
     finally:
         spark.stop()
     check_unchanged_snapshots_publish_nothing(figures)
     for table in (_whole(figures), _stage(figures), _strategies(figures)):
         print(f"\n{table}")
     print(f"\nload average at the end: {_load()}")
+
+
+def _warm_up(spark: SparkSession, snapshots: Path) -> None:
+    """Let the JVM compile what the stage runs through."""
+    write_snapshots(BASE, snapshots)
+    measure_stage(spark, snapshots, DAY, load_settings([snapshots / "strategies.toml"], [], {}))
 
 
 def _measure(size: Size, folder: Path, spark: SparkSession, class_path: str) -> Figures:
@@ -122,59 +129,55 @@ def check_unchanged_snapshots_publish_nothing(figures: Sequence[Figures]) -> Non
 def _whole(figures: Sequence[Figures]) -> str:
     head = (
         "size", "snapshots × groups", "lines", "seconds", "CPU s", "peak MiB", "per second", "rows published",
-        "Java loop, seconds", "CPU s", "per second", "ratio", "owner changes, equal",
+        "loop: seconds", "CPU s", "per second", "ratio of seconds", "of CPU s", "equal changes of owners",
     )  # fmt: skip
-    return _table(
-        head,
-        [
-            (
-                each.size.name, f"{each.size.units:,}", f"{each.size.lines:,}", f"{each.program.seconds:.1f}",
-                f"{each.program.cpu_seconds:.0f}", f"{each.program.peak_mib:,.0f}",
-                _rate(each.size.units, each.program.seconds), f"{each.rows:,}", f"{each.peer.process.seconds:.1f}",
-                f"{each.peer.process.cpu_seconds:.0f}", _rate(each.size.units, each.peer.process.seconds),
-                f"{each.peer.process.seconds / each.program.seconds:.2f}", f"{each.changes:,}",
-            )
-            for each in figures
-        ],
-    )  # fmt: skip
+    rows = []
+    for each in figures:
+        ours, loop = each.program, each.peer.process
+        rows.append((
+            each.size.name, f"{each.size.units:,}", f"{each.size.lines:,}", f"{ours.seconds:.0f}",
+            f"{ours.cpu_seconds:.0f}", f"{ours.peak_mib:,.0f}", _rate(each.size.units, ours.seconds),
+            f"{each.rows:,}", f"{loop.seconds:.0f}", f"{loop.cpu_seconds:.0f}",
+            _rate(each.size.units, loop.seconds), _ratio(loop.seconds, ours.seconds),
+            _ratio(loop.cpu_seconds, ours.cpu_seconds), f"{each.changes:,}",
+        ))  # fmt: skip
+    return _table(head, rows)
 
 
 def _stage(figures: Sequence[Figures]) -> str:
     head = (
-        "size", "stretches", "to stretches, s", "to shares, s", "per second", "Java strategies, s", "per second",
-        "ratio", "growth of work", "growth of seconds",
+        "size", "growth of work", "stretches", "to stretches, CPU s", "to shares", "to rows", "all", "growth",
+        "seconds", "growth", "per CPU s", "loop: CPU s", "per CPU s", "ratio",
     )  # fmt: skip
-    base = figures[0]
-    rows = []
+    base, rows = figures[0], []
     for each in figures:
+        stage, total, of_base = each.stage, each.stage.total, base.stage.total
+        shares = sum(took.cpu_seconds for took in stage.to_shares.values())
         loops = sum(loop.seconds for loop in each.peer.loops.values())
-        rows.append(
-            (
-                each.size.name, f"{sum(each.stage.inputs.values()):,}", f"{each.stage.inputs_seconds:.2f}",
-                f"{sum(each.stage.shares_seconds.values()):.2f}", _rate(each.size.units, each.stage.seconds),
-                f"{loops:.2f}", _rate(each.size.units, loops), f"{loops / each.stage.seconds:.2f}",
-                f"{each.size.units / base.size.units:.0f}", f"{each.stage.seconds / base.stage.seconds:.1f}",
-            )
-        )  # fmt: skip
+        rows.append((
+            each.size.name, f"{each.size.units / base.size.units:.2g}", f"{sum(stage.inputs.values()):,}",
+            f"{stage.to_inputs.cpu_seconds:.2f}", f"{shares:.2f}", f"{stage.to_rows.cpu_seconds:.2f}",
+            f"{total.cpu_seconds:.2f}", f"{total.cpu_seconds / of_base.cpu_seconds:.1f}", f"{total.seconds:.1f}",
+            f"{total.seconds / of_base.seconds:.1f}", _rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
+            _rate(each.size.units, loops), _ratio(loops, total.cpu_seconds),
+        ))  # fmt: skip
     return _table(head, rows)
 
 
 def _strategies(figures: Sequence[Figures]) -> str:
     head = (
-        "size", "strategy", "snapshots × groups", "different inputs", "shares, s", "inputs per second",
-        "snapshots × groups per second", "Java per second", "ratio",
+        "size", "strategy", "snapshots × groups", "different inputs", "to shares, CPU s", "seconds", "per CPU s",
+        "loop: CPU s", "per CPU s", "ratio",
     )  # fmt: skip
     rows = []
     for each in figures:
-        for strategy, seconds in each.stage.shares_seconds.items():
+        for strategy, took in each.stage.to_shares.items():
             loop = each.peer.loops[strategy]
-            rows.append(
-                (
-                    each.size.name, strategy, f"{loop.units:,}", f"{each.stage.inputs[strategy]:,}", f"{seconds:.2f}",
-                    _rate(each.stage.inputs[strategy], seconds), _rate(loop.units, seconds),
-                    _rate(loop.units, loop.seconds), f"{loop.seconds / seconds:.2f}",
-                )
-            )  # fmt: skip
+            rows.append((
+                each.size.name, strategy, f"{loop.units:,}", f"{each.stage.inputs[strategy]:,}",
+                f"{took.cpu_seconds:.2f}", f"{took.seconds:.2f}", _rate(loop.units, took.cpu_seconds),
+                f"{loop.seconds:.2f}", _rate(loop.units, loop.seconds), _ratio(loop.seconds, took.cpu_seconds),
+            ))  # fmt: skip
     return _table(head, rows)
 
 
@@ -185,6 +188,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _rate(count: int, seconds: float) -> str:
     return f"{count / seconds:,.0f}"
+
+
+def _ratio(loop_seconds: float, our_seconds: float) -> str:
+    """How many times as long the loop takes."""
+    return f"{loop_seconds / our_seconds:.2g}"
 
 
 def _machine() -> str:

@@ -44,7 +44,7 @@ SELECT (SELECT count(*) FROM theirs),
 
 @dataclass(frozen=True)
 class Loop:
-    """What the strategies alone took, inside the peer."""
+    """What the strategies alone took, inside the peer: CPU time of its one thread."""
 
     seconds: float
     units: int

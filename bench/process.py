@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -20,16 +21,18 @@ class Measured:
 
     Attributes:
         seconds: wall clock.
-        cpu_seconds: of all its processes, as last seen before each ended; unlike the wall clock it hardly depends on
-            what else the machine does.
+        cpu_seconds: of all its processes, those that ended included; unlike the wall clock it hardly depends on what
+            else the machine does.
         peak_mib: largest sum of resident memory; pages that processes share count once for each.
         said: its standard output.
+        noted: its standard error: the program's steps and their seconds.
     """
 
     seconds: float
     cpu_seconds: float
     peak_mib: float
     said: str
+    noted: str
 
 
 def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Measured:
@@ -38,33 +41,48 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     Raises:
         RuntimeError: it failed; the message ends with what it said.
     """
-    cpu_seconds: dict[int, float] = {}
-    peak_bytes = 0
+    cpu_seconds, peak_bytes = 0.0, 0
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
         with subprocess.Popen(command, env=environ, stdout=out, stderr=err, start_new_session=True) as process:
-            while process.poll() is None:
-                found = _of_session(process.pid)
-                cpu_seconds.update({pid: cpu for pid, (cpu, _) in found.items()})
-                peak_bytes = max(peak_bytes, sum(resident for _, resident in found.values()))
-                time.sleep(_EVERY_SECONDS)
+            try:
+                while process.poll() is None:
+                    cpu_now, resident_bytes = _of_session(process.pid)
+                    cpu_seconds, peak_bytes = max(cpu_seconds, cpu_now), max(peak_bytes, resident_bytes)
+                    time.sleep(_EVERY_SECONDS)
+            except BaseException:  # a session of its own does not hear Ctrl-C
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
         seconds = time.perf_counter() - started
         out.seek(0)
         err.seek(0)
-        if process.returncode:
-            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {err.read()[-2_000:]}")
-        return Measured(seconds, sum(cpu_seconds.values()), peak_bytes / 2**20, out.read())
+        said, noted = out.read(), err.read()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {noted[-2_000:]}")
+    return Measured(seconds, cpu_seconds, peak_bytes / 2**20, said, noted)
 
 
-def _of_session(session: int) -> dict[int, tuple[float, int]]:
-    """Process id to CPU seconds and resident bytes."""
-    found = {}
+def own_cpu_seconds() -> float:
+    """CPU time so far of all that runs in this process's session, a JVM it started included."""
+    return _of_session(os.getsid(0))[0]
+
+
+def _of_session(session: int) -> tuple[float, int]:
+    """CPU seconds, with those of children that ended, and resident bytes.
+
+    A child that has not yet started its own program runs in its parent's memory, which then counts once.
+    """
+    ticks = 0
+    sizes: dict[int, tuple[int, str, int]] = {}  # parent, virtual size, resident pages
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:  # it has just ended
             continue
         if int(fields[3]) == session:
-            cpu_seconds = (int(fields[11]) + int(fields[12])) / _TICKS
-            found[int(stat.parent.name)] = cpu_seconds, int(fields[21]) * _PAGE_BYTES
-    return found
+            ticks += sum(map(int, fields[11:15]))
+            sizes[int(stat.parent.name)] = int(fields[1]), fields[20], int(fields[21])
+    pages = sum(
+        resident for parent, size, resident in sizes.values() if parent not in sizes or sizes[parent][1] != size
+    )
+    return ticks / _TICKS, pages * _PAGE_BYTES

@@ -4,6 +4,8 @@ import com.alibaba.fastjson.JSONObject;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -26,11 +28,13 @@ import org.apache.rocketmq.common.message.MessageQueue;
  *
  * <p>{@code AllocateLoop SNAPSHOTS OUT}: reads what bench/snapshots.py wrote, in the order of captures. OUT gets a line
  * (capture, group, topic, broker, queue, owner) whenever the owner of a queue is another than one snapshot before.
- * Prints, as JSON, the seconds spent inside the strategies and the snapshots × groups per strategy.
+ * Prints, as JSON, the CPU seconds spent inside the strategies and the snapshots × groups per strategy.
  */
 public final class AllocateLoop {
     private static final AllocateMessageQueueStrategy AVERAGELY = new AllocateMessageQueueAveragely();
     private static final AllocateMessageQueueStrategy CONSISTENT_HASH = new AllocateMessageQueueConsistentHash();
+
+    private static final ThreadMXBean THREAD = ManagementFactory.getThreadMXBean();
 
     private final Map<String, AllocateMessageQueueStrategy> strategies = new HashMap<>();
     private final Map<String, String> topics = new HashMap<>();
@@ -127,11 +131,11 @@ public final class AllocateLoop {
             AllocateMessageQueueStrategy strategy = strategies.getOrDefault(group, AVERAGELY);
             List<List<MessageQueue>> shares = new ArrayList<>(members.size());
             long[] sums = nanosAndUnits.computeIfAbsent(strategy.getName(), name -> new long[2]);
-            long started = System.nanoTime();
+            long started = THREAD.getCurrentThreadCpuTime();
             for (String member : members) {
                 shares.add(strategy.allocate(group, member, queues.get(topic), members));
             }
-            sums[0] += System.nanoTime() - started;
+            sums[0] += THREAD.getCurrentThreadCpuTime() - started;
             sums[1]++;
             write(capturedAt, group, members, shares, owners);
         }
