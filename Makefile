@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup test test-quick check lint types format docs docs-check package lock clean
+.PHONY: help setup test test-quick check lint types format docs docs-check bench package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ docs: setup ## write the generated pages anew
 
 docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
+
+bench: setup ## figures of scale against a plain loop over the real Java classes (bench/README.md); about a quarter of an hour
+	@$(PYTHON) -m bench.allocation
 
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
 	@rm -rf dist

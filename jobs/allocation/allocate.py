@@ -56,36 +56,33 @@ def queue_allocation(allocated: DataFrame) -> DataFrame:
         allocated: as `with_shares` returns them.
     """
     stretch = (*VIEW, "valid_from_ms", "valid_until_ms", "strategy", "strategy_source")
-    by_client = allocated.select(*stretch, F.explode("shares").alias("share"))
-    owned = by_client.select(
-        *stretch,
-        F.col("share.client_id").alias("client_id"),
-        (F.col("share.outcome") == _UNCHANGED).alias("is_carried"),
-        F.explode(F.array_distinct("share.queues")).alias("queue"),
-    )
     serves_any = F.exists("shares", lambda share: F.exists(share["queues"], lambda queue: queue["queue_id"] < 0))
-    in_route = allocated.where(~serves_any).select(*stretch, F.explode("queues").alias("queue"))
-    where = [*VIEW, "valid_from_ms", "queue"]
-    owners = owned.select(*where, "client_id", "is_carried").withColumn("key", F.to_json(F.struct(*where)))
-    routed = in_route.withColumn("key", F.to_json(F.struct(*where)))
-    assigned = routed.join(owners.select("key", "client_id", "is_carried"), "key", "left").withColumn(
-        "in_route", F.lit(True)
-    )
-    elsewhere = (
-        owned.withColumn("key", F.to_json(F.struct(*where)))
-        .join(routed.select("key"), "key", "left_anti")
-        .withColumn("in_route", F.col("queue.queue_id") < 0)
-    )
-    columns = (*stretch, "queue", "client_id", "is_carried", "in_route")
-    return (
-        assigned.select(*columns)
-        .unionByName(elsewhere.select(*columns))
-        .select(
-            *stretch,
-            "queue.broker_name",
-            "queue.queue_id",
-            "in_route",
-            "client_id",
-            F.coalesce("is_carried", F.lit(False)).alias("is_carried"),
+    nothing = F.lit(None).cast("struct<client_id: string, is_carried: boolean>")
+
+    def owned(share: Column) -> Column:
+        owner = F.struct(share["client_id"].alias("client_id"), (share["outcome"] == _UNCHANGED).alias("is_carried"))
+        return F.transform(
+            F.array_distinct(share["queues"]),
+            lambda queue: F.struct(
+                queue.alias("queue"), (queue["queue_id"] < 0).alias("in_route"), owner.alias("owner")
+            ),
         )
+
+    in_route = F.transform(
+        F.when(serves_any, F.slice("queues", 1, 0)).otherwise(F.col("queues")),
+        lambda queue: F.struct(queue.alias("queue"), F.lit(True).alias("in_route"), nothing.alias("owner")),
+    )
+    told = F.concat(in_route, F.flatten(F.transform("shares", owned)))
+    by_queue = (
+        allocated.select(*stretch, F.inline(told))
+        .groupBy(*stretch, "queue")
+        .agg(F.max("in_route").alias("in_route"), F.collect_list("owner").alias("owners"))  # which leaves nulls out
+    )
+    return by_queue.select(*stretch, "queue", "in_route", F.explode_outer("owners").alias("owner")).select(
+        *stretch,
+        "queue.broker_name",
+        "queue.queue_id",
+        "in_route",
+        "owner.client_id",
+        F.coalesce("owner.is_carried", F.lit(False)).alias("is_carried"),
     )

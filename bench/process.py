@@ -1,0 +1,88 @@
+"""A command and all processes it starts: wall clock, CPU time, peak memory. Linux only: it reads /proc."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_EVERY_SECONDS = 0.2
+_TICKS, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a command took.
+
+    Attributes:
+        seconds: wall clock.
+        cpu_seconds: of all its processes, those that ended included; unlike the wall clock it hardly depends on what
+            else the machine does.
+        peak_mib: largest sum of resident memory; pages that processes share count once for each.
+        said: its standard output.
+        noted: its standard error: the program's steps and their seconds.
+    """
+
+    seconds: float
+    cpu_seconds: float
+    peak_mib: float
+    said: str
+    noted: str
+
+
+def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Measured:
+    """Run the command to its end.
+
+    Raises:
+        RuntimeError: it failed; the message ends with what it said.
+    """
+    cpu_seconds, peak_bytes = 0.0, 0
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        started = time.perf_counter()
+        with subprocess.Popen(command, env=environ, stdout=out, stderr=err, start_new_session=True) as process:
+            try:
+                while process.poll() is None:
+                    cpu_now, resident_bytes = _of_session(process.pid)
+                    cpu_seconds, peak_bytes = max(cpu_seconds, cpu_now), max(peak_bytes, resident_bytes)
+                    time.sleep(_EVERY_SECONDS)
+            except BaseException:  # a session of its own does not hear Ctrl-C
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+        seconds = time.perf_counter() - started
+        out.seek(0)
+        err.seek(0)
+        said, noted = out.read(), err.read()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {noted[-2_000:]}")
+    return Measured(seconds, cpu_seconds, peak_bytes / 2**20, said, noted)
+
+
+def own_cpu_seconds() -> float:
+    """CPU time so far of all that runs in this process's session, a JVM it started included."""
+    return _of_session(os.getsid(0))[0]
+
+
+def _of_session(session: int) -> tuple[float, int]:
+    """CPU seconds, with those of children that ended, and resident bytes.
+
+    A child that has not yet started its own program runs in its parent's memory, which then counts once.
+    """
+    ticks = 0
+    sizes: dict[int, tuple[int, str, int]] = {}  # parent, virtual size, resident pages
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[3]) == session:
+            ticks += sum(map(int, fields[11:15]))
+            sizes[int(stat.parent.name)] = int(fields[1]), fields[20], int(fields[21])
+    pages = sum(
+        resident for parent, size, resident in sizes.values() if parent not in sizes or sizes[parent][1] != size
+    )
+    return ticks / _TICKS, pages * _PAGE_BYTES
