@@ -85,14 +85,14 @@ def mixed_languages(connections: DataFrame, max_staleness_ms: int) -> DataFrame:
     return acting(times, "MIXED_LANGUAGES")
 
 
-def rebalance_not_run(members: DataFrame) -> DataFrame:
+def rebalance_not_run(members: DataFrame, day: Day) -> DataFrame:
     """After the members changed each client rebalances when told or within 20 s; when they did is known by captures."""
-    return acting(_since_change(members, ("consumer_group", "broker_name"), _REBALANCE_MS), "REBALANCE_NOT_RUN")
+    return acting(_since_change(members, ("consumer_group", "broker_name"), _REBALANCE_MS, day), "REBALANCE_NOT_RUN")
 
 
-def stale_route(routes: DataFrame, subjects: DataFrame) -> DataFrame:
+def stale_route(routes: DataFrame, subjects: DataFrame, day: Day) -> DataFrame:
     """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
-    changed = _since_change(routes, ("topic",), _ROUTE_POLL_MS + _REBALANCE_MS)
+    changed = _since_change(routes, ("topic",), _ROUTE_POLL_MS + _REBALANCE_MS, day)
     return acting(changed.join(subjects, "topic"), "STALE_ROUTE")
 
 
@@ -171,8 +171,14 @@ def _changed(found: DataFrame, *, before_ms: int = 0, after_ms: int) -> DataFram
     )
 
 
-def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int) -> DataFrame:
-    """From the last capture that still showed the old state until the change has settled."""
+def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int, day: Day) -> DataFrame:
+    """From the last capture that still showed the old state until the change has settled.
+
+    The first capture counts as a change, as what was before is not known; what stood at 00:00 does not.
+    """
     in_time = Window.partitionBy(*keys).orderBy("valid_from_ms")
-    last_seen_ms = F.coalesce(F.lag("last_answer_ms").over(in_time), F.col("valid_from_ms"))
-    return told.withColumns({"acts_from_ms": last_seen_ms, "acts_until_ms": F.col("valid_from_ms") + lasts_ms})
+    changes = told.withColumn("before_ms", F.lag("last_answer_ms").over(in_time)).where(
+        F.col("before_ms").isNotNull() | (F.col("valid_from_ms") > day.start_ms)
+    )
+    last_seen_ms = F.coalesce("before_ms", "valid_from_ms")
+    return changes.withColumns({"acts_from_ms": last_seen_ms, "acts_until_ms": F.col("valid_from_ms") + lasts_ms})

@@ -117,8 +117,8 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
             stopped_not_expired(owned.known),
             silent_clients(owned.silences),
             refusals(owned.refused),
-            stale_route(routes, subjects),
-            rebalance_not_run(members),
+            stale_route(routes, subjects, day),
+            rebalance_not_run(members, day),
             languages,
         ),
     )
