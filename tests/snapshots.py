@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import gzip
 import io
 import itertools
 import json
@@ -50,19 +51,22 @@ def route(at_ms: int, code: int | None = 0, topic: str = "T", **queues: int | tu
     return {"captured_at_ms": at_ms, "topic": topic, "code": code, "body": body if code == 0 else None}
 
 
-def running_info(at_ms: int, client_id: str, strategy: str, **other: Any) -> Line:
-    """What a consumer of group G says of itself; the queue it holds is an object used as a key."""
+def running_info(
+    at_ms: int, client_id: str, strategy: str, queues: Sequence[int] = (0,), dropped: Sequence[int] = (), **other: Any
+) -> Line:
+    """What a consumer of group G says of itself; each queue it holds is an object used as a key."""
     properties = {"allocateMessageQueueStrategy": f"org.apache.rocketmq.client.consumer.rebalance.{strategy}@3db5fcc3"}
-    body = (
-        '{"mqTable":{{"brokerName":"a","queueId":0,"topic":"T"}:{"droped":false}},'
-        f'"properties":{json.dumps(properties | other.pop("properties", {}))}}}'
+    held = ",".join(
+        f'{{"brokerName":"a","queueId":{queue},"topic":"T"}}:{{"droped":{json.dumps(queue in dropped)}}}'
+        for queue in (*queues, *dropped)
     )
+    body = f'{{"mqTable":{{{held}}},"properties":{json.dumps(properties | other.pop("properties", {}))}}}'
     line = {"captured_at_ms": at_ms, "consumer_group": "G", "client_id": client_id, "code": 0, "body": body}
     return line | other
 
 
 class SnapshotSite:
-    """A folder with `consumers/`, `routes/` and `running_info/` and a lake beside them."""
+    """A folder with `consumers/`, `routes/`, `running_info/` and `client_logs/` and a lake beside them."""
 
     def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
         self._spark, self.folder, self.lake = spark, folder, folder / "lake"
@@ -73,13 +77,21 @@ class SnapshotSite:
         """Put the lines into a file of `consumers`, `routes` or `running_info`, in place of what it held."""
         write_lines(self.folder / kind / file, lines)
 
+    def client_log(self, file: str, lines: Iterable[str]) -> None:
+        """Put the lines into a file below `client_logs`, gzip by its name, in place of what it held."""
+        path = self.folder / "client_logs" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = "".join(f"{line}\n" for line in lines).encode()
+        path.write_bytes(gzip.compress(content) if file.endswith(".gz") else content)
+
     def run(self, *days: dt.date, **how: bool) -> RunResult:
         """Publish the days from all files."""
         inputs = dataclasses.replace(
             self._settings.inputs,
             consumers=FilesInput((str(self.folder / "consumers"),)),
             routes=FilesInput((str(self.folder / "routes"),)),
-            running_info=FilesInput((str(folder),) if (folder := self.folder / "running_info").is_dir() else ()),
+            running_info=self._if_any("running_info"),
+            client_logs=self._if_any("client_logs"),
         )
         full = dataclasses.replace(self._settings, lake=str(self.lake), inputs=inputs)
         number = next(self._runs)
@@ -88,6 +100,10 @@ class SnapshotSite:
             cascade=True, clock=lambda: dt.datetime(2026, 3, 5, 3, number, tzinfo=dt.UTC),
         )  # fmt: skip
         return run_allocation(self._spark, full, call, Progress(io.StringIO()))
+
+    def _if_any(self, kind: str) -> FilesInput:
+        folder = self.folder / kind
+        return FilesInput((str(folder),) if folder.is_dir() else ())
 
     def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
         """Rows of a published table as delta-rs reads them, the chosen columns, in the columns' order."""
