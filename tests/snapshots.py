@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import gzip
 import io
 import itertools
 import json
@@ -54,15 +55,17 @@ def running_info(
     at_ms: int,
     client_id: str,
     strategy: str,
-    held: Iterable[tuple[str, str, int]] = (("T", "a", 0),),
+    held: Sequence[tuple[str, str, int]] = (("T", "a", 0),),
     topics: Iterable[str] = ("T",),
+    dropped: Sequence[tuple[str, str, int]] = (),
     **other: Any,
 ) -> Line:
     """What a consumer of group G says of itself; a queue it holds (topic, broker, id) is an object used as a key."""
     properties = {"allocateMessageQueueStrategy": f"org.apache.rocketmq.client.consumer.rebalance.{strategy}@3db5fcc3"}
     table = ",".join(
-        f'{{"brokerName":"{broker}","queueId":{queue_id},"topic":"{topic}"}}:{{"droped":false}}'
-        for topic, broker, queue_id in held
+        f'{{"brokerName":"{broker}","queueId":{queue_id},"topic":"{topic}"}}:{{"droped":{json.dumps(is_dropped)}}}'
+        for queues, is_dropped in ((held, False), (dropped, True))
+        for topic, broker, queue_id in queues
     )
     body = (
         f'{{"mqTable":{{{table}}},"subscriptionSet":{json.dumps([{"topic": each} for each in topics])},'
@@ -73,7 +76,7 @@ def running_info(
 
 
 class SnapshotSite:
-    """A folder with `consumers/`, `routes/` and `running_info/` and a lake beside them."""
+    """A folder with `consumers/`, `routes/`, `running_info/` and `client_logs/` and a lake beside them."""
 
     def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
         self._spark, self.folder, self.lake = spark, folder, folder / "lake"
@@ -84,13 +87,21 @@ class SnapshotSite:
         """Put the lines into a file of `consumers`, `routes` or `running_info`, in place of what it held."""
         write_lines(self.folder / kind / file, lines)
 
+    def client_log(self, file: str, lines: Iterable[str]) -> None:
+        """Put the lines into a file below `client_logs`, gzip by its name, in place of what it held."""
+        path = self.folder / "client_logs" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = "".join(f"{line}\n" for line in lines).encode()
+        path.write_bytes(gzip.compress(content) if file.endswith(".gz") else content)
+
     def run(self, *days: dt.date, **how: bool) -> RunResult:
         """Publish the days from all files."""
         inputs = dataclasses.replace(
             self._settings.inputs,
             consumers=FilesInput((str(self.folder / "consumers"),)),
             routes=FilesInput((str(self.folder / "routes"),)),
-            running_info=FilesInput((str(folder),) if (folder := self.folder / "running_info").is_dir() else ()),
+            running_info=self._if_any("running_info"),
+            client_logs=self._if_any("client_logs"),
         )
         full = dataclasses.replace(self._settings, lake=str(self.lake), inputs=inputs)
         number = next(self._runs)
@@ -99,6 +110,10 @@ class SnapshotSite:
             cascade=True, clock=lambda: dt.datetime(2026, 3, 5, 3, number, tzinfo=dt.UTC),
         )  # fmt: skip
         return run_allocation(self._spark, full, call, Progress(io.StringIO()))
+
+    def _if_any(self, kind: str) -> FilesInput:
+        folder = self.folder / kind
+        return FilesInput((str(folder),)) if folder.is_dir() else getattr(self._settings.inputs, kind)
 
     def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
         """Rows of a published table as delta-rs reads them, the chosen columns, in the columns' order."""

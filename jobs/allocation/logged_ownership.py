@@ -63,7 +63,7 @@ def _numbered_lives(events: DataFrame) -> DataFrame:
     return alive.withColumn("life", F.count_if(begins).over(so_far).cast("int"))
 
 
-def lives(events: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
+def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
     """Consumers whose log can be read: one client of its group in its process.
 
     Grain: `process`, `incarnation`, `consumer_group`, `life`. Columns: `client_id` (settings, else the one the
@@ -73,6 +73,7 @@ def lives(events: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
     Lines name no client: where several clients of a group write one log, nothing tells them apart and none is here.
 
     Args:
+        lines: the day's lines; a process that goes on need not tell of a change.
         events: as `with_lives` returns them.
         opening: rows of the table by CLIENT_LOG that reach 00:00.
         day: the day.
@@ -103,16 +104,16 @@ def lives(events: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
             F.first("last_ms").alias("last_ms"),
         )
     )
-    last = events.groupBy("process").agg(F.max("last_ms").alias("process_last_ms"))
+    last = _last_lines(lines, events, day).select("process", "incarnation", F.col("last_ms").alias("written_ms"))
     all_lives = (
         today.join(before, list(LIFE), "full")
         .join(created, ["process", "incarnation"], "left")
-        .join(last, "process", "left")
+        .join(last, ["process", "incarnation"], "left")
     )
     nobody = F.array().cast("array<string>")
     seen = F.array_union(F.coalesce("told", nobody), F.coalesce("carried", nobody))
     shared = F.when(F.size("created") == 1, F.get("created", 0))
-    last_ms = F.coalesce("last_ms", "process_last_ms", F.lit(day.start_ms))
+    last_ms = F.coalesce("last_ms", "written_ms", F.lit(day.start_ms))
     until = F.coalesce("stopped_ms", last_ms)
     begun = F.coalesce("began_ms", F.when(F.col("carried").isNotNull(), F.lit(day.start_ms)))
     return (

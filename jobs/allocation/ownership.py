@@ -51,7 +51,7 @@ def ownership(
     told = keep("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
     stood = opening.where("source = 'CLIENT_LOG'")
     events = keep("events", with_lives(log_lines, day))
-    of_lives = keep("lives", lives(events, stood, day))
+    of_lives = keep("lives", lives(log_lines, events, stood, day))
     logged = logged_holdings(events, of_lives, stood, day)
     no_time = F.lit(None).cast("bigint")
     holdings = (
