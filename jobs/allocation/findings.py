@@ -65,7 +65,7 @@ WHAT = {
 
 
 def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
-    """Differences as findings, cut wherever another cause begins to act.
+    """Differences as findings, cut where time without a cause begins or ends.
 
     Args:
         differences: as `differences` returns them.

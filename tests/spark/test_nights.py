@@ -146,8 +146,10 @@ def test_a_held_lake_refuses_a_second_run(spark: SparkSession, folder: Path, at_
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_is_read_without_spark(at_once: Path, table: Any) -> None:
-    found = deltalake.DeltaTable(str(at_once / table.name))
+def test_every_table_is_read_without_spark(spark: SparkSession, at_once: Path, tmp_path: Path, table: Any) -> None:
+    lake = at_once if (at_once / table.name).is_dir() else tmp_path  # the second flow's tables come with its first run
+    Lake(spark, str(lake)).create_tables([table])
+    found = deltalake.DeltaTable(str(lake / table.name))
     assert [field.name for field in found.schema().fields] == table.schema.fieldNames()
     assert [field.nullable for field in found.schema().fields] == [field.nullable for field in table.columns]
     assert all(field.metadata["comment"] for field in found.schema().fields)
