@@ -58,7 +58,10 @@ def test_what_is_allocated_is_what_is_held(published: Path, quiet_s: int, capsys
     figures = f"{sum(found.matched.values())} / {samples} | {sum(found.explained.values())} | {len(found.unexplained)}"
     assert f"| {published.name} | {quiet_s} s | {figures} |" in README.read_text(encoding="utf-8")
     assert not found.unexplained, "\n".join(found.unexplained[:5])
-    assert {group.rsplit("_", 1)[0] for group in found.not_determinable} <= {"g_pop", "g_brk"}
+    # g_orphan: the brokers' one subscription table flips between its members; one sample is before it told the topic.
+    unsure = {"g_pop", "g_brk"} | ({"g_orphan"} if quiet_s == 25 else set())
+    assert {group.rsplit("_", 1)[0] for group in found.not_determinable} <= unsure
+    assert found.not_determinable.get("g_orphan_533", 0) <= 1
     assert sum(found.matched.values()) > 300
     if quiet_s == 55:
         assert {group.rsplit("_", 1)[0] for group in found.explained} <= {"g_config"}
