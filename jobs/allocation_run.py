@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
-from urllib.parse import quote
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.day import Day
-from jobs.errors import ReconciliationError
-from jobs.ingest import check_fit_to_publish, stage_snapshots
-from jobs.kept import keeper
+from jobs.flow import check_rows, keeper_of, run_flow, state_hash
+from jobs.ingest import stage_snapshots
 from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.run_record import (
@@ -21,7 +18,6 @@ from jobs.run_record import (
     DayResult,
     Run,
     RunResult,
-    failure_text,
     log_run,
     published_openings,
     run_metadata,
@@ -38,13 +34,11 @@ from jobs.tables import (
     QUEUE_OWNERSHIP,
     REBALANCES,
     ROUTE_CHANGES,
-    RUN_LOG,
     STRATEGY_COMPARISON,
     TOPIC_QUEUES,
     Table,
 )
 
-_AT_ONCE = 4  # small tables: their planning and commits overlap
 _DERIVED = (
     TOPIC_QUEUES,
     ROUTE_CHANGES,
@@ -68,32 +62,14 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, published days stay as they are.
     """
-    lake = Lake(spark, settings.lake)
-    days = [Day(date, settings.cluster) for date in run.days]
-    result = RunResult(run)
-    with lake.held():
-        with progress.step("opening the lake"):
-            lake.create_tables((*_DERIVED, QUARANTINE, RUN_LOG))
-            lake.clear_staging(run.run_id)
-        log_run(spark, lake, run, ALLOCATION, days, "STARTED", settings)
-        try:
-            with progress.step("reading snapshots"):
-                staged = stage_snapshots(spark, settings, (run.days[0], run.days[-1]), f"{lake.staging}/{run.run_id}")
-            days = staged.days(run.days, settings.cluster)
-            result.clusters = sorted({day.cluster for day in days})
-            check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
-            result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
-            for day in days:
-                result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
-                if day.after not in days and _is_stale(lake, result.days[-1]):
-                    result.stale_days.append(day.after.date)
-        except Exception as error:
-            unfinished = [day for day in days if day not in [done.day for done in result.days]]
-            log_run(spark, lake, run, ALLOCATION, unfinished, "FAILED", settings, message=failure_text(error))
-            raise
-        finally:
-            lake.clear_staging(run.run_id)
-    return result
+
+    def publish(lake: Lake, result: RunResult, day: Day, staged: Staged, days: Sequence[Day]) -> None:
+        result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
+        if day.after not in days and _is_stale(lake, result.days[-1]):
+            result.stale_days.append(day.after.date)
+
+    reading = ("snapshots", stage_snapshots)
+    return run_flow(spark, settings, run, progress, flow=ALLOCATION, tables=_DERIVED, reading=reading, publish=publish)
 
 
 def _publish(
@@ -101,16 +77,15 @@ def _publish(
 ) -> DayResult:
     counts, metadata = staged.counts(day), run_metadata(run, settings)
     known_start = day.before.date in published_openings(lake, ALLOCATION, day.cluster)
-    keep = keeper(spark, f"{lake.staging}/{run.run_id}/{quote(day.cluster, safe='')}-{day.date}")
     with progress.step(f"allocating queues of {day.date}"):
         opening = {table.name: _reaching(lake, table, day.before).where(F.lit(known_start)) for table in _CARRIED}
-        opening_state = _state_hash(list(opening.values()))
+        opening_state = state_hash([_state(each) for each in opening.values()])
         allocated = allocation(
             Snapshots(*(_lines(spark, staged, name, day) for name in _INPUTS)),
             Opening(**opening),
             day,
             settings,
-            keep,
+            keeper_of(spark, lake, run, day),
         )
         bad = lake.publish_day(
             QUARANTINE,
@@ -120,18 +95,11 @@ def _publish(
             metadata,
             only={"source": list(_INPUTS)},
         )
-        if bad.rows != counts.rows_quarantined:
-            raise ReconciliationError(
-                f"quarantine of {day.date} got {bad.rows} rows, {counts.rows_quarantined} were counted;"
-                " run the day again"
-            )
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            commits = pool.map(
-                lambda table: lake.publish_day(table, getattr(allocated, table.name), day.cluster, day.date, metadata),
-                _DERIVED,
-            )
-            versions = {commit.table: commit.version for commit in (bad, *commits)}
-        closing_state = _state_hash([_reaching(lake, table, day) for table in _CARRIED])
+        check_rows(bad, counts.rows_quarantined, day)
+        frames = [(table, getattr(allocated, table.name)) for table in _DERIVED]
+        commits = lake.publish_day_of_each(frames, day.cluster, day.date, metadata)
+        versions = {commit.table: commit.version for commit in (bad, *commits)}
+        closing_state = state_hash([_state(_reaching(lake, table, day)) for table in _CARRIED])
     done = DayResult(
         day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, False, versions
     )
@@ -156,19 +124,9 @@ def _reaching(lake: Lake, table: Table, day: Day) -> DataFrame:
     return lake.read_day(table, day.cluster, day.date).where(F.col("valid_until_ms") == F.lit(day.end_ms))
 
 
-def _state_hash(tables: list[DataFrame]) -> str:
-    """Hash of all rows in any order, without when they began."""
-    hashes = [
-        table.select(
-            F.xxhash64(
-                F.to_json(F.struct(*(name for name in table.columns if not name.startswith("valid_from"))))
-            ).alias("hash")
-        )
-        for table in tables
-    ]
-    total = F.sum(F.col("hash").cast("decimal(38,0)"))
-    found = reduce(DataFrame.unionByName, hashes).agg(F.count("*").alias("rows"), total.alias("sum")).first()
-    return f"{found['rows']}:{found['sum'] or 0}" if found else "0:0"
+def _state(reaching: DataFrame) -> DataFrame:
+    """What the next day starts from: not since when it stands."""
+    return reaching.drop("event_date", "valid_from_ms", "valid_from_at")
 
 
 def _is_stale(lake: Lake, last: DayResult) -> bool:

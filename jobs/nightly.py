@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import quote
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.errors import ReconciliationError
 from jobs.fault_latency.job import fault_latency, order_key_moves
 from jobs.fault_latency.key_moves import with_order_key
-from jobs.fault_latency.state import state_hash
-from jobs.ingest import StagedSends, check_fit_to_publish, stage_sends
-from jobs.kept import keeper
+from jobs.flow import check_rows, keeper_of, run_flow, state_hash
+from jobs.ingest import StagedSends, stage_sends
 from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.run_record import (
@@ -23,7 +20,6 @@ from jobs.run_record import (
     DayResult,
     Run,
     RunResult,
-    failure_text,
     log_run,
     published_openings,
     run_metadata,
@@ -39,14 +35,12 @@ from jobs.tables import (
     ORDER_KEY_MOVES,
     PRODUCER_DAYS,
     QUARANTINE,
-    RUN_LOG,
     SENDS,
     TOPIC_BROKERS,
 )
 
-_AT_ONCE = 4  # small tables: their planning and commits overlap
 _DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
-_TABLES = (SENDS, TOPIC_BROKERS, ORDER_KEY_MOVES, *_DERIVED, QUARANTINE, RUN_LOG)
+_TABLES = (SENDS, TOPIC_BROKERS, ORDER_KEY_MOVES, *_DERIVED)
 
 
 def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -55,34 +49,17 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, published days stay as they are.
     """
-    lake = Lake(spark, settings.lake)
-    days = [Day(date, settings.cluster) for date in run.days]
-    result = RunResult(run)
-    with lake.held():
-        with progress.step("opening the lake"):
-            lake.create_tables(_TABLES)
-            lake.clear_staging(run.run_id)
-        log_run(spark, lake, run, FAULT_LATENCY, days, "STARTED", settings)
-        folder = f"{lake.staging}/{run.run_id}"
-        try:
-            with progress.step("reading send attempts"):
-                staged = stage_sends(spark, settings, (run.days[0], run.days[-1]), folder)
-            days = staged.days(run.days, settings.cluster)
-            result.clusters = sorted({day.cluster for day in days})
-            check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
-            result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
-            for day in days:
-                result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
-                if day.after not in days:
-                    _cascade(spark, lake, settings, run, result, progress)
-                    _forget_old_sends(lake, settings, day)
-        except Exception as error:
-            unfinished = [day for day in days if day not in [done.day for done in result.days]]
-            log_run(spark, lake, run, FAULT_LATENCY, unfinished, "FAILED", settings, message=failure_text(error))
-            raise
-        finally:
-            lake.clear_staging(run.run_id)
-    return result
+
+    def publish(lake: Lake, result: RunResult, day: Day, staged: StagedSends, days: Sequence[Day]) -> None:
+        result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
+        if day.after not in days:
+            _cascade(spark, lake, settings, run, result, progress)
+            _forget_old_sends(lake, settings, day)
+
+    reading = ("send attempts", stage_sends)
+    return run_flow(
+        spark, settings, run, progress, flow=FAULT_LATENCY, tables=_TABLES, reading=reading, publish=publish
+    )
 
 
 def _forget_old_sends(lake: Lake, settings: Settings, last: Day) -> None:
@@ -103,11 +80,8 @@ def _publish(
         hosts = lake.publish_day(TOPIC_BROKERS, staged.topic_brokers(day), day.cluster, day.date, metadata)
         moves = _order_key_moves(lake.read_day(SENDS, day.cluster, day.date), settings, day, staged)
         moved = lake.publish_day(ORDER_KEY_MOVES, moves, day.cluster, day.date, metadata)
-    for written, expected in ((commit, counts.rows_published), (bad, counts.rows_quarantined)):
-        if written.rows != expected:
-            raise ReconciliationError(
-                f"{written.table} of {day.date} got {written.rows} rows, {expected} were counted; run the day again"
-            )
+    check_rows(commit, counts.rows_published, day)
+    check_rows(bad, counts.rows_quarantined, day)
     versions = {each.table: each.version for each in (commit, bad, hosts, moved)}
     return _derive(spark, lake, settings, run, day, counts, versions, progress)
 
@@ -135,7 +109,7 @@ def _derive(
         opening = (
             lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
         )
-        opening_state = state_hash(opening)
+        opening_state = state_hash([opening])
         replayed = fault_latency(
             lake.read_day(SENDS, day.cluster, day.date),
             opening,
@@ -143,16 +117,12 @@ def _derive(
             settings,
             known_start=known_start,
             topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
-            keep=keeper(spark, f"{lake.staging}/{run.run_id}/{quote(day.cluster, safe='')}-{day.date}"),
+            keep=keeper_of(spark, lake, run, day),
         )
-        metadata = run_metadata(run, settings)
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            commits = pool.map(
-                lambda table: lake.publish_day(table, getattr(replayed, table.name), day.cluster, day.date, metadata),
-                _DERIVED,
-            )
-            versions.update({commit.table: commit.version for commit in commits})
-        closing_state = state_hash(lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date"))
+        frames = [(table, getattr(replayed, table.name)) for table in _DERIVED]
+        commits = lake.publish_day_of_each(frames, day.cluster, day.date, run_metadata(run, settings))
+        versions.update({commit.table: commit.version for commit in commits})
+        closing_state = state_hash([lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date")])
         spark.catalog.clearCache()
     done = DayResult(
         day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, counts is None, versions

@@ -7,7 +7,6 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers import PRODUCER
 from jobs.fault_latency.replay import ITEM
-from jobs.tables import FAULT_ITEM_STATE
 
 
 def closing_state(
@@ -60,11 +59,3 @@ def closing_state(
             F.greatest("ended_today_ms", "ended_before_ms").alias("last_ended_at_ms"),
         )
     )
-
-
-def state_hash(state: DataFrame) -> str:
-    """Hash of all rows, in any order: equal states have equal hashes."""
-    columns = [name for name in FAULT_ITEM_STATE.schema.fieldNames() if name != "event_date"]
-    row = F.xxhash64(F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}))
-    found = state.agg(F.count("*").alias("rows"), F.sum(row.cast("decimal(38,0)")).alias("sum")).first()
-    return f"{found['rows']}:{found['sum'] or 0}" if found else "0:0"
