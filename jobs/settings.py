@@ -136,6 +136,7 @@ class Settings:
     max_line_bytes: int = 1_048_576
     infer: bool = True
     incident_share: float = 0.5
+    slow_ms: int = 550
     max_staleness_ms: int = 300_000
     inputs: Inputs = Inputs()
     producers: dict[str, ProducerSettings] = field(default_factory=dict)
@@ -152,7 +153,7 @@ class Settings:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
-        for name in ("max_line_bytes", "max_staleness_ms"):
+        for name in ("max_line_bytes", "max_staleness_ms", "slow_ms"):
             if getattr(self, name) < 1:
                 raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1")
 

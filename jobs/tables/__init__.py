@@ -5,9 +5,11 @@ from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
+from jobs.tables.findings import FINDINGS
 from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
 from jobs.tables.order_key_moves import ORDER_KEY_MOVES
+from jobs.tables.policy_outcomes import POLICY_OUTCOMES
 from jobs.tables.producer_days import PRODUCER_DAYS
 from jobs.tables.quarantine import QUARANTINE
 from jobs.tables.queue_allocation import QUEUE_ALLOCATION
@@ -15,6 +17,7 @@ from jobs.tables.queue_ownership import QUEUE_OWNERSHIP
 from jobs.tables.rebalances import REBALANCES
 from jobs.tables.route_changes import ROUTE_CHANGES
 from jobs.tables.run_log import RUN_LOG
+from jobs.tables.send_calls import SEND_CALLS
 from jobs.tables.sends import SENDS
 from jobs.tables.strategy_comparison import STRATEGY_COMPARISON
 from jobs.tables.table import Table
@@ -30,6 +33,9 @@ TABLES: tuple[Table, ...] = (
     BROKER_WINDOWS,
     BROKER_INCIDENTS,
     PRODUCER_DAYS,
+    SEND_CALLS,
+    FINDINGS,
+    POLICY_OUTCOMES,
     ORDER_KEY_MOVES,
     TOPIC_QUEUES,
     ROUTE_CHANGES,
@@ -49,9 +55,11 @@ __all__ = [
     "BROKER_WINDOWS",
     "FAULT_ITEM_CHANGES",
     "FAULT_ITEM_STATE",
+    "FINDINGS",
     "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",
     "ORDER_KEY_MOVES",
+    "POLICY_OUTCOMES",
     "PRODUCER_DAYS",
     "QUARANTINE",
     "QUEUE_ALLOCATION",
@@ -60,6 +68,7 @@ __all__ = [
     "ROUTE_CHANGES",
     "RUN_LOG",
     "SENDS",
+    "SEND_CALLS",
     "STRATEGY_COMPARISON",
     "TABLES",
     "TOPIC_BROKERS",

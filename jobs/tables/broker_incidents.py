@@ -1,12 +1,12 @@
-"""`broker_incidents`: stretches in which many producers isolate the same broker."""
+"""`broker_incidents`: stretches in which many producers isolate the same broker, who noticed, and what it cost."""
 
-from pyspark.sql.types import DoubleType
+from pyspark.sql.types import ArrayType, DoubleType
 
-from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, LONG, Table, instant, required
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, LONG, TEXT, Table, instant, required
 
 BROKER_INCIDENTS = Table(
     name="broker_incidents",
-    grain="one stretch in which at least `incident_share` of the day's producers isolate one broker",
+    grain="one stretch in which at least `incident_share` of the active producers isolate one broker",
     keys=("cluster", "broker_name", "start_ms"),
     columns=(
         EVENT_DATE,
@@ -15,8 +15,23 @@ BROKER_INCIDENTS = Table(
         *instant("start", "start of the stretch"),
         *instant("end", "end of the stretch, exclusive"),
         required("peak_producers", LONG, "most producers that isolated the broker at one time"),
-        required("producers", LONG, "producers with the switch on that sent, or still isolated a broker, on this day"),
+        required("producers", LONG, "active producers then: switch on, between first and last sign of life of the day"),
         required("peak_share", DoubleType(), "peak_producers / producers"),
+        required("isolating_producers", LONG, "producers that isolated the broker at any time of the stretch"),
+        *instant("first_noticed", "when the first of them began to isolate it, the end of its bad send"),
+        *instant("last_noticed", "when the last of them began"),
+        required("first_producer", TEXT, "client id of the first to notice"),
+        required("last_producer", TEXT, "client id of the last to notice"),
+        required(
+            "never_noticed", LONG, "producers with the switch on that sent to it meanwhile and did not isolate it"
+        ),
+        required("never_noticed_client_ids", ArrayType(TEXT, False), "their client ids, sorted, the first twenty"),
+        required(
+            "sends", LONG, "sends with an attempt at the broker that ended from first_noticed to end; all switches"
+        ),
+        required("lost", LONG, "of those, sends that ended in an exception"),
+        required("retried", LONG, "of those, answered sends that took more than one attempt"),
+        required("slowed", LONG, "of those, sends answered at the first attempt after `slow_ms` or longer"),
     ),
     checks={"end_after_start": "end_ms > start_ms", "share_is_share": "peak_share > 0 AND peak_share <= 1"},
 )

@@ -1,0 +1,75 @@
+"""`findings`: what a producer's night showed that somebody should know, and why, in one row and one sentence."""
+
+from pyspark.sql.types import ArrayType, DoubleType
+
+from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, instant, required
+
+KINDS = (
+    "SENT_WHILE_ISOLATED",
+    "ISOLATION_LOST_BY_SUBMIT",
+    "COLLATERAL_ISOLATION",
+    "ALL_ISOLATED",
+    "DEAD_BROKER_MAGNET",
+    "LONE_ISOLATION",
+    "WIDE_ISOLATION",
+    "NEVER_REACHABLE_AGAIN",
+    "REMOVED_WHILE_ISOLATED",
+    "LADDER_ARRAYS_DIFFER",
+    "CLOCK_STEP",
+)
+CAUSES = (
+    "SWITCH_OFF",
+    "CALLER_CHOSE_QUEUE",
+    "ONLY_BROKER",
+    "ALL_ISOLATED",
+    "RETRY_TO_LAST_BROKER",
+    "RETRY_AVOIDS_LAST_BROKER",
+    "TIMEOUT_SPENT",
+    "PRODUCER_SIDE",
+    "BROKER_SIDE",
+    "CLIENT_DEFECT",
+    "SETTINGS",
+    "CLOCK",
+    "UNEXPLAINED",
+)
+SEVERITIES = ("INFO", "WARNING", "CRITICAL")
+
+FINDINGS = Table(
+    name="findings",
+    grain="one finding: a stretch in which a producer or a broker fared otherwise than its owner may think",
+    keys=(
+        "cluster",
+        "kind",
+        "cause",
+        "client_id",
+        "producer_group",
+        "process",
+        "topic",
+        "broker_name",
+        "found_from_ms",
+    ),
+    columns=(
+        EVENT_DATE,
+        CLUSTER,
+        required("kind", TEXT, "what was found; docs/findings says how, and what to do"),
+        required("severity", TEXT, "CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it"),
+        required("cause", TEXT, "why, where the data shows it; UNEXPLAINED: it does not"),
+        *instant("found_from", "start of the stretch"),
+        *instant("found_until", "end of the stretch, exclusive; the start plus 1 ms for a moment"),
+        column("client_id", TEXT, "client id of the producer; null = not one producer"),
+        column("producer_group", TEXT, "producer group; null = not one producer"),
+        column("process", TEXT, "process of the producer; null = not one process"),
+        column("topic", TEXT, "topic; null = whatever the topic"),
+        column("broker_name", TEXT, "broker; null = not one broker"),
+        column("sends", LONG, "attempts that the finding is about; null = none are counted"),
+        column("failures", LONG, "of those, attempts that ended in an exception; null = none are counted"),
+        column("isolations", LONG, "isolations that the finding is about; null = none are counted"),
+        column("isolated_ms", LONG, "broker-milliseconds of isolation concerned; null = none are counted"),
+        column("producers", LONG, "producers that the finding is about; null = one, or none"),
+        column("share", DoubleType(), "share that the sentence names, 0 to 1; null = it names none"),
+        column("brokers", ArrayType(TEXT, False), "brokers concerned, sorted; null = broker_name alone"),
+        required("sentence", TEXT, "the finding in words"),
+    ),
+    checks={"stretch_has_length": "found_until_ms > found_from_ms"},
+    closed_lists={"kind": KINDS, "cause": CAUSES, "severity": SEVERITIES},
+)
