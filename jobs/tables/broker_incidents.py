@@ -22,13 +22,9 @@ BROKER_INCIDENTS = Table(
         *instant("last_noticed", "when the last of them began"),
         required("first_producer", TEXT, "client id of the first to notice"),
         required("last_producer", TEXT, "client id of the last to notice"),
-        required(
-            "never_noticed", LONG, "producers with the switch on that sent to it meanwhile and did not isolate it"
-        ),
+        required("never_noticed", LONG, "producers with the switch on that sent to it then and did not isolate it"),
         required("never_noticed_client_ids", ArrayType(TEXT, False), "their client ids, sorted, the first twenty"),
-        required(
-            "sends", LONG, "sends with an attempt at the broker that ended from first_noticed to end; all switches"
-        ),
+        required("sends", LONG, "sends with an attempt at it that ended from first_noticed to end; any switch"),
         required("lost", LONG, "of those, sends that ended in an exception"),
         required("retried", LONG, "of those, answered sends that took more than one attempt"),
         required("slowed", LONG, "of those, sends answered at the first attempt after `slow_ms` or longer"),
