@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from jobs.errors import FaultlineError, UsageError
+from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
 
 _COMMANDS = {
@@ -64,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
+    if options.command in {"register", "serve"}:
+        return _run_serving(options, settings)
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -72,6 +75,17 @@ def _run(options: argparse.Namespace) -> int:
         print(describe_plan(command, settings, days, why))
         return 0
     return _run_flows(options, settings, days, why)
+
+
+def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.serving.command import run_register, run_serve
+
+    run = run_register if options.command == "register" else run_serve
+    run(options, settings, lambda line: print(line, flush=True))
+    return 0
 
 
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
@@ -132,11 +146,11 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
 
 def _settings(options: argparse.Namespace) -> Settings:
     given = {
-        "inputs.sends.path": options.sends,
-        "inputs.routes.path": options.routes,
-        "inputs.consumers.path": options.consumers,
-        "inputs.running_info.path": options.running_info,
-        "inputs.client_logs.path": options.client_logs,
+        "inputs.sends.path": getattr(options, "sends", None),
+        "inputs.routes.path": getattr(options, "routes", None),
+        "inputs.consumers.path": getattr(options, "consumers", None),
+        "inputs.running_info.path": getattr(options, "running_info", None),
+        "inputs.client_logs.path": getattr(options, "client_logs", None),
         "lake": options.lake,
     }
     settings = load_settings(
@@ -213,6 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
+    add_serving_commands(commands, _add_settings_options)
     return parser
 
 
@@ -228,16 +243,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
     where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
-    where.add_argument(
-        "--settings",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="settings, TOML; repeatable, later win; default conf/local.toml",
-    )
-    where.add_argument(
-        "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
-    )
+    _add_settings_options(where)
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
     how.add_argument(
@@ -252,6 +258,19 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
     )
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
+
+
+def _add_settings_options(where: argparse._ActionsContainer) -> None:
+    where.add_argument(
+        "--settings",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="settings, TOML; repeatable, later win; default conf/local.toml",
+    )
+    where.add_argument(
+        "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
+    )
 
 
 if __name__ == "__main__":
