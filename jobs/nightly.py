@@ -31,15 +31,26 @@ from jobs.tables import (
     BROKER_WINDOWS,
     FAULT_ITEM_CHANGES,
     FAULT_ITEM_STATE,
+    FINDINGS,
     ISOLATION_INTERVALS,
     ORDER_KEY_MOVES,
     PRODUCER_DAYS,
     QUARANTINE,
+    SEND_CALLS,
     SENDS,
     TOPIC_BROKERS,
 )
 
-_DERIVED = (FAULT_ITEM_CHANGES, ISOLATION_INTERVALS, FAULT_ITEM_STATE, BROKER_WINDOWS, BROKER_INCIDENTS, PRODUCER_DAYS)
+_DERIVED = (
+    FAULT_ITEM_CHANGES,
+    ISOLATION_INTERVALS,
+    FAULT_ITEM_STATE,
+    BROKER_WINDOWS,
+    BROKER_INCIDENTS,
+    PRODUCER_DAYS,
+    SEND_CALLS,
+    FINDINGS,
+)
 _TABLES = (SENDS, TOPIC_BROKERS, ORDER_KEY_MOVES, *_DERIVED)
 
 
@@ -65,7 +76,8 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
 def _forget_old_sends(lake: Lake, settings: Settings, last: Day) -> None:
     kept = settings.retention.sends_days
     if kept is not None:
-        lake.forget_before(SENDS, last.cluster, last.date - dt.timedelta(days=kept - 1))
+        for table in (SENDS, SEND_CALLS):
+            lake.forget_before(table, last.cluster, last.date - dt.timedelta(days=kept - 1))
 
 
 def _publish(

@@ -92,7 +92,8 @@ class Inputs:
 class ProducerSettings:
     """`[producers."NAME"]`: what the log of one producer group, or of one client id, does not say.
 
-    The ladder always replaces the released one; the other keys fill what the log left null.
+    The ladder always replaces the released one; the other keys fill what the log left null. Arrays of different
+    lengths are what a client takes too: a finding says what comes of it.
     """
 
     client_version: str | None = None
@@ -106,10 +107,6 @@ class ProducerSettings:
         floors, isolations = self.latency_max_ms, self.not_available_ms
         if (floors is None) != (isolations is None):
             raise SettingValueError("a ladder needs both latency_max_ms and not_available_ms; give the missing one")
-        if floors is not None and isolations is not None and len(floors) != len(isolations):
-            raise SettingValueError(
-                f"ladder has {len(floors)} floors but {len(isolations)} isolations; give one isolation per floor"
-            )
         if any(value < 0 for value in (*(floors or ()), *(isolations or ()))):
             raise SettingValueError("a ladder's floors and isolations are milliseconds of 0 or more")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -10,32 +11,40 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True)
 class Ladder:
-    """Two arrays of equal length, as `setLatencyMax` and `setNotAvailableDuration` take them.
+    """Two arrays, as `setLatencyMax` and `setNotAvailableDuration` take them.
+
+    The client does not check their lengths. Isolations beyond the last floor are never used; a latency that reaches a
+    floor beyond the last isolation fails out of `send` with an ArrayIndexOutOfBoundsException, and nothing is updated.
 
     Attributes:
         floors_ms: `latencyMax`; need not rise.
         isolations_ms: `notAvailableDuration`; need not rise.
 
     Raises:
-        ValueError: the arrays differ in length (the client would fail out of `send`), or a value is negative.
+        ValueError: a value is negative.
     """
 
     floors_ms: tuple[int, ...]
     isolations_ms: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len(self.floors_ms) != len(self.isolations_ms):
-            raise ValueError(
-                f"ladder has {len(self.floors_ms)} floors but {len(self.isolations_ms)} isolations;"
-                " give one isolation per floor"
-            )
         if any(value < 0 for value in (*self.floors_ms, *self.isolations_ms)):
             raise ValueError(f"ladder {self} has a negative value; give milliseconds of 0 or more")
 
     @property
     def longest_ms(self) -> int:
         """The longest isolation it can give."""
-        return max(self.isolations_ms, default=0)
+        return max(self.isolations_ms[: len(self.floors_ms)], default=0)
+
+    @property
+    def is_even(self) -> bool:
+        """One isolation per floor."""
+        return len(self.floors_ms) == len(self.isolations_ms)
+
+    @property
+    def rungs(self) -> tuple[tuple[int, int | None], ...]:
+        """Floor and isolation in the order in which the client scans them, from the last; null = it has none."""
+        return tuple(reversed(list(zip_longest(self.floors_ms, self.isolations_ms[: len(self.floors_ms)]))))
 
 
 def isolation_ms(latency_ms: Column, ladder: Ladder) -> Column:
@@ -49,7 +58,7 @@ def isolation_ms(latency_ms: Column, ladder: Ladder) -> Column:
         ladder: the arrays of the client.
 
     Returns:
-        bigint, 0 below the lowest reached floor, null for a null latency.
+        bigint, 0 below the lowest reached floor, null for a null latency and where the client fails: no update.
 
     Examples:
         >>> released = Ladder((50, 100, 550, 1000), (0, 0, 30000, 60000))
@@ -66,18 +75,20 @@ def isolation_ms(latency_ms: Column, ladder: Ladder) -> Column:
         <BLANKLINE>
     """
     isolation = F.when(latency_ms.isNull(), F.lit(None))
-    for floor, length in reversed(list(zip(ladder.floors_ms, ladder.isolations_ms, strict=True))):
+    for floor, length in ladder.rungs:
         isolation = isolation.when(latency_ms >= floor, F.lit(length))
     return isolation.otherwise(F.lit(0)).cast("bigint")
 
 
-def plain_isolation_ms(latency_ms: int, ladder: Ladder) -> int:
+def plain_isolation_ms(latency_ms: int, ladder: Ladder) -> int | None:
     """The same rule for one number, without Spark.
 
     >>> plain_isolation_ms(30000, Ladder((1, 2), (10, 20)))
     20
+    >>> print(plain_isolation_ms(30000, Ladder((1, 2), (10,))))
+    None
     """
-    for floor, length in reversed(list(zip(ladder.floors_ms, ladder.isolations_ms, strict=True))):
+    for floor, length in ladder.rungs:
         if latency_ms >= floor:
             return length
     return 0

@@ -15,6 +15,8 @@ ANSWERS = ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AV
 SENT = "SENT"
 """One-way: handed over, no answer expected."""
 
+_NO_TIME_MS = 50
+
 REMOTING = (
     "RemotingException",
     "RemotingCommandException",
@@ -83,3 +85,31 @@ def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
     """
     remoting = outcome.isin(*REMOTING)
     return ~((outcome == "MQBrokerException") | (remoting & detector_enabled))
+
+
+def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
+    """The attempt failed, or was answered late; of a one-way send only a failure is known.
+
+    Examples:
+        >>> rows = [("SEND_OK", 549), ("SEND_OK", 550), ("SENT", 900), ("RemotingTimeoutException", 1)]
+        >>> frame = spark.createDataFrame(rows, "outcome string, latency_ms bigint")
+        >>> frame.select(is_bad(F.col("outcome"), F.col("latency_ms"), 550).alias("is_bad")).show()
+        +------+
+        |is_bad|
+        +------+
+        | false|
+        |  true|
+        | false|
+        |  true|
+        +------+
+        <BLANKLINE>
+    """
+    return ~is_answer(outcome) | (outcome.isin(*ANSWERS) & (latency_ms >= slow_ms))
+
+
+def is_out_of_time(outcome: Column, latency_ms: Column) -> Column:
+    """The attempt ended before any broker could have answered: what went before it had eaten the time-out.
+
+    From 4.3.0 the time-out is one budget for all tries (`DefaultMQProducerImpl.sendDefaultImpl`, `costTime`).
+    """
+    return outcome.isin("RemotingTimeoutException", "RemotingTooMuchRequestException") & (latency_ms <= _NO_TIME_MS)

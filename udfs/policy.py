@@ -38,8 +38,8 @@ class Policy:
     not_exist_isolates: bool
 
     @property
-    def failure_isolation_ms(self) -> int:
-        """Isolation of a failure: the constant looked up in the ladder."""
+    def failure_isolation_ms(self) -> int | None:
+        """Isolation of a failure: the constant looked up in the ladder; null = the client fails."""
         return plain_isolation_ms(self.failure_latency_ms, self.ladder)
 
 
@@ -53,7 +53,7 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
         policies: all that may be named; equal ladders share one expression.
 
     Returns:
-        bigint; null for a policy that is not among them.
+        bigint; null for a policy that is not among them, and where the client fails (`udfs.ladder.Ladder`).
     """
 
     def earned(each: Policy) -> Column:

@@ -14,6 +14,8 @@ from udfs.policy import Policy
 # Where a write stands among those of its own attempt when the millisecond is the same: the submit call and a
 # failed callback come before the hook's line, a direct attempt's and a successful callback's update after it.
 _REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 3, 4, 5
+SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
+"""`step` of a write that the submit call of an async send made."""
 
 _V4_9_3, _V5_1_4, _V5_2_0 = 40903, 50104, 50200
 _SLOW_CONNECT_MS = 10

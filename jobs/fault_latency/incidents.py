@@ -1,57 +1,185 @@
-"""Incidents: stretches in which many producers isolate the same broker."""
+"""Incidents: stretches in which many producers isolate the same broker, who noticed, and what it cost."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.producers import PRODUCER
 
+_NAMED = 20
+_ONSET_MS = 60_000
+_BROKER = ("cluster", "broker_name")
 
-def broker_incidents(isolations: DataFrame, sends: DataFrame, share: float) -> DataFrame:
-    """Stretches in which at least `share` of the day's producers with the switch on isolate one broker.
 
-    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one.
+def broker_incidents(isolations: DataFrame, attempts: DataFrame, calls: DataFrame, share: float) -> DataFrame:
+    """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
+
+    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from its
+    first attempt of the day to its last; an isolation that crosses midnight makes it active up to there.
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
-        sends: the day's attempts with `enforced`. A producer that only holds an isolation from the day before counts
-            as one of the day's too.
+        attempts: the day's attempts with `enforced`.
+        calls: the day's sends, as `calls.send_calls` returns them.
         share: of the producers, between 0 and 1.
     """
-    present = sends.where("enforced").select(*PRODUCER).unionByName(isolations.where("enforced").select(*PRODUCER))
-    producers = present.groupBy("cluster").agg(F.count_distinct(*PRODUCER[1:]).alias("producers"))
-    steps = (
-        isolations.where("enforced AND end_ms > start_ms")
-        .select(
-            "cluster",
-            "broker_name",
-            F.explode(
-                F.array(
-                    F.struct(F.col("start_ms").alias("at_ms"), F.lit(1).alias("step")),
-                    F.struct(F.col("end_ms").alias("at_ms"), F.lit(-1).alias("step")),
-                )
-            ).alias("move"),
+    held = isolations.where("enforced AND end_ms > start_ms")
+    active = _active(held, attempts)
+    found = _stretches(held, active, share)
+    noticed = found.join(_noticed(found, held), [*_BROKER, "start_ms"])
+    cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
+    counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
+    nobody = F.array().cast("array<struct<client_id: string, producer_group: string>>")
+    others = F.array_sort(F.array_except(F.coalesce("senders", nobody), "noticed_by"))
+    return (
+        cost.withColumns({**counts, "others": others})
+        .withColumns(
+            {
+                "never_noticed": F.size("others").cast("bigint"),
+                "never_noticed_client_ids": F.slice(F.array_distinct("others.client_id"), 1, _NAMED),
+            }
         )
-        .groupBy("cluster", "broker_name", "move.at_ms")
-        .agg(F.sum("move.step").alias("step"))
+        .drop("others", "senders", "noticed_by")
     )
-    in_time = Window.partitionBy("cluster", "broker_name").orderBy("at_ms")
+
+
+def _active(held: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Per producer with the switch on: `active_from_ms`, `active_until_ms`."""
+    sent = attempts.where("enforced").transform(with_chosen_at)
+    lives = sent.select(*PRODUCER, F.col("chosen_at_ms").alias("from_ms"), F.col("ended_at_ms").alias("until_ms"))
+    over_midnight = held.where("continued_from_previous_day OR continues_next_day").select(
+        *PRODUCER,
+        F.when(F.col("continued_from_previous_day"), F.col("start_ms")).alias("from_ms"),
+        F.when(F.col("continues_next_day"), F.col("end_ms")).alias("until_ms"),
+    )
+    return (
+        lives.unionByName(over_midnight)
+        .groupBy(*PRODUCER)
+        .agg(F.min("from_ms").alias("active_from_ms"), (F.max("until_ms") + 1).alias("active_until_ms"))
+        .where("active_until_ms > active_from_ms")
+    )
+
+
+def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
+    isolating = (
+        held.join(active, list(PRODUCER))
+        .select(
+            *_BROKER,
+            F.greatest("start_ms", "active_from_ms").alias("start_ms"),
+            F.least("end_ms", "active_until_ms").alias("end_ms"),
+            F.lit(1).alias("isolating"),
+            F.lit(0).alias("active"),
+        )
+        .where("end_ms > start_ms")
+    )
+    living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
+        *_BROKER,
+        F.col("active_from_ms").alias("start_ms"),
+        F.col("active_until_ms").alias("end_ms"),
+        F.lit(0).alias("isolating"),
+        F.lit(1).alias("active"),
+    )
+    moves = F.explode(F.array(_step("start_ms", 1), _step("end_ms", -1))).alias("move")
+    steps = (
+        isolating.unionByName(living)
+        .select(*_BROKER, "isolating", "active", moves)
+        .groupBy(*_BROKER, "move.at_ms")
+        .agg(
+            F.sum(F.col("isolating") * F.col("move.sign")).alias("isolating"),
+            F.sum(F.col("active") * F.col("move.sign")).alias("active"),
+        )
+    )
+    in_time = Window.partitionBy(*_BROKER).orderBy("at_ms")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    levels = steps.withColumns({"isolating": F.sum("step").over(so_far), "until_ms": F.lead("at_ms").over(in_time)})
-    high = levels.join(F.broadcast(producers), "cluster").withColumn(
-        "is_high", (F.col("isolating") > 0) & (F.col("isolating") >= F.col("producers") * F.lit(share))
-    )
+    high = steps.withColumns(
+        {
+            "isolating": F.sum("isolating").over(so_far),
+            "active": F.sum("active").over(so_far),
+            "until_ms": F.lead("at_ms").over(in_time),
+        }
+    ).withColumn("is_high", (F.col("isolating") > 0) & (F.col("isolating") >= F.col("active") * F.lit(share)))
     begins = F.col("is_high") & ~F.coalesce(F.lag("is_high").over(in_time), F.lit(False))
     numbered = high.withColumn("incident", F.sum(begins.cast("int")).over(so_far)).where("is_high")
+    level = F.struct((F.col("isolating") / F.col("active")).alias("share"), "isolating", "active")
     return (
-        numbered.groupBy("cluster", "broker_name", "incident")
-        .agg(
-            F.min("at_ms").alias("start_ms"),
-            F.max("until_ms").alias("end_ms"),
-            F.max("isolating").alias("peak_producers"),
-            F.max("producers").alias("producers"),
+        numbered.groupBy(*_BROKER, "incident")
+        .agg(F.min("at_ms").alias("start_ms"), F.max("until_ms").alias("end_ms"), F.max(level).alias("peak"))
+        .select(
+            *_BROKER,
+            "start_ms",
+            "end_ms",
+            F.col("peak.isolating").alias("peak_producers"),
+            F.col("peak.active").alias("producers"),
+            F.col("peak.share").alias("peak_share"),
         )
-        .withColumn("peak_share", F.col("peak_producers") / F.col("producers"))
-        .drop("incident")
     )
+
+
+def _step(at: str, sign: int) -> Column:
+    return F.struct(F.col(at).alias("at_ms"), F.lit(sign).alias("sign"))
+
+
+def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
+    """Per incident: who isolated the broker, from the first to the last to begin.
+
+    Whoever began more than a minute before, or before the incident before it was over, held it already and does not
+    count as the first, unless everybody did.
+    """
+    in_time = Window.partitionBy(*_BROKER).orderBy("start_ms")
+    onset = F.greatest(F.lag("end_ms").over(in_time), F.col("start_ms") - _ONSET_MS)
+    began = held.select(
+        *_BROKER,
+        F.col("start_ms").alias("began_ms"),
+        F.col("end_ms").alias("ended_ms"),
+        "client_id",
+        _producer().alias("producer"),
+    )
+    per_producer = (
+        found.withColumn("onset_ms", onset)
+        .select(*_BROKER, "start_ms", "end_ms", "onset_ms")
+        .join(began, list(_BROKER))
+        .where("began_ms < end_ms AND ended_ms > start_ms")
+        .groupBy(*_BROKER, "start_ms", "onset_ms", "client_id", "producer")
+        .agg(F.min(F.struct(F.col("began_ms") < F.col("onset_ms"), "began_ms")).alias("noticed"))
+    )
+    order = F.struct("noticed", "producer")
+    newly = F.col("noticed.began_ms") >= F.col("onset_ms")
+    return per_producer.groupBy(*_BROKER, "start_ms").agg(
+        F.count("*").alias("isolating_producers"),
+        F.min("noticed")["began_ms"].alias("first_noticed_ms"),
+        F.coalesce(F.max(F.when(newly, F.col("noticed.began_ms"))), F.max("noticed.began_ms")).alias("last_noticed_ms"),
+        F.min_by("client_id", order).alias("first_producer"),
+        F.coalesce(F.max_by("client_id", F.when(newly, order)), F.max_by("client_id", order)).alias("last_producer"),
+        F.collect_set("producer").alias("noticed_by"),
+    )
+
+
+def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
+    """Per incident: the sends that tried the broker while it was noticed, and who made them."""
+    tried = calls.select(
+        "cluster",
+        F.explode(F.array_distinct("broker_names")).alias("broker_name"),
+        "ended_ms",
+        "failed",
+        "retried",
+        "slow",
+        F.when(F.col("enforced") & (F.col("fault_latency") != "CALLER_CHOSE_QUEUE"), _producer()).alias("sender"),
+    )
+    return (
+        tried.join(F.broadcast(noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms")), list(_BROKER))
+        .where("ended_ms >= first_noticed_ms AND ended_ms < end_ms")
+        .groupBy(*_BROKER, "start_ms")
+        .agg(
+            F.count("*").alias("sends"),
+            F.count_if("failed").alias("lost"),
+            F.count_if(~F.col("failed") & F.col("retried")).alias("retried"),
+            F.count_if(~F.col("failed") & ~F.col("retried") & F.col("slow")).alias("slowed"),
+            F.collect_set("sender").alias("senders"),
+        )
+    )
+
+
+def _producer() -> Column:
+    return F.struct("client_id", "producer_group")

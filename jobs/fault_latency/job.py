@@ -9,6 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.day import Day
+from jobs.fault_latency.calls import send_calls
+from jobs.fault_latency.choices import choices
+from jobs.fault_latency.findings.all_kinds import findings
+from jobs.fault_latency.health import broker_health
 from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
@@ -42,6 +46,8 @@ class FaultLatency:
     broker_windows: DataFrame
     broker_incidents: DataFrame
     producer_days: DataFrame
+    send_calls: DataFrame
+    findings: DataFrame
 
 
 def fault_latency(
@@ -60,7 +66,7 @@ def fault_latency(
         sends: the published attempts of the day.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
         day: the day and cluster.
-        settings: producers' rules, inference, incident share.
+        settings: producers' rules, inference, incident share, what counts as slow.
         known_start: whether the day before is in the lake.
         topic_brokers: the day's stretches of unchanged routes; may be empty.
         keep: for what several tables rest on.
@@ -81,6 +87,13 @@ def fault_latency(
     telling = keep("telling", telling_writes(items))
     writes = telling.transform(isolating_writes).transform(with_change)
     held = keep("held", isolations(writes, day.end_ms))
+    chosen = keep("choices", choices(attempts, held, topic_brokers))
+    health = keep("health", broker_health(attempts, settings.slow_ms))
+    calls = keep("calls", send_calls(attempts, chosen, health, settings.slow_ms))
+    incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share))
+    found = findings(
+        attempts, held, writes, chosen, health, incidents, topic_brokers, known_policies, day, settings.slow_ms, keep
+    )
     longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(
@@ -93,10 +106,10 @@ def fault_latency(
         ),
         fault_item_state=closing_state(telling, held, attempts, opening, day.end_ms).transform(_dated, day),
         broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
-        broker_incidents=broker_incidents(held, attempts, settings.incident_share).transform(
-            _dated, day, "start_ms", "end_ms"
-        ),
-        producer_days=producer_days(attempts, held, topic_brokers).transform(_dated, day),
+        broker_incidents=incidents.transform(_dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
+        producer_days=producer_days(attempts, held, chosen).transform(_dated, day),
+        send_calls=calls.transform(_dated, day, "started_ms", "ended_ms"),
+        findings=found.transform(_dated, day, "found_from_ms", "found_until_ms"),
     )
 
 

@@ -55,7 +55,7 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool) -> Dat
         "version",
         "dies_at_ms",
     )
-    return exploded.withColumns(
+    made = exploded.withColumns(
         {
             "op": F.lit(UPDATE),
             "not_available_ms": not_available_ms(
@@ -67,6 +67,7 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool) -> Dat
             "carried_extensions": F.lit(0),
         }
     )
+    return made.where("not_available_ms IS NOT NULL")
 
 
 def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:

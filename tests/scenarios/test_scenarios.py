@@ -1,9 +1,9 @@
 """Stories with their tables: each folder `given_…/` holds what was logged (`when/`) and what must come of it (`then/`).
 
-All stories are replayed in one run of two days. Each is kept apart by its name before every client id, producer group
-and broker name, in its settings too; the name is taken off again before the rows are compared. A text such as
-"2026-03-01T12:00:00.000Z" under a name ending in `_ms` stands for its epoch milliseconds. A table of `then/` is
-compared whole: every row of the story, in the columns that its lines name.
+All stories are replayed in one run of two days. Each is kept apart by its name before every client id, producer group,
+topic and broker name, in its settings and routes too; the name is taken off again before the rows are compared. A text
+such as "2026-03-01T12:00:00.000Z" under a name ending in `_ms` stands for its epoch milliseconds. A table of `then/`
+is compared whole: every row of the story, in the columns that its lines name.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings import Settings
+from jobs.tables.findings import KINDS
 from jobs.typed_table import typed
-from tests.site import D1, D2, Site
+from tests.site import D1, D2, Site, write_lines
 
 STORIES = sorted(Path(__file__).parent.glob("given_*"))
-NAMED = ("client_id", "producer_group", "broker_name", "result_broker_name")
+NAMED = ("client_id", "producer_group", "broker_name", "result_broker_name", "topic", "first_producer", "last_producer")
 Rows = list[dict[str, Any]]
 
 
@@ -41,19 +42,35 @@ def _named(story: Path, row: dict[str, Any]) -> dict[str, Any]:
     return {name: f"{story.name}/{value}" if name in NAMED else value for name, value in row.items()}
 
 
-def _settings() -> Settings:
+def _route(story: Path, row: dict[str, Any]) -> dict[str, Any]:
+    """A route as the name server answers it: its body is text, its brokers are the story's."""
+    body = row["body"]
+    for part in (*body["brokerDatas"], *body["queueDatas"]):
+        part["brokerName"] = f"{story.name}/{part['brokerName']}"
+    return _named(story, row) | {"body": json.dumps(body)}
+
+
+def _settings(routes: Path) -> Settings:
     producers = {
         f"{story.name}/{producer}": told
         for story in STORIES
         if (file := story / "when" / "settings.toml").is_file()
         for producer, told in tomllib.loads(file.read_text(encoding="utf-8"))["producers"].items()
     }
-    return typed(Settings, {"producers": producers})
+    return typed(Settings, {"producers": producers, "inputs": {"routes": {"path": [str(routes)]}}})
 
 
 @pytest.fixture(scope="module")
 def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    told = Site(spark, tmp_path_factory.mktemp("scenarios"), _settings())
+    folder = tmp_path_factory.mktemp("scenarios")
+    answers = [
+        _route(story, row)
+        for story in STORIES
+        for file in (story / "when").glob("routes.jsonl")
+        for row in _lines(file)
+    ]
+    write_lines(folder / "routes.jsonl", answers)
+    told = Site(spark, folder, _settings(folder / "routes.jsonl"))
     for story in STORIES:
         told.log((_named(story, row) for row in _lines(story / "when" / "sends.jsonl")), f"{story.name}.jsonl")
     told.run(D1, D2)
@@ -63,7 +80,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def _of_story(site: Site, story: Path, table: str, columns: list[str]) -> Rows:
     """The story's rows, as its lines name them."""
     prefix = f"{story.name}/"
-    rows = [row for row in site.rows(table) if str(row.get("client_id", row.get("broker_name"))).startswith(prefix)]
+    rows = [row for row in site.rows(table) if any(str(row.get(name)).startswith(prefix) for name in NAMED)]
     return [{name: _plain(row[name], prefix) for name in columns} for row in rows]
 
 
@@ -90,3 +107,8 @@ def test_a_story_is_told_and_drawn(story: Path) -> None:
     assert title.startswith("# ")
     assert rest.count("```") == 2
     assert list((story / "then").glob("*.jsonl"))
+
+
+def test_every_kind_of_finding_has_a_story() -> None:
+    told = {row["kind"] for story in STORIES for file in story.glob("then/findings.jsonl") for row in _lines(file)}
+    assert told == set(KINDS)

@@ -1,0 +1,72 @@
+"""SENT_WHILE_ISOLATED: attempts at a broker that their producer held as not available, and why they went there."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.choices import has_other_available
+from jobs.fault_latency.findings.finding import clock_text, count_text, finding
+from jobs.fault_latency.second_look import OWNER
+from udfs.outcome import is_answer
+
+_WHY = {
+    "SWITCH_OFF": "its switch is off, so nothing is avoided",
+    "CALLER_CHOSE_QUEUE": "the caller chose the queue",
+    "ONLY_BROKER": "the topic has no other broker",
+    "ALL_ISOLATED": "every broker of the topic was isolated, and the fallback sends anyway",
+    "RETRY_TO_LAST_BROKER": "up to 4.7.1 a retry takes the broker that just failed, or the fallback",
+    "RETRY_AVOIDS_LAST_BROKER": "a retry avoids the broker that just failed, and the others were isolated",
+    "UNEXPLAINED": "another broker was available; the replay, the switch or the version may be wrong here",
+}
+
+
+def sent_while_isolated(choices: DataFrame) -> DataFrame:
+    """One finding per producer, broker, isolation and cause.
+
+    Args:
+        choices: as `choices.choices` returns them.
+    """
+    sent = choices.where(F.array_contains("surely_isolated", F.col("broker_name"))).withColumn("cause", _cause())
+    found = sent.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
+        F.min("chosen_at_ms").alias("found_from_ms"),
+        (F.max("chosen_at_ms") + 1).alias("found_until_ms"),
+        F.count("*").alias("sends"),
+        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+    )
+    doubtful = (F.col("cause") == "UNEXPLAINED") | (
+        F.col("cause").isin("ALL_ISOLATED", "RETRY_TO_LAST_BROKER") & (F.col("failures") > 0)
+    )
+    why = F.coalesce(*(F.when(F.col("cause") == cause, F.lit(words)) for cause, words in _WHY.items()))
+    return finding(
+        found,
+        "SENT_WHILE_ISOLATED",
+        F.when(doubtful, "WARNING").otherwise("INFO"),
+        F.col("cause"),
+        F.col("client_id"),
+        " sent ",
+        count_text(F.col("sends"), "attempt"),
+        " to ",
+        F.col("broker_name"),
+        ", ",
+        F.col("failures"),
+        " in vain, which it ",
+        F.when(F.col("enforced"), "held as not available since ").otherwise("would have isolated since "),
+        clock_text(F.col("since_ms")),
+        ": ",
+        why,
+    )
+
+
+def _cause() -> Column:
+    is_retry = F.col("attempt") > 1
+    available = F.array_except("hosts", "maybe_isolated")
+    return (
+        F.when(~F.col("enforced"), "SWITCH_OFF")
+        .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
+        .when(F.size("all_hosts") <= 1, "ONLY_BROKER")
+        .when(~has_other_available(), "ALL_ISOLATED")
+        .when(is_retry & (F.col("profile") == "P1"), "RETRY_TO_LAST_BROKER")
+        .when(is_retry & (F.size(available) == 1), "RETRY_AVOIDS_LAST_BROKER")
+        .otherwise("UNEXPLAINED")
+    )

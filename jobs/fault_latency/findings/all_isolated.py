@@ -1,0 +1,187 @@
+"""ALL_ISOLATED and DEAD_BROKER_MAGNET: stretches without an available broker, and where the sends went then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.hosts import topic_hosts
+from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins
+from udfs.outcome import is_answer
+from udfs.policy import Policy
+
+_TOPIC = (*OWNER, "topic")
+_FEWEST_SENDS = 10
+_MORE_THAN_ITS_TURN = 1.25
+
+
+def all_isolated(stretches: DataFrame, choices: DataFrame) -> DataFrame:
+    """One finding per stretch, from the stretches as `stretches` returns them and the choices made in them."""
+    sent = (
+        _chosen_in(stretches, choices)
+        .groupBy(*_TOPIC, "after_ms")
+        .agg(F.count("*").alias("sends"), F.count_if(~is_answer(F.col("outcome"))).alias("failures"))
+    )
+    found = (
+        _as_frames(stretches)
+        .join(sent, [*_TOPIC, "after_ms"], "left")
+        .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
+    )
+    lone = F.size("brokers") == 1
+    return finding(
+        found,
+        "ALL_ISOLATED",
+        F.when(F.col("failures") > 0, "CRITICAL").when(lone | (F.col("sends") == 0), "INFO").otherwise("WARNING"),
+        F.when(lone, "ONLY_BROKER").otherwise("ALL_ISOLATED"),
+        F.col("client_id"),
+        " had no available broker for ",
+        F.col("topic"),
+        " from ",
+        clock_text(F.col("found_from_ms")),
+        " for ",
+        duration_text(F.col("found_until_ms") - F.col("found_from_ms")),
+        ": ",
+        F.array_join("brokers", ", "),
+        " isolated; ",
+        F.col("failures"),
+        " of ",
+        count_text(F.col("sends"), "attempt"),
+        " failed",
+    )
+
+
+def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """One finding per producer and run of stretches in which most attempts went to a broker that failed them.
+
+    Up to 5.1.3 the fallback (`LatencyFaultToleranceImpl.pickOneAtLeast`) prefers the lowest latency: that of the
+    broker that refuses fastest. Asked of runs with ten attempts or more over two brokers or more: the failing broker
+    got a quarter more than its turn, and failed at least half of what it got.
+
+    Args:
+        stretches: as `stretches` returns them.
+        choices: as `choices.choices` returns them.
+        policies: every policy that a row may name.
+    """
+    of_old = choices.where(last_write_wins(policies)).where("NOT by_caller")
+    chosen = _chosen_in(stretches, of_old).select(
+        *OWNER,
+        "broker_name",
+        F.col("chosen_at_ms").alias("from_ms"),
+        (F.col("chosen_at_ms") + 1).alias("until_ms"),
+        F.size("brokers").alias("hosts"),
+        (~is_answer(F.col("outcome"))).alias("failed"),
+    )
+    went_to = F.collect_list(F.struct("broker_name", "failed"))
+    runs = sessions(chosen, OWNER, [went_to.alias("went_to"), F.max("hosts").alias("hosts")])
+    per_broker = (
+        runs.withColumns({"attempts": F.size("went_to"), "went": F.explode("went_to")})
+        .groupBy(*OWNER, "found_from_ms", "found_until_ms", "hosts", "attempts", "went.broker_name")
+        .agg(F.count("*").alias("sends"), F.count_if("went.failed").alias("failures"))
+        .withColumn("share", F.col("sends") / F.col("attempts"))
+    )
+    found = per_broker.where(F.col("attempts") >= _FEWEST_SENDS).where(
+        (F.col("hosts") >= 2)
+        & (F.col("share") * F.col("hosts") >= _MORE_THAN_ITS_TURN)
+        & (F.col("failures") * 2 >= F.col("sends"))
+    )
+    return finding(
+        found,
+        "DEAD_BROKER_MAGNET",
+        F.lit("CRITICAL"),
+        F.lit("CLIENT_DEFECT"),
+        F.col("client_id"),
+        " had every broker isolated and sent ",
+        percent_text(F.col("share")),
+        " of its attempts to ",
+        F.col("broker_name"),
+        ", which failed ",
+        F.col("failures"),
+        " of ",
+        F.col("sends"),
+        ": up to 5.1.3 the fallback prefers the broker that refuses fastest",
+    )
+
+
+def stretches(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+    """The stretches in which a producer held every broker of a topic as not available.
+
+    Grain: `OWNER`, `topic`, `found_from_ms`; `found_until_ms`, `brokers` (sorted). The brokers of a topic are those
+    that its route named writable at the time; without routes those that the cluster's attempts of the day name.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        isolations: the day's isolations; those not enforced are left out.
+        topic_brokers: the day's stretches of unchanged routes; may be empty.
+    """
+    held = isolations.where("enforced AND end_ms > start_ms").select(*OWNER, "broker_name", "start_ms", "end_ms")
+    asked = attempts.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
+    owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
+    hosted = owners.join(F.broadcast(_hosted(attempts, topic_brokers)), ["cluster", "topic"])
+    isolated = (
+        hosted.join(held, [*OWNER, "broker_name"])
+        .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})
+        .where("until_ms > from_ms")
+    )
+    steps = (
+        hosted.select(*_TOPIC, "broker_name", "from_ms", "until_ms", F.lit(1).alias("hosts"), F.lit(0).alias("held"))
+        .unionByName(
+            isolated.select(
+                *_TOPIC, "broker_name", "from_ms", "until_ms", F.lit(0).alias("hosts"), F.lit(1).alias("held")
+            )
+        )
+        .select(*_TOPIC, "hosts", "held", F.explode(F.array(_step("from_ms", 1), _step("until_ms", -1))).alias("move"))
+        .groupBy(*_TOPIC, "move.at_ms")
+        .agg(
+            F.sum(F.col("hosts") * F.col("move.sign")).alias("hosts"),
+            F.sum(F.col("held") * F.col("move.sign")).alias("held"),
+        )
+    )
+    in_time = Window.partitionBy(*_TOPIC).orderBy("at_ms")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    levels = steps.withColumns(
+        {
+            "hosts": F.sum("hosts").over(so_far),
+            "held": F.sum("held").over(so_far),
+            "until_ms": F.lead("at_ms").over(in_time),
+        }
+    )
+    none_left = levels.where("hosts > 0 AND held = hosts AND until_ms IS NOT NULL").withColumn(
+        "from_ms", F.col("at_ms")
+    )
+    found = sessions(none_left, _TOPIC, [F.max("hosts").alias("hosts")], gap_ms=0)
+    overlapping = (F.col("from_ms") < F.col("found_until_ms")) & (F.col("until_ms") > F.col("found_from_ms"))
+    return (
+        found.join(isolated, list(_TOPIC))
+        .where(overlapping)
+        .groupBy(*_TOPIC, "found_from_ms", "found_until_ms")
+        .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
+    )
+
+
+def _hosted(attempts: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+    """`cluster`, `topic`, `broker_name`, `from_ms`, `until_ms`: when the broker took the topic's sends."""
+    routed = topic_hosts(topic_brokers).select("cluster", "topic", F.inline("writable"))
+    named = attempts.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
+    unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
+    bounds = attempts.groupBy("cluster").agg(
+        F.lit(0).cast("bigint").alias("from_ms"), (F.max("ended_at_ms") * 2).alias("until_ms")
+    )
+    return routed.unionByName(unrouted.join(F.broadcast(bounds), "cluster"))
+
+
+def _step(at: str, sign: int) -> Column:
+    return F.struct(F.col(at).alias("at_ms"), F.lit(sign).alias("sign"))
+
+
+def _as_frames(stretches: DataFrame) -> DataFrame:
+    return stretches.withColumns({"after_ms": F.col("found_from_ms"), "until_ms": F.col("found_until_ms") - 1})
+
+
+def _chosen_in(stretches: DataFrame, choices: DataFrame) -> DataFrame:
+    """The choices made strictly inside a stretch of their owner and topic."""
+    frames = _as_frames(stretches).select(*OWNER, F.col("topic").alias("of_topic"), "after_ms", "until_ms", "brokers")
+    return chosen_within(frames, choices.where("enforced")).where("topic = of_topic")

@@ -1,0 +1,80 @@
+"""The contents page of the findings: one day's replay → everything in it that somebody should know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import DataFrame
+
+from jobs.day import Day
+from jobs.fault_latency.findings.against_isolation import sent_while_isolated
+from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets, stretches
+from jobs.fault_latency.findings.clock_steps import clock_steps
+from jobs.fault_latency.findings.collateral import collateral_isolations
+from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isolations
+from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
+from jobs.fault_latency.findings.never_reachable import never_reachable_again
+from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
+from jobs.kept import Keep
+from udfs.policy import Policy
+
+
+def findings(
+    attempts: DataFrame,
+    isolations: DataFrame,
+    writes: DataFrame,
+    choices: DataFrame,
+    health: DataFrame,
+    incidents: DataFrame,
+    topic_brokers: DataFrame,
+    policies: Sequence[Policy],
+    day: Day,
+    slow_ms: int,
+    keep: Keep,
+) -> DataFrame:
+    """The table's rows, without day; kinds that no producer of the day can have are not asked for.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        isolations: the day's isolations.
+        writes: isolating writes with `change`.
+        choices: as `choices.choices` returns them.
+        health: as `health.broker_health` returns it.
+        incidents: as `incidents.broker_incidents` returns them.
+        topic_brokers: the day's stretches of unchanged routes; may be empty.
+        policies: every policy that a row may name.
+        day: the day and cluster.
+        slow_ms: an answer this late counts as slow.
+        keep: for what several kinds rest on.
+    """
+    at_work = _at_work(attempts, policies)
+    found = [
+        clock_steps(attempts),
+        *(uneven_ladder(attempts, each, day) for each in at_work if not each.ladder.is_even),
+    ]
+    if isolations.isEmpty():
+        return reduce(DataFrame.unionByName, found)
+    without_broker = keep("stretches", stretches(attempts, isolations, topic_brokers))
+    found += [
+        sent_while_isolated(choices),
+        collateral_isolations(writes, health),
+        all_isolated(without_broker, choices),
+        lone_isolations(isolations, attempts, slow_ms),
+        wide_isolations(incidents),
+    ]
+    if any(policy.write_rule == "LAST_WRITE" for policy in at_work):
+        found += [
+            lost_by_submit(writes),
+            removed_while_isolated(writes),
+            dead_broker_magnets(without_broker, choices, policies),
+        ]
+    if any(policy.reachable_gates for policy in at_work):
+        found.append(never_reachable_again(writes, day.end_ms))
+    return reduce(DataFrame.unionByName, found)
+
+
+def _at_work(attempts: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
+    """The policies that the day's producers follow."""
+    named = {row["policy"] for row in attempts.where("not_replayed IS NULL").select("policy").distinct().collect()}
+    return [policy for policy in policies if policy.name in named]

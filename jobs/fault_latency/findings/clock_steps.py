@@ -1,0 +1,48 @@
+"""CLOCK_STEP: a producer's clock was set while it sent, so its windows and latencies are off by as much."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.second_look import OWNER
+
+_STEP_MS = 1_000
+
+
+def clock_steps(attempts: DataFrame) -> DataFrame:
+    """One finding per producer and run of attempts whose times contradict each other by a second or more.
+
+    Either an attempt ended before one with a lower `seq` (the clock was set back), or its latency is not the time
+    from its start to its end (the clock was set meanwhile). A step forward between two attempts looks like a pause.
+
+    Args:
+        attempts: the day's attempts with their process.
+    """
+    in_order = Window.partitionBy(*OWNER).orderBy("seq", "ended_at_ms", "row_hash")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    fell_ms = F.when(F.col("seq").isNotNull(), F.max("ended_at_ms").over(before) - F.col("ended_at_ms"))
+    differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
+    stepped = (
+        attempts.withColumn("step_ms", F.greatest(fell_ms, differs_ms))
+        .where(F.col("step_ms") >= _STEP_MS)
+        .select(*OWNER, F.col("ended_at_ms").alias("from_ms"), (F.col("ended_at_ms") + 1).alias("until_ms"), "step_ms")
+    )
+    found = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
+    return finding(
+        found,
+        "CLOCK_STEP",
+        F.lit("WARNING"),
+        F.lit("CLOCK"),
+        "the clock of ",
+        F.col("client_id"),
+        " was set by about ",
+        duration_text(F.col("largest_ms")),
+        " near ",
+        clock_text(F.col("found_from_ms")),
+        "; ",
+        count_text(F.col("sends"), "attempt"),
+        " told so, and isolations around it may be wrong by as much",
+    )

@@ -1,0 +1,63 @@
+"""COLLATERAL_ISOLATION: healthy brokers isolated because earlier attempts of the send had eaten the time-out."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.health import health_bucket
+from jobs.fault_latency.second_look import OWNER
+from udfs.evidence import RETRY_MIDDLE, RETRY_TEXT
+from udfs.outcome import is_out_of_time
+
+
+def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
+    """One finding per producer and broker and run of such isolations.
+
+    The isolating attempt was a retry, logged or inferred, that found no time left: from 4.3.0 the time-out is one
+    budget for all tries. A broker that was bad for everybody in the same ten seconds is not called healthy.
+
+    Args:
+        writes: isolating writes with `change`, as `isolations.with_change` returns them.
+        health: as `health.broker_health` returns it.
+    """
+    is_retry = (F.col("attempt") > 1) | F.col("evidence").isin(RETRY_TEXT, RETRY_MIDDLE)
+    no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms")) | (F.col("evidence") == RETRY_MIDDLE)
+    was_bad = F.coalesce(F.col("is_bad_broker")[F.col("broker_name")], F.lit(False))
+    isolated = (
+        writes.where("enforced AND change IN ('OPENED', 'EXTENDED') AND is_failure")
+        .where(is_retry & no_time)
+        .withColumn("bucket", health_bucket(F.col("at_ms")))
+        .join(F.broadcast(health), ["cluster", "bucket"], "left")
+        .where(~was_bad)
+        .select(
+            *OWNER,
+            "broker_name",
+            F.col("at_ms").alias("from_ms"),
+            (F.col("at_ms") + 1).alias("until_ms"),
+            "not_available_ms",
+        )
+    )
+    found = sessions(
+        isolated,
+        (*OWNER, "broker_name"),
+        [F.count("*").alias("isolations"), F.sum("not_available_ms").alias("isolated_ms")],
+    )
+    return finding(
+        found,
+        "COLLATERAL_ISOLATION",
+        F.lit("WARNING"),
+        F.lit("TIMEOUT_SPENT"),
+        F.col("client_id"),
+        " isolated ",
+        F.col("broker_name"),
+        " ",
+        count_text(F.col("isolations"), "time"),
+        " from ",
+        clock_text(F.col("found_from_ms")),
+        ", up to ",
+        duration_text(F.col("isolated_ms")),
+        " in all, though it did nothing wrong: earlier attempts had eaten the time-out",
+    )

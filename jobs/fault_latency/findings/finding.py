@@ -1,0 +1,89 @@
+"""A finding's columns, and the words it is told in."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+_EVIDENCE = {
+    "client_id": "string",
+    "producer_group": "string",
+    "process": "string",
+    "topic": "string",
+    "broker_name": "string",
+    "sends": "bigint",
+    "failures": "bigint",
+    "isolations": "bigint",
+    "isolated_ms": "bigint",
+    "producers": "bigint",
+    "share": "double",
+    "brokers": "array<string>",
+}
+
+
+def finding(found: DataFrame, kind: str, severity: Column, cause: Column, *words: str | Column) -> DataFrame:
+    """`found` as rows of the table `findings`, without day; what it does not tell is null.
+
+    Args:
+        found: `cluster`, `found_from_ms`, `found_until_ms`, and the evidence under the table's names.
+        kind: one of the table's kinds.
+        severity: INFO, WARNING or CRITICAL.
+        cause: one of the table's causes.
+        words: the sentence, texts and columns in turn.
+    """
+    told = {
+        name: (F.col(name) if name in found.columns else F.lit(None)).cast(of).alias(name)
+        for name, of in _EVIDENCE.items()
+    }
+    until = F.greatest(F.col("found_until_ms"), F.col("found_from_ms") + 1)
+    sentence = F.concat(*(F.lit(each) if isinstance(each, str) else each.cast("string") for each in words))
+    return found.select(
+        "cluster",
+        F.lit(kind).alias("kind"),
+        severity.alias("severity"),
+        cause.alias("cause"),
+        "found_from_ms",
+        until.alias("found_until_ms"),
+        *told.values(),
+        sentence.alias("sentence"),
+    )
+
+
+def count_text(count: Column, noun: str) -> Column:
+    """A number and what it counts: `1 attempt`, `2 attempts`."""
+    return F.concat(count.cast("string"), F.when(count == 1, f" {noun}").otherwise(f" {noun}s"))
+
+
+def duration_text(ms: Column) -> Column:
+    """A time in words.
+
+    Examples:
+        >>> frame = spark.createDataFrame([(None,), (240,), (59_949,), (59_950,), (7_384_000,)], "ms bigint")
+        >>> frame.select(duration_text(F.col("ms")).alias("words")).show()
+        +----------+
+        |     words|
+        +----------+
+        |      NULL|
+        |     0.2 s|
+        |    59.9 s|
+        |1 min 00 s|
+        |2 h 03 min|
+        +----------+
+        <BLANKLINE>
+    """
+    seconds = F.round(ms / 1000).cast("bigint")
+    two = "%02d"
+    minutes = F.format_string(f"%d min {two} s", F.floor(seconds / 60), seconds % 60)
+    hours = F.format_string(f"%d h {two} min", F.floor(seconds / 3600), F.floor(seconds / 60) % 60)
+    short = F.format_string("%.1f s", ms / 1000)
+    return F.when(ms < 59_950, short).when(seconds < 3600, minutes).when(ms.isNotNull(), hours)
+
+
+def clock_text(instant_ms: Column) -> Column:
+    """The UTC time of day, `HH:mm:ss`."""
+    return F.date_format(F.timestamp_millis(instant_ms), "HH:mm:ss")
+
+
+def percent_text(share: Column) -> Column:
+    """A share in whole percent."""
+    return F.concat(F.round(share * 100).cast("int").cast("string"), F.lit(" %"))

@@ -1,0 +1,142 @@
+"""LONE_ISOLATION and WIDE_ISOLATION: is it the producer, or the broker?"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.choices import with_chosen_at
+from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.producers import PRODUCER
+from udfs.outcome import is_bad
+
+_MINUTE_MS = 60_000
+_FEWEST_OTHERS = 2
+_HEALTHY_SHARE = 0.05
+
+
+def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """One finding per producer and broker and run of isolations that nobody else shares.
+
+    At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
+    switch on), and at most one in twenty of their attempts failed or was slow.
+
+    Args:
+        isolations: the day's isolations.
+        attempts: the day's attempts with their rules.
+        slow_ms: an answer this late counts as slow.
+    """
+    lasting = isolations.where("end_ms > start_ms").withColumns(
+        {"from_ms": F.col("start_ms"), "until_ms": F.col("end_ms")}
+    )
+    evidence = [
+        F.count("*").alias("isolations"),
+        F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
+        F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
+    ]
+    runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
+    mine = runs.where("enforced").drop("enforced")
+    theirs = runs.select(
+        "cluster",
+        "broker_name",
+        F.struct("client_id", "producer_group").alias("other"),
+        F.col("found_from_ms").alias("other_from_ms"),
+        F.col("found_until_ms").alias("other_until_ms"),
+    )
+    me = F.struct("client_id", "producer_group")
+    keys = [*PRODUCER, "broker_name", "found_from_ms"]
+    shared = (
+        mine.join(theirs, ["cluster", "broker_name"])
+        .where("other_from_ms < found_until_ms AND other_until_ms > found_from_ms")
+        .where(F.col("other") != me)
+    )
+    alone = mine.join(shared.select(*keys).distinct(), keys, "left_anti")
+    minutes = attempts.transform(with_chosen_at).groupBy(
+        "cluster",
+        "broker_name",
+        F.floor(F.col("chosen_at_ms") / _MINUTE_MS).alias("minute"),
+        F.struct("client_id", "producer_group").alias("other"),
+    )
+    sent = minutes.agg(
+        F.count("*").alias("sent"), F.count_if(is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)).alias("bad")
+    )
+    minute_span = F.sequence(
+        F.floor(F.col("found_from_ms") / _MINUTE_MS), F.floor((F.col("found_until_ms") - 1) / _MINUTE_MS)
+    )
+    others = (
+        alone.withColumn("minute", F.explode(minute_span))
+        .join(sent, ["cluster", "broker_name", "minute"])
+        .where(F.col("other") != me)
+        .groupBy(*keys)
+        .agg(
+            F.count_distinct("other").alias("producers"),
+            F.sum("sent").alias("sends"),
+            (F.sum("bad") / F.sum("sent")).alias("share"),
+        )
+        .where((F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE))
+    )
+    return finding(
+        alone.join(others, keys),
+        "LONE_ISOLATION",
+        F.when(F.col("by_failure"), "WARNING").otherwise("INFO"),
+        F.lit("PRODUCER_SIDE"),
+        F.col("client_id"),
+        " alone isolated ",
+        F.col("broker_name"),
+        " for ",
+        duration_text(F.col("isolated_ms")),
+        " from ",
+        clock_text(F.col("found_from_ms")),
+        "; ",
+        count_text(F.col("producers"), "other"),
+        " sent to it meanwhile, ",
+        percent_text(F.col("share")),
+        " of their attempts slow or failed: look at the producer and its network",
+    )
+
+
+def wide_isolations(incidents: DataFrame) -> DataFrame:
+    """One finding per incident of two producers or more.
+
+    Args:
+        incidents: as `incidents.broker_incidents` returns them.
+    """
+    found = incidents.where("isolating_producers > 1").select(
+        "cluster",
+        "broker_name",
+        F.col("start_ms").alias("found_from_ms"),
+        F.col("end_ms").alias("found_until_ms"),
+        "sends",
+        F.col("lost").alias("failures"),
+        F.col("isolating_producers").alias("producers"),
+        F.col("producers").alias("active"),
+        "peak_producers",
+        F.col("peak_share").alias("share"),
+        "retried",
+        "slowed",
+    )
+    return finding(
+        found,
+        "WIDE_ISOLATION",
+        F.when(F.col("failures") > 0, "CRITICAL").otherwise("WARNING"),
+        F.lit("BROKER_SIDE"),
+        F.col("peak_producers"),
+        " of ",
+        F.col("active"),
+        " producers isolated ",
+        F.col("broker_name"),
+        " at one time from ",
+        clock_text(F.col("found_from_ms")),
+        " for ",
+        duration_text(F.col("found_until_ms") - F.col("found_from_ms")),
+        "; of ",
+        count_text(F.col("sends"), "send"),
+        " that tried it ",
+        F.col("failures"),
+        " were lost, ",
+        F.col("retried"),
+        " retried, ",
+        F.col("slowed"),
+        " slow: look at the broker",
+    )

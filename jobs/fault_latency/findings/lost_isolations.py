@@ -1,0 +1,78 @@
+"""ISOLATION_LOST_BY_SUBMIT and REMOVED_WHILE_ISOLATED: isolations that the client itself dropped too early."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.attempt_writes import SUBMIT_STEPS
+from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.second_look import OWNER
+
+
+def lost_by_submit(writes: DataFrame) -> DataFrame:
+    """Up to 5.1.3 the submit call of an async send writes its own small latency, which ends the isolation.
+
+    Args:
+        writes: isolating writes with `change`, as `isolations.with_change` returns them.
+    """
+    lost = writes.where("enforced AND change = 'CLEARED'").where(
+        F.col("step").isin(*SUBMIT_STEPS) & (F.col("cause") == "LATENCY")
+    )
+    found = sessions(
+        _lost(lost),
+        (*OWNER, "broker_name"),
+        [F.count("*").alias("isolations"), F.sum("lost_ms").alias("isolated_ms")],
+    )
+    return finding(
+        found,
+        "ISOLATION_LOST_BY_SUBMIT",
+        F.lit("WARNING"),
+        F.lit("CLIENT_DEFECT"),
+        F.col("client_id"),
+        " isolated ",
+        F.col("broker_name"),
+        " and made it available again, ",
+        count_text(F.col("isolations"), "time"),
+        ": the submit call of an async send wrote over it; ",
+        duration_text(F.col("isolated_ms")),
+        " of isolation were lost",
+    )
+
+
+def removed_while_isolated(writes: DataFrame) -> DataFrame:
+    """Up to 5.1.3 the fallback drops the fault item of a pick that does not host the topic.
+
+    Args:
+        writes: isolating writes with `change`, as `isolations.with_change` returns them.
+    """
+    found = (
+        _lost(writes.where("enforced AND change = 'REMOVED'"))
+        .withColumnsRenamed({"from_ms": "found_from_ms", "until_ms": "found_until_ms", "lost_ms": "isolated_ms"})
+        .withColumn("isolations", F.lit(1))
+    )
+    return finding(
+        found,
+        "REMOVED_WHILE_ISOLATED",
+        F.lit("WARNING"),
+        F.lit("CLIENT_DEFECT"),
+        F.col("client_id"),
+        " forgot at ",
+        clock_text(F.col("found_from_ms")),
+        " that ",
+        F.col("broker_name"),
+        " was isolated: its fallback picked it for a topic that it does not host; ",
+        duration_text(F.col("isolated_ms")),
+        " of isolation were lost for every topic",
+    )
+
+
+def _lost(writes: DataFrame) -> DataFrame:
+    return writes.select(
+        *OWNER,
+        "broker_name",
+        F.col("at_ms").alias("from_ms"),
+        (F.col("at_ms") + 1).alias("until_ms"),
+        (F.col("until_before_ms") - F.col("at_ms")).alias("lost_ms"),
+    )

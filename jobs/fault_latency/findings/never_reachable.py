@@ -1,0 +1,50 @@
+"""NEVER_REACHABLE_AGAIN: 5.1.4's reachable flag keeps a broker out after its window is over."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.findings.finding import clock_text, duration_text, finding
+from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.replay import ITEM
+from udfs.fault_window import FAR_MS
+
+_LONG_MS = 60_000
+
+
+def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
+    """One finding per producer and broker and run of writes that leave the flag false.
+
+    Args:
+        writes: isolating writes, as `isolations.isolating_writes` returns them.
+        day_end_ms: 24:00 UTC, epoch ms.
+    """
+    until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "dies_at_ms", F.lit(day_end_ms))
+    from_ms = F.greatest("at_ms", "available_at_ms")
+    flagged = (
+        writes.where((F.col("until_ms") == FAR_MS) & F.col("enforced"))
+        .withColumns({"from_ms": from_ms, "until_ms": until})
+        .where("until_ms > from_ms")
+        .select(*ITEM, "from_ms", "until_ms", "cause")
+    )
+    held_ms = F.sum(F.col("until_ms") - F.col("from_ms"))
+    found = sessions(
+        flagged, ITEM, [held_ms.alias("isolated_ms"), F.min_by("cause", "from_ms").alias("because")]
+    ).withColumn("isolations", F.lit(1))
+    return finding(
+        found,
+        "NEVER_REACHABLE_AGAIN",
+        F.when(F.col("isolated_ms") >= _LONG_MS, "CRITICAL").otherwise("WARNING"),
+        F.lit("CLIENT_DEFECT"),
+        F.col("client_id"),
+        " kept ",
+        F.col("broker_name"),
+        " out for ",
+        duration_text(F.col("isolated_ms")),
+        " after its window was over at ",
+        clock_text(F.col("found_from_ms")),
+        ": 5.1.4 marks a broker unreachable after ",
+        F.col("because"),
+        ", and without the detector only a fallback send makes it reachable again",
+    )

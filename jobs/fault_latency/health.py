@@ -1,0 +1,43 @@
+"""How a broker fared just then: failing and slow attempts of everybody, in stretches of ten seconds."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.choices import with_chosen_at
+from udfs.outcome import is_bad, is_out_of_time
+
+_BUCKET_MS = 10_000
+_BAD_SHARE = 0.5
+
+
+def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """Which brokers were bad in each ten seconds.
+
+    Grain: `cluster`, `bucket`. `is_bad_broker`: map from broker to whether at least half of the attempts that began
+    then failed or were slow; a broker nobody sent to is not in it. Attempts that had no time left say nothing about
+    their broker and do not count.
+
+    Args:
+        attempts: the day's attempts.
+        slow_ms: an answer this late counts as slow.
+    """
+    bad = is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)
+    return (
+        attempts.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
+        .transform(with_chosen_at)
+        .groupBy("cluster", health_bucket(F.col("chosen_at_ms")).alias("bucket"), "broker_name")
+        .agg(F.avg(bad.cast("int")).alias("bad_share"))
+        .groupBy("cluster", "bucket")
+        .agg(
+            F.map_from_entries(F.collect_list(F.struct("broker_name", F.col("bad_share") >= _BAD_SHARE))).alias(
+                "is_bad_broker"
+            )
+        )
+    )
+
+
+def health_bucket(instant_ms: Column) -> Column:
+    """The ten seconds that an instant lies in."""
+    return F.floor(instant_ms / _BUCKET_MS).cast("bigint")
