@@ -9,6 +9,7 @@ The map of the house, in the direction of its imports:
 - `fault_latency/`: the flow; `fault_latency.job` is its contents page
 - `lake`: the only module that reads or writes Delta
 - `ingest`, `nightly`: a run; `summary`, `fail_on`, `plan`: what it says
+- `serving/`: views, SQL functions, `register` and `serve`
 - `cli`: the command line
 
 Rules as Column expressions live in `udfs`, which knows none of this.

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("jobs", "udfs", "conf")
-SOURCES = {".py", ".toml", ".conf", ".sql"}
+SOURCES = {".py", ".toml", ".conf", ".sql", ".java"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

@@ -43,6 +43,10 @@ class Check extends scala.runtime.AbstractFunction1 {
 
     private void checkTree(org.apache.spark.sql.catalyst.plans.logical.LogicalPlan node) {
         refuseUnless(questions, node);
+        if (node instanceof org.apache.spark.sql.execution.datasources.LogicalRelation) {
+            // Delta's table_changes_by_path is a relation of another kind
+            refuseUnless(questions, ((org.apache.spark.sql.execution.datasources.LogicalRelation) node).relation());
+        }
         scala.collection.Iterator children = node.children().iterator();
         while (children.hasNext()) {
             checkTree((org.apache.spark.sql.catalyst.plans.logical.LogicalPlan) children.next());
@@ -59,14 +63,18 @@ class Check extends scala.runtime.AbstractFunction1 {
 
     /** A client may bring settings when it connects; one that differs from the server's could open files to it. */
     private void checkSettings() {
+        java.util.Set foreign = new java.util.TreeSet();
         scala.collection.Iterator present = org.apache.spark.sql.internal.SQLConf.get().getAllConfs().iterator();
         while (present.hasNext()) {
             scala.Tuple2 setting = (scala.Tuple2) present.next();
             String key = (String) setting._1();
             // hive.…: clients say how they fetch; with a catalog in memory Spark reads none of them
             if (!key.startsWith("hive.") && !freeSettings.contains(key) && !setting._2().equals(settings.get(key))) {
-                throw new SecurityException("this server keeps its own settings; connect without " + key);
+                foreign.add(key);
             }
+        }
+        if (!foreign.isEmpty()) {
+            throw new SecurityException("this server keeps its own settings; connect without " + foreign);
         }
     }
 }

@@ -11,20 +11,33 @@ from pyspark.sql import SparkSession
 # Nodes of an analyzed plan that a question may consist of. What is not listed is refused: TRANSFORM starts programs,
 # table functions read by path, and a later Spark may bring more.
 _QUESTIONS = (
-    "Aggregate", "CTERelationDef", "CTERelationRef", "CommandResult", "DataSourceV2Relation", "Deduplicate", "Distinct",
-    "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
-    "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "Range", "Repartition",
-    "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE",
+    "Aggregate", "CTERelationDef", "CTERelationRef", "CommandResult", "DataSourceV2Relation", "Deduplicate",
+    "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "HadoopFsRelation", "Intersect", "Join",
+    "LateralJoin", "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "Pivot", "Project",
+    "Range", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Union",
+    "UnionLoop", "UnionLoopRef", "View", "Window", "WithCTE",
+)  # fmt: skip
+# What Spark and Delta build for themselves on the way to an answer; no SQL text leads to these.
+_INTERNAL = (
+    "AppendColumns", "CollectMetrics", "DeserializeToObject", "LogicalRDD", "MapElements", "MapGroups", "MapPartitions",
+    "SerializeFromObject", "TypedFilter",
 )  # fmt: skip
 _COMMANDS = (
-    "DescribeColumn", "DescribeColumnCommand", "DescribeDatabaseCommand", "DescribeFunction", "DescribeFunctionCommand",
-    "DescribeNamespace", "DescribeQueryCommand", "DescribeRelation", "DescribeTableCommand", "ExplainCommand",
-    "SetCatalogAndNamespace", "SetNamespaceCommand", "ShowCatalogsCommand", "ShowColumns", "ShowColumnsCommand",
-    "ShowCreateTable", "ShowCreateTableCommand", "ShowCurrentNamespaceCommand", "ShowFunctions", "ShowFunctionsCommand",
-    "ShowNamespaces", "ShowNamespacesCommand", "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
+    "DescribeColumn", "DescribeColumnCommand", "DescribeDatabaseCommand", "DescribeFunction",
+    "DescribeFunctionCommand", "DescribeNamespace", "DescribeQueryCommand", "DescribeRelation",
+    "DescribeTableCommand", "ExplainCommand", "SetCatalogAndNamespace", "SetNamespaceCommand", "ShowCatalogsCommand",
+    "ShowColumns", "ShowColumnsCommand", "ShowCreateTable", "ShowCreateTableCommand", "ShowCurrentNamespaceCommand",
+    "ShowDeltaTableColumnsCommand", "ShowFunctions", "ShowFunctionsCommand", "ShowNamespaces",
+    "ShowNamespacesCommand", "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
     "ShowTablePropertiesCommand", "ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand",
 )  # fmt: skip
-_FREE_SETTINGS = ("spark.sql.hive.version",)  # the Thrift server sets it in each session itself
+_FREE_SETTINGS = (
+    "spark.sql.hive.version",  # the Thrift server sets these in each session itself
+    "spark.sql.datetime.java8API.enabled",
+    "spark.sql.binaryOutputStyle",
+    "spark.sql.parquet.fieldId.read.enabled",  # Delta sets these when it reads
+    "spark.sql.parquet.fieldId.write.enabled",
+)
 _STATIC_METHODS = ("reflect", "java_method", "try_reflect")  # functions that call any static method of the JVM
 
 
@@ -44,12 +57,11 @@ def read_only_session(spark: SparkSession, functions: Iterable[str]) -> Any:
     builtin = analysis.FunctionRegistry.builtin()
     for name in _STATIC_METHODS:
         builtin.dropFunction(_identifier(jvm, "builtin", name))
-    extensions = session.extensions()
     for name in functions:
         known = _identifier(jvm, "session", name)
         how, what = registry.lookupFunctionBuilder(known).get(), registry.lookupFunction(known).get()
-        extensions.injectFunction(jvm.scala.Tuple3(_identifier(jvm, "builtin", name), what, how))
-    extensions.injectCheckRule(_check(jvm, _settings(session)))
+        builtin.registerFunction(_identifier(jvm, "builtin", name), what, how)
+    session.extensions().injectCheckRule(_check(jvm, _settings(session)))
     return session.newSession()
 
 
@@ -69,5 +81,5 @@ def _check(jvm: Any, settings: dict[str, str]) -> Any:
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.cook(files("jobs").joinpath("serving", "ReadOnly.java").read_text(encoding="utf-8"))
     check = compiler.getClassLoader().loadClass("ReadOnly").newInstance()
-    check.allow(set(_QUESTIONS), set(_COMMANDS), settings, set(_FREE_SETTINGS))
+    check.allow({*_QUESTIONS, *_INTERNAL}, set(_COMMANDS), settings, set(_FREE_SETTINGS))
     return check

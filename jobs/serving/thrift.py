@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import signal
 import socket
 import tempfile
@@ -51,7 +52,7 @@ def check_address(address: Address, *, allow_remote: bool) -> None:
     except OverflowError:
         raise AddressError(f"port {address.port} is none; give 0 to 65535, 0 = any free one") from None
     except OSError as error:
-        why = error.strerror or str(error)
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise AddressError(
             f"cannot serve at {address.host}:{address.port}: {why}; give another --port or --host"
         ) from error
@@ -77,6 +78,8 @@ def serving(
         spark = open_session({**settings.spark, **_needs(address, scratch)}, verbose=verbose)
         server = None
         try:
+            jvm: Any = spark._jvm
+            jvm.java.lang.System.setProperty("derby.stream.error.file", f"{scratch}/derby.log")
             done = register(spark, Lake(spark, settings.lake), database)
             server = _start(spark, address)
             port = next(each.getPortNumber() for each in server.getServices() if "Thrift" in each.getName())
@@ -94,6 +97,8 @@ def _needs(address: Address, scratch: str) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.hive.thriftServer.singleSession": "false",  # a client's USE is its own
         "spark.sql.runSQLOnFiles": "false",
+        # with the Thrift server's dates Delta 4.4 fails to answer max(event_date) from its metadata
+        "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         # each client's session loads Delta's catalog itself, by a class loader that does not know spark.jars
         "spark.driver.extraClassPath": ":".join(str(jar) for jar in delta_jars()),

@@ -44,7 +44,7 @@ def attempt(ended: int, latency: int, outcome: str = "SEND_OK", mode: str = "SYN
             "outcome": outcome, "mode": mode, "row_hash": ended}  # fmt: skip
 
 
-def held(client: str, since: int, until: int, queue: int = 0, **other: Any) -> dict[str, Any]:
+def held(client: str | None, since: int, until: int, queue: int = 0, **other: Any) -> dict[str, Any]:
     return {"consumer_group": "G", "topic": "T", "broker_name": "broker-a", "queue_id": queue, "client_id": client,
             "valid_from_ms": since, "valid_until_ms": until, "source": "RUNNING_INFO"} | other  # fmt: skip
 
@@ -126,10 +126,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
              held("c2", at(D2, "00:10:00"), at(D2, "00:30:00"), queue=1),
              held("c3", at(D2, "00:00:00"), at(D2, "00:10:00"), queue=1),
              held("c9", at(D2, "00:00:00"), at(D2, "00:20:00"), queue=2))  # fmt: skip
-    allocated = {"strategy": "AVG", "strategy_source": "SETTINGS", "in_route": True, "source": None}
+    allocated: dict[str, Any] = {"strategy": "AVG", "strategy_source": "SETTINGS", "in_route": True, "source": None}
     made.add("queue_allocation", D1, held("c1", at(D1, "21:00:00"), START[D2], **allocated))
     made.add("queue_allocation", D2, held("c1", START[D2], at(D2, "00:31:00"), **allocated),
-             held(None, START[D2], at(D2, "00:31:00"), queue=3, **allocated))  # type: ignore[arg-type]  # fmt: skip
+             held(None, START[D2], at(D2, "00:31:00"), queue=3, **allocated))  # fmt: skip
     made.add(
         "rebalances", D2, rebalance("T", 0, "JOINED", 4), rebalance("T", 9, "LEFT", 1), rebalance("U", 5, "QUEUES", 2)
     )
