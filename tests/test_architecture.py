@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "jobs.errors": set(),
     "jobs.tables": {"jobs.tables"},
     "jobs.day": set(),
+    "jobs.dated": {"jobs.day"},
     "jobs.kept": set(),
     "jobs.progress": {"jobs.errors"},
     "jobs.typed_table": {"jobs.errors"},
@@ -42,6 +43,7 @@ MAY_IMPORT = {
         "udfs",
     },
     "jobs.fault_latency": {
+        "jobs.dated",
         "jobs.day",
         "jobs.errors",
         "jobs.fault_latency",
@@ -54,6 +56,7 @@ MAY_IMPORT = {
     },
     "jobs.allocation": {
         "jobs.allocation",
+        "jobs.dated",
         "jobs.day",
         "jobs.errors",
         "jobs.group_settings",

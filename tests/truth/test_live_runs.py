@@ -20,7 +20,7 @@ from agreement import RECORDINGS, RUNS, band_holds, producers_of, scored, settin
 from pyspark.sql import SparkSession
 
 from jobs.day import Day
-from jobs.fault_latency.job import FaultLatency, fault_latency
+from jobs.fault_latency.job import replayed
 from jobs.kept import keeper
 from jobs.lake import Lake
 from jobs.nightly import run_fault_latency
@@ -60,15 +60,16 @@ class Recordings:
         rows: Rows = found.to_pylist()
         return rows
 
-    def logged_alone(self, run: str) -> FaultLatency:
-        """The same day replayed from the published sends, without what is inferred."""
+    def logged_alone(self, run: str) -> Rows:
+        """The isolations of the same day replayed from the published sends, without what is inferred."""
         settings = dataclasses.replace(self._publish(run), infer=False)
         lake, day = Lake(self._spark, str(self._lake)), Day(DAY, run)
         nothing = lake.read(FAULT_ITEM_STATE).where("false")
         sends = lake.read_day(SENDS, run, DAY)
         routes = lake.read_day(TOPIC_BROKERS, run, DAY)
         keep = keeper(self._spark, str(self._folder / f"kept-{run}"))
-        return fault_latency(sends, nothing, day, settings, known_start=False, topic_brokers=routes, keep=keep)
+        alone = replayed(sends, nothing, day, settings, topic_brokers=routes, keep=keep)
+        return [row.asDict() for row in alone.isolations.collect()]
 
     def _publish(self, run: str) -> Settings:
         if run not in self._settings:
@@ -99,8 +100,8 @@ def _clock() -> dt.datetime:
 @pytest.mark.parametrize("run", RUNS)
 def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tmp_path: Path) -> None:
     inferred = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)
-    alone = recordings.logged_alone(run).isolation_intervals.collect()
-    logged = scored([row.asDict() for row in alone], run, tmp_path)[-1]
+    alone = recordings.logged_alone(run)
+    logged = scored(alone, run, tmp_path)[-1]
     total = inferred[-1]
     print(
         f"{run}: agreement {total['jaccard']:.5f} (both {total['both_ms']} / truth {total['truth_ms']} /"
