@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.calls import send_calls
@@ -37,18 +36,6 @@ def _attempt(
     return tuple(row.values())
 
 
-def _calls(
-    spark: SparkSession, attempts: list[tuple[Any, ...]], choices: list[tuple[Any, ...]], health: dict[str, bool]
-) -> dict[int, dict[str, Any]]:
-    found = send_calls(
-        spark.createDataFrame(attempts, ATTEMPTS),
-        spark.createDataFrame(choices, CHOICES),
-        spark.createDataFrame([("c", 0, health)] if health else [], HEALTH),
-        SLOW_MS,
-    )
-    return {row["row_hash"]: row.asDict() for row in found.collect()}
-
-
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
     attempts = [
         _attempt(3, 3_010, 5, "SEND_OK", invoke_id=7, attempt=2, broker_name="b"),
@@ -61,7 +48,9 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
         _attempt(2, 700, invoke_id=7, process="#2"),  # another process counts its own
         _attempt(1, 100, 5, started_at_ms=900),  # the clock was set back meanwhile
     ]
-    found = _calls(spark, attempts, [], {})
+    nothing = spark.createDataFrame([], CHOICES), spark.createDataFrame([], HEALTH)
+    calls = send_calls(spark.createDataFrame(attempts, ATTEMPTS), *nothing, SLOW_MS)
+    found = {row["row_hash"]: row.asDict() for row in calls.collect()}
     assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
     names = ("started_ms", "ended_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
     assert {key: tuple(found[key][name] for name in names) for key in (9, 4, 5, 1)} == {
@@ -74,41 +63,51 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
 
 
 HELD = ["b"]
-FINE, SLOW, FAILED = {}, {"latency_ms": 900}, {"outcome": REFUSED}
+FINE: dict[str, Any] = {}
+SLOW: dict[str, Any] = {"latency_ms": 900}
+FAILED: dict[str, Any] = {"outcome": REFUSED}
+CASES: list[tuple[dict[str, Any], list[str], bool, dict[str, bool], str]] = [
+    # the send, isolated brokers, whether it went to one, brokers that were bad for others, what fault latency did
+    (FINE, [], False, {}, "NONE_ISOLATED"),
+    (FINE, ["z"], False, {}, "NONE_ISOLATED"),  # isolated, but no broker of this topic
+    (FINE, HELD, True, {"b": True}, "SENT_TO_ISOLATED"),
+    (FINE, HELD, False, {"b": True}, "SPARED"),
+    (FINE, ["b", "d"], False, {"b": False, "d": True}, "SPARED"),
+    (FAILED, HELD, False, {"b": True}, "NO_DIFFERENCE"),
+    (FINE, HELD, False, {"b": False}, "NO_DIFFERENCE"),
+    (SLOW, HELD, False, {"b": False}, "COST"),
+    (FAILED, HELD, False, {"b": False, "d": True}, "COST"),  # d was not avoided
+    (SLOW, HELD, False, {"a": True}, "UNKNOWN"),  # nobody sent to b
+    (FINE, HELD, False, {}, "UNKNOWN"),  # nobody sent at all
+    (FINE | {"by_caller": True}, HELD, True, {"b": True}, "CALLER_CHOSE_QUEUE"),
+    (FINE | {"not_replayed": "NOT_A_JAVA_CLIENT"}, HELD, False, {"b": True}, "NOT_REPLAYED"),
+    (FAILED | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
+    (SLOW | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
+    (FINE | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_COST"),
+    (FINE | {"enforced": False}, HELD, False, {"b": True}, "NO_DIFFERENCE"),
+]
 
 
-@pytest.mark.parametrize(
-    ("send", "isolated", "went_to_isolated", "health", "effect"),
-    [
-        (FINE, [], False, {}, "NONE_ISOLATED"),
-        (FINE, ["z"], False, {}, "NONE_ISOLATED"),  # isolated, but no broker of this topic
-        (FINE, HELD, True, {"b": True}, "SENT_TO_ISOLATED"),
-        (FINE, HELD, False, {"b": True}, "SPARED"),
-        (FINE, ["b", "d"], False, {"b": False, "d": True}, "SPARED"),
-        (FAILED, HELD, False, {"b": True}, "NO_DIFFERENCE"),
-        (FINE, HELD, False, {"b": False}, "NO_DIFFERENCE"),
-        (SLOW, HELD, False, {"b": False}, "COST"),
-        (FAILED, HELD, False, {"b": False, "d": True}, "COST"),  # d was not avoided
-        (SLOW, HELD, False, {"a": True}, "UNKNOWN"),  # nobody sent to b
-        (FINE, HELD, False, {}, "UNKNOWN"),  # nobody sent at all
-        (FINE | {"by_caller": True}, HELD, True, {"b": True}, "CALLER_CHOSE_QUEUE"),
-        (FINE | {"not_replayed": "NOT_A_JAVA_CLIENT"}, HELD, False, {"b": True}, "NOT_REPLAYED"),
-        (FAILED | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
-        (SLOW | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
-        (FINE | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_COST"),
-        (FINE | {"enforced": False}, HELD, False, {"b": True}, "NO_DIFFERENCE"),
-    ],
-)  # fmt: skip
-def test_what_fault_latency_did(
-    spark: SparkSession, send: dict[str, Any], isolated: list[str], went_to_isolated: bool, health: dict[str, bool],
-    effect: str,
-) -> None:  # fmt: skip
-    latency, outcome = send.get("latency_ms", 5), send.get("outcome", "SEND_OK")
-    rest = {name: value for name, value in send.items() if name not in {"latency_ms", "outcome"}}
-    choice = ("c", "p", "g", 1, isolated, ["a", "b", "d"], 0 if went_to_isolated else None)
-    found = _calls(spark, [_attempt(1, 1_000, latency, outcome, **rest)], [choice], health)
-    assert found[1]["fault_latency"] == effect
-    assert found[1]["isolated_brokers"] == ([name for name in isolated if name != "z"] or None)
+def test_what_fault_latency_did(spark: SparkSession) -> None:
+    """All cases at once, a cluster each."""
+    attempts, choices, healths = [], [], []
+    for place, (send, isolated, went_to_isolated, health, _) in enumerate(CASES):
+        cluster = f"c{place}"
+        told: dict[str, Any] = {"latency_ms": 5, "outcome": "SEND_OK"} | send
+        attempts.append(_attempt(1, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
+        choices.append((cluster, "p", "g", 1, isolated, ["a", "b", "d"], 0 if went_to_isolated else None))
+        healths.append((cluster, 0, health))
+    found = send_calls(
+        spark.createDataFrame(attempts, ATTEMPTS),
+        spark.createDataFrame(choices, CHOICES),
+        spark.createDataFrame(healths, HEALTH),
+        SLOW_MS,
+    )
+    effects = {row["cluster"]: (row["fault_latency"], row["isolated_brokers"]) for row in found.collect()}
+    assert effects == {
+        f"c{place}": (effect, [name for name in isolated if name != "z"] or None)
+        for place, (_, isolated, _, _, effect) in enumerate(CASES)
+    }
 
 
 def test_a_broker_is_bad_when_half_of_its_attempts_are(spark: SparkSession) -> None:
@@ -118,12 +117,12 @@ def test_a_broker_is_bad_when_half_of_its_attempts_are(spark: SparkSession) -> N
         _attempt(3, 5_000, 900, broker_name="b"),  # b: one slow of three
         *(_attempt(row, 5_000, broker_name="b") for row in (4, 5)),
         _attempt(6, 5_000, 3, "RemotingTimeoutException", broker_name="d"),  # no time was left: says nothing of d
-        _attempt(7, 10_004, 5),  # began before the ten seconds were over
+        _attempt(7, 10_004, 5, broker_name="b"),  # began before the ten seconds were over
         _attempt(8, 10_005, 5, REFUSED),  # a, the next ten seconds
         _attempt(9, 5_000, 900, "SENT", broker_name="e"),  # one-way: its time says nothing
     ]
     found = broker_health(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS)
     assert {row["bucket"]: row["is_bad_broker"] for row in found.collect()} == {
-        0: {"a": False, "b": False, "e": False},
+        0: {"a": True, "b": False, "e": False},
         1: {"a": True},
     }
