@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
+from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands
 from jobs.errors import FaultlineError, UsageError
 from jobs.settings import Settings, load_settings
 
@@ -64,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
+    if options.command in COMMANDS:
+        print(_answer(options, settings))
+        return 0
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -72,6 +76,17 @@ def _run(options: argparse.Namespace) -> int:
         print(describe_plan(command, settings, days, why))
         return 0
     return _run_flows(options, settings, days, why)
+
+
+def _answer(options: argparse.Namespace, settings: Settings) -> str:
+    """The part without Spark: reads what is published."""
+    from jobs.environment import check_extra
+
+    check_extra(f"faultline {options.command}", "report", EXTRA[options.command])
+    from jobs.answers import command
+
+    cluster = options.cluster or (settings.cluster if "cluster" in settings.origins else None)
+    return getattr(command, options.command)(options, settings.lake, cluster)  # type: ignore[no-any-return]
 
 
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
@@ -213,6 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
+    add_answer_commands(commands, _day)
     return parser
 
 

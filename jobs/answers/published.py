@@ -1,0 +1,161 @@
+"""A lake as it is published, read without Spark: some days of one cluster.
+
+A table that the lake lacks reads as empty and a column that it lacks as null: an older lake still answers.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.sql.types import DataType
+
+from jobs.errors import InputMissingError, LakeError
+from jobs.tables import RUN_LOG, Table
+
+_VERSION_PROPERTY = "faultline.tableVersion"
+_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "array<string>": pa.list_(pa.string()),
+}
+_NAMED_DAYS = 10
+
+
+@dataclass(frozen=True)
+class Published:
+    """Some published days of one cluster.
+
+    Attributes:
+        root: folder or URI of the lake.
+        cluster: the cluster asked about.
+        days: the days asked about that are published, in order; never empty.
+        all_days: every published day of the cluster, in order.
+    """
+
+    root: str
+    cluster: str
+    days: tuple[dt.date, ...]
+    all_days: tuple[dt.date, ...]
+
+    def rows(
+        self,
+        table: Table,
+        columns: Sequence[str],
+        where: pc.Expression | None = None,
+        days: Sequence[dt.date] | None = None,
+    ) -> pa.Table:
+        """The rows of a table on these days, in no order.
+
+        Args:
+            table: what to read; one that the lake lacks has no rows.
+            columns: what to read of it; one that the lake lacks is null.
+            where: which rows; all if None.
+            days: other days than the ones asked about.
+
+        Raises:
+            LakeError: the table has another version than this program knows, or cannot be read.
+        """
+        chosen = list(self.days if days is None else days)
+        wanted = pc.field("event_date").isin(chosen) & (pc.field("cluster") == pc.scalar(self.cluster))
+        return _rows(self.root, table, columns, wanted if where is None else wanted & where)
+
+    @cached_property
+    def days_before(self) -> tuple[dt.date, ...]:
+        """Published days before the ones asked about, in order."""
+        return tuple(day for day in self.all_days if day < self.days[0])
+
+
+def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
+    """Open the days from `first` to `last`; without them, the last published day.
+
+    Args:
+        root: folder or URI of the lake.
+        cluster: None takes the lake's only cluster.
+        first: first day, inclusive.
+        last: last day, inclusive.
+
+    Raises:
+        LakeError: there is no lake, it cannot be read, or it is of another version.
+        InputMissingError: the cluster or all of the days are not published; names those that are.
+    """
+    if not DeltaTable.is_deltatable(_place(root, RUN_LOG)):
+        raise LakeError(f"{root} is no lake: it holds no run log; name with --lake what a run of faultline wrote")
+    succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
+    runs = _rows(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
+    days: dict[str, list[dt.date]] = {}
+    for run in runs.to_pylist():
+        days.setdefault(run["cluster"], []).append(run["event_date"])
+    name = _chosen_cluster(root, cluster, sorted(days))
+    all_days = tuple(sorted(days[name]))
+    first = first or (last or all_days[-1])
+    asked = tuple(day for day in all_days if first <= day <= (last or first))
+    if not asked:
+        wanted = f"{first}" if last in {None, first} else f"{first} to {last}"
+        raise InputMissingError(
+            f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
+        )
+    return Published(root, name, asked, all_days)
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    """The Arrow type that a column of a published table is read as."""
+    return _TYPES[kind.simpleString()]
+
+
+def _chosen_cluster(root: str, asked: str | None, there: Sequence[str]) -> str:
+    if not there:
+        raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
+    if asked is None and len(there) == 1:
+        return there[0]
+    names = ", ".join(map(repr, there))
+    if asked is None:
+        raise InputMissingError(f"{root} holds {len(there)} clusters; name one of them with --cluster: {names}")
+    if asked not in there:
+        raise InputMissingError(f"cluster {asked!r} has no published day in {root}; name another with --cluster: {names}")
+    return asked
+
+
+def _named(days: Sequence[dt.date]) -> str:
+    shown = ", ".join(map(str, days[-_NAMED_DAYS:]))
+    return shown if len(days) <= _NAMED_DAYS else f"{shown} and {len(days) - _NAMED_DAYS} earlier days"
+
+
+def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
+    schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
+    try:
+        opened = DeltaTable(_place(root, table))
+        _check_version(root, table, opened)
+        return opened.to_pyarrow_dataset().replace_schema(schema).to_table(columns=list(columns), filter=where)
+    except TableNotFoundError:
+        return schema.empty_table().select(list(columns))
+    except (DeltaError, pa.ArrowException, OSError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        raise LakeError(f"cannot read table {table.name} in {root}: {reason}") from error
+
+
+def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
+    found = opened.metadata().configuration.get(_VERSION_PROPERTY)
+    if found != str(table.version):
+        raise LakeError(
+            f"table {table.name} in {root} has version {found}, this program reads {table.version};"
+            " use the program that made it, or another --lake"
+        )
+
+
+def _place(root: str, table: Table) -> str:
+    parsed = urlparse(root)
+    folder = unquote(parsed.path) if parsed.scheme == "file" else root
+    return f"{folder.rstrip('/')}/{table.name}"
