@@ -53,7 +53,7 @@ package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file a
 	@ls dist
 
 lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with hashes; what still fits stays (LOCK_ARGS=--upgrade raises all)
-	@$(LOCK) $(LOCK_ARGS) --extra build --output-file requirements.lock
+	@$(LOCK) $(LOCK_ARGS) --extra build --extra report --output-file requirements.lock
 	@$(LOCK) $(LOCK_ARGS) --extra dev --output-file requirements-dev.lock
 
 clean: ## remove what builds, tests and runs left behind; .venv and the Delta jars stay

@@ -138,7 +138,10 @@ def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression)
     try:
         opened = DeltaTable(_place(root, table))
         _check_version(root, table, opened)
-        return opened.to_pyarrow_dataset().replace_schema(schema).to_table(columns=list(columns), filter=where)
+        there = opened.to_pyarrow_dataset()
+        added = [field for field in schema if field.name not in there.schema.names]
+        whole = there.replace_schema(pa.schema([*there.schema, *added]))
+        return whole.to_table(columns=list(columns), filter=where)
     except TableNotFoundError:
         return schema.empty_table().select(list(columns))
     except (DeltaError, pa.ArrowException, OSError) as error:

@@ -1,0 +1,123 @@
+"""Who owned the queues of one consumer group over time, below what its rebalances moved, as a Plotly figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened
+from jobs.answers.groups import NOBODY, Ownership, owner_hover, rebalance_hover
+from jobs.answers.timeline_figure import TICKS, Figure
+
+_CHURN_PX, _ROW_PX, _AXIS_PX, _LEGEND_PX = 90, 17, 44, 70
+_LABEL = 30
+_MOST_NAMED = 24
+_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a400")
+_PATTERNS = ("", "/", "x", ".")
+_NOBODY_MARKER = {
+    "color": "rgba(128,128,128,0.15)",
+    "line": {"color": "#808080", "width": 1},
+    "pattern": {"shape": "\\", "fgcolor": "#808080", "size": 6},
+}
+
+
+def group_figure(ownership: Ownership) -> Figure:
+    """Plotly's JSON: `data`, `layout`, and `height` in pixels; colours of text and lines are left to the page."""
+    owners = sorted({bar.kind for bar in ownership.bars if not bar.hollow})
+    lane_of = lanes(ownership.bars)
+    span = _range(ownership)
+    traces = _churn(ownership, span)
+    for number, owner in enumerate(owners):
+        bars = [bar for bar in ownership.bars if bar.kind == owner and not bar.hollow]
+        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), named=len(owners) <= _MOST_NAMED))
+    nobody = [bar for bar in ownership.bars if bar.hollow]
+    if nobody:
+        traces.append(_owner_trace(NOBODY, nobody, lane_of, _NOBODY_MARKER, named=True))
+    gantt_px = max(2, len(ownership.queues)) * _ROW_PX
+    height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + gantt_px + _AXIS_PX
+    return {"data": traces, "layout": _layout(ownership, span, height, gantt_px), "height": height}
+
+
+def _owner_trace(
+    owner: str, bars: Sequence[Bar], lane_of: dict[Bar, tuple[int, int]], marker: dict[str, Any], *, named: bool
+) -> dict[str, Any]:
+    return bar_trace(
+        shortened(owner, _LABEL),
+        bars,
+        *in_lanes(bars, lane_of),
+        owner_hover,
+        marker,
+        xaxis="x2",
+        yaxis="y",
+        meta="owner",
+        showlegend=named,
+    )
+
+
+def _marker(number: int) -> dict[str, Any]:
+    """Colour by colour, then the same ones hatched."""
+    colour = _COLOURS[number % len(_COLOURS)]
+    shape = _PATTERNS[number // len(_COLOURS) % len(_PATTERNS)]
+    pattern = {"shape": shape, "bgcolor": colour, "fgcolor": "#ffffff", "fgopacity": 0.8, "size": 6}
+    return {"color": colour, "line": {"color": "rgba(128,128,128,0.7)", "width": 1}} | (
+        {"pattern": pattern} if shape else {}
+    )
+
+
+def _churn(ownership: Ownership, span: list[int]) -> list[dict[str, Any]]:
+    """Two bars for each rebalance: what it moved, and in front of it what was needed."""
+    width = max(1, (span[1] - span[0]) // 220)
+    at = [change["changed_at_ms"] for change in ownership.rebalances]
+    hover = [rebalance_hover(change) for change in ownership.rebalances]
+    return [
+        {
+            "type": "bar",
+            "name": name,
+            "x": at,
+            "y": [change[column] for change in ownership.rebalances],
+            "width": width,
+            "hovertext": hover,
+            "hoverinfo": "text",
+            "xaxis": "x",
+            "yaxis": "y2",
+            "meta": "rebalance",
+            "marker": {"color": colour, "line": {"color": colour, "width": 1}},
+        }
+        for column, name, colour in (("moved", "queues moved", "#e69f00"), ("fewest_moves", "needed", "#0072b2"))
+    ]
+
+
+def _range(ownership: Ownership) -> list[int]:
+    first = min(bar.start_ms for bar in ownership.bars)
+    last = max(bar.end_ms for bar in ownership.bars)
+    pad = max(1, (last - first) // 100)
+    return [first - pad, last + pad]
+
+
+def _layout(ownership: Ownership, span: list[int], height: int, gantt_px: int) -> dict[str, Any]:
+    plot_px = height - _LEGEND_PX - _AXIS_PX
+    time_axis = {"type": "date", "range": span, "tickformatstops": TICKS}
+    labels = [f"{topic} {broker}:{queue}" for topic, broker, queue in ownership.queues]
+    return {
+        "barmode": "overlay",
+        "hovermode": "closest",
+        "margin": {"l": 215, "r": 16, "t": _LEGEND_PX, "b": _AXIS_PX},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "xaxis": {**time_axis, "anchor": "y2"},
+        "xaxis2": {**time_axis, "anchor": "y", "matches": "x", "title": {"text": "time, UTC"}},
+        "yaxis": {
+            "domain": [0, gantt_px / plot_px],
+            "range": [len(labels) - 0.4, -0.6],
+            "tickvals": list(range(len(labels))),
+            "ticktext": [markup(shortened(label, _LABEL)) for label in labels],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis2": {
+            "domain": [1 - _CHURN_PX / plot_px, 1.0],
+            "title": {"text": "queues<br>moved"},
+            "rangemode": "tozero",
+            "fixedrange": True,
+        },
+    }

@@ -1,0 +1,255 @@
+"""The picture of a night: sends, latency and isolations over one axis of time, as a Plotly figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from jobs.answers.causes import CLASSES
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened, stretch_words
+from jobs.answers.minutes import Minutes, Point
+from jobs.answers.timeline import Timeline, isolation_hover
+from jobs.answers.words import counted
+from jobs.text_parts import duration
+
+_SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 26, 44, 60
+_LABEL = 30
+_LOWEST_MS = 0.5
+_SERIES = (
+    ("latency_p99_ms", "p99", "#cc79a7"),
+    ("latency_p95_ms", "p95", "#e69f00"),
+    ("latency_p50_ms", "p50", "#56b4e9"),
+)
+
+Figure = dict[str, Any]
+
+
+def timeline_figure(
+    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]]
+) -> tuple[Figure, list[Figure]]:
+    """The figure, and for all brokers and each of the worst what its first five traces show.
+
+    The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
+    page, which knows whether it is light or dark.
+    """
+    views = [{"name": "all brokers", "traces": _rate_traces(windows.all_brokers, windows.width_ms)}]
+    views += [{"name": name, "traces": _rate_traces(of, windows.width_ms)} for name, of in windows.of_broker.items()]
+    traces = [*views[0]["traces"], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
+    gantt_px = max(2, len(drawn.rows)) * _ROW_PX
+    height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + gantt_px + _AXIS_PX
+    return {"data": traces, "layout": _layout(drawn, windows, incidents, height, gantt_px), "height": height}, views
+
+
+def _rate_traces(points: Sequence[Point], width_ms: int) -> list[dict[str, Any]]:
+    """Sends, failures and three percentiles over time."""
+    failed = [point for point in points if point.failures]
+    return [
+        _rate("sends", "#8a94a6", points, [point.sends for point in points], width_ms),
+        _rate("failed", "#d55e00", failed, [point.failures for point in failed], width_ms),
+        *(_percentile(points, width_ms, *series) for series in _SERIES),
+    ]
+
+
+def _rate(name: str, colour: str, points: Sequence[Point], counts: Sequence[int], width_ms: int) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": [point.start_ms for point in points],
+        "y": list(counts),
+        "width": width_ms,
+        "offset": 0,
+        "yaxis": "y2",
+        "xaxis": "x",
+        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{y:,}}<extra></extra>",
+        "marker": {"color": colour, "line": {"width": 0}},
+    }
+
+
+def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, colour: str) -> dict[str, Any]:
+    """Steps as wide as the windows, broken where there is none."""
+    x: list[int] = []
+    values: list[int | None] = []
+    for point, after in pairwise([*points, None]):
+        if point is None:
+            continue
+        x.append(point.start_ms)
+        values.append(getattr(point, column))
+        end_ms = point.start_ms + width_ms
+        if after is None or after.start_ms > end_ms:
+            x += [end_ms, end_ms]
+            values += [getattr(point, column), None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": [None if value is None else max(value, _LOWEST_MS) for value in values],
+        "customdata": values,
+        "line": {"shape": "hv", "color": colour, "width": 2},
+        "yaxis": "y3",
+        "xaxis": "x",
+        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{customdata:,}} ms<extra></extra>",
+    }
+
+
+def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
+    lane_of = lanes(drawn.bars)
+    traces = []
+    for kind, colour in CLASSES.items():
+        for hollow in (False, True):
+            bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
+            if bars:
+                name = f"{kind}, switch off: would have" if hollow else kind
+                traces.append(_gantt(name, bars, lane_of, colour, hollow=hollow))
+    return traces
+
+
+def _gantt(
+    name: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str, *, hollow: bool
+) -> dict[str, Any]:
+    marker = {"color": "rgba(0,0,0,0)" if hollow else colour, "line": {"color": colour, "width": 1}}
+    return bar_trace(name, bars, *in_lanes(bars, lane_of), isolation_hover, marker, xaxis="x2", yaxis="y", meta="isolation")
+
+
+def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A thin bar on the broker's heading; its band over the producers is a shape."""
+    bars = [
+        Bar(rows[0], "incident", False, each["start_ms"], each["end_ms"], each)  # noqa: FBT003 - filled
+        for each in incidents
+        if (rows := drawn.rows_of(each["broker_name"]))
+    ]
+    y, thickness = [bar.row + 0.32 for bar in bars], [0.3] * len(bars)
+    marker = {"color": "#d55e00", "line": {"color": "#d55e00", "width": 1}}
+    trace = bar_trace("incident", bars, y, thickness, _incident_hover, marker, xaxis="x2", yaxis="y", meta="incident")
+    return [trace] if bars else []
+
+
+def _incident_hover(bar: Bar) -> str:
+    each = bar.source
+    return (
+        f"<b>incident at {markup(each['broker_name'])}</b><br>{stretch_words(bar.start_ms, bar.end_ms)}<br>"
+        f"isolated by {each['peak_producers']:,} of {each['producers']:,} producers at the peak"
+    )
+
+
+def _layout(
+    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], height: int, gantt_px: int
+) -> dict[str, Any]:
+    plot_px = height - _LEGEND_PX - _AXIS_PX
+    sends = [1 - _SENDS_PX / plot_px, 1.0]
+    latency_top = sends[0] - _GAP_PX / plot_px
+    latency = [latency_top - _LATENCY_PX / plot_px, latency_top]
+    time_axis = {"type": "date", "range": _range(drawn, windows), "tickformatstops": TICKS}
+    per = "per minute" if windows.width_ms == 60_000 else f"per {windows.width_ms // 60_000} minutes"
+    return {
+        "barmode": "overlay",
+        "bargap": 0,
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "margin": {"l": 215, "r": 16, "t": _LEGEND_PX, "b": _AXIS_PX},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "xaxis": {**time_axis, "anchor": "y3", "domain": [0, 1]},
+        "xaxis2": {**time_axis, "anchor": "y", "matches": "x", "title": {"text": "time, UTC"}},
+        "yaxis": {
+            "domain": [0, gantt_px / plot_px],
+            "range": [len(drawn.rows) - 0.4, -0.6],
+            "tickvals": [place for place, row in enumerate(drawn.rows) if row.client_id is not None],
+            "ticktext": [_label(row.client_id) for row in drawn.rows if row.client_id is not None],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis2": {"domain": sends, "title": {"text": f"sends<br>{per}"}, "fixedrange": True, "rangemode": "tozero"},
+        "yaxis3": {
+            "domain": latency,
+            "title": {"text": "latency, ms"},
+            "type": "log",
+            "dtick": 1,
+            "fixedrange": True,
+        },
+        "shapes": [*_bands(drawn, incidents), *_rules(drawn)],
+        "annotations": _headings(drawn),
+    }
+
+
+TICKS = [
+    {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L"},
+    {"dtickrange": [1000, 60_000], "value": "%H:%M:%S"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+    {"dtickrange": [86_400_000, None], "value": "%Y-%m-%d"},
+]
+
+
+def _range(drawn: Timeline, windows: Minutes) -> list[int]:
+    starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in windows.all_brokers[:1])]
+    ends = [
+        *(bar.end_ms for bar in drawn.bars),
+        *(point.start_ms + windows.width_ms for point in windows.all_brokers[-1:]),
+    ]
+    if not starts:
+        return [0, 86_400_000]
+    pad = (max(ends) - min(starts)) // 100
+    return [min(starts) - pad, max(ends) + pad]
+
+
+def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "rect",
+            "xref": "x2",
+            "yref": "y",
+            "x0": each["start_ms"],
+            "x1": each["end_ms"],
+            "y0": rows[0] - 0.5,
+            "y1": rows[1] + 0.5,
+            "fillcolor": "rgba(213,94,0,0.16)",
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for each in incidents
+        if (rows := drawn.rows_of(each["broker_name"]))
+    ]
+
+
+def _rules(drawn: Timeline) -> list[dict[str, Any]]:
+    """A line above each broker's heading."""
+    return [
+        {
+            "type": "line",
+            "xref": "paper",
+            "yref": "y",
+            "x0": 0,
+            "x1": 1,
+            "y0": place - 0.5,
+            "y1": place - 0.5,
+            "line": {"width": 1, "color": "rgba(128,128,128,0.6)"},
+            "layer": "below",
+        }
+        for place, row in enumerate(drawn.rows)
+        if row.client_id is None
+    ]
+
+
+def _headings(drawn: Timeline) -> list[dict[str, Any]]:
+    found = []
+    for place, row in enumerate(drawn.rows):
+        if row.client_id is None:
+            isolated = f"isolated {duration(row.isolated_ms)} in {counted(row.isolations, 'isolation')}"
+            found.append(
+                {
+                    "xref": "paper",
+                    "yref": "y",
+                    "x": 0,
+                    "y": place - 0.05,
+                    "xanchor": "left",
+                    "showarrow": False,
+                    "text": f"<b>{_label(row.broker_name)}</b>  {isolated}",
+                    "align": "left",
+                }
+            )
+    return found
+
+
+def _label(name: str) -> str:
+    return markup(shortened(name, _LABEL))
