@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+
 from jobs.answers.options import asked_days, asked_equal
 from jobs.answers.published import Published, open_published
 from jobs.answers.questions import QUESTIONS
@@ -17,7 +18,9 @@ def show(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
         LakeError: no lake, or one that cannot be read.
         InputMissingError: the days are not published.
     """
-    narrowed = Narrowed(asked_equal(options, dict(QUESTIONS[options.subject].narrowed_by)), options.at_ms, options.limit)
+    narrowed = Narrowed(
+        asked_equal(options, dict(QUESTIONS[options.subject].narrowed_by)), options.at_ms, options.limit
+    )
     answer = ask(_published(options, lake, cluster), options.subject, narrowed)
     return {"text": as_text, "json": as_json, "csv": as_csv}[options.form](answer)
 

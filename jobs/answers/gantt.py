@@ -84,8 +84,7 @@ def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
 def bar_trace(
     name: str,
     bars: Sequence[Bar],
-    y: Sequence[float],
-    thickness: Sequence[float],
+    places: tuple[Sequence[float], Sequence[float]],
     hover: Callable[[Bar], str],
     marker: Mapping[str, Any],
     **more: Any,
@@ -95,8 +94,7 @@ def bar_trace(
     Args:
         name: for the legend; text, not markup.
         bars: what to draw.
-        y: middle of each bar, in rows.
-        thickness: of each bar, in rows.
+        places: middle and thickness of each bar, in rows.
         hover: what a bar says; Plotly's markup, see `markup`.
         marker: Plotly's `marker`.
         more: further attributes of the trace.
@@ -107,8 +105,8 @@ def bar_trace(
         "name": markup(name),
         "base": [bar.start_ms for bar in bars],
         "x": [bar.end_ms - bar.start_ms for bar in bars],
-        "y": list(y),
-        "width": list(thickness),
+        "y": list(places[0]),
+        "width": list(places[1]),
         "hovertext": [hover(bar) for bar in bars],
         "hoverinfo": "text",
         "marker": dict(marker),
@@ -127,10 +125,10 @@ def in_lanes(bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]]) -> tup
 
 
 def markup(text: str) -> str:
-    """Text that Plotly shows as it is: it takes some tags for markup, so none is left.
+    r"""Text that Plotly shows as it is: it takes some tags for markup, so none is left.
 
-    >>> markup("<b>a</b> & \\u202eb")
-    '&lt;b&gt;a&lt;/b&gt; &amp; \\\\u202eb'
+    >>> markup("<b>a</b> & \u202eb")
+    '&lt;b&gt;a&lt;/b&gt; &amp; \\u202eb'
     """
     return html.escape(safe(text), quote=False)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened
 from jobs.answers.groups import NOBODY, Ownership, owner_hover, rebalance_hover
-from jobs.answers.timeline_figure import TICKS, Figure
+from jobs.answers.timeline_figure import LEGEND, TICKS, Figure
 
-_CHURN_PX, _ROW_PX, _AXIS_PX, _LEGEND_PX = 90, 17, 44, 70
-_LABEL = 30
+_CHURN_PX, _ROW_PX, _AXIS_PX, _LEGEND_PX = 90, 17, 46, 34
+_LABEL = 28
 _MOST_NAMED = 24
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a400")
 _PATTERNS = ("", "/", "x", ".")
@@ -34,7 +34,8 @@ def group_figure(ownership: Ownership) -> Figure:
     if nobody:
         traces.append(_owner_trace(NOBODY, nobody, lane_of, _NOBODY_MARKER, named=True))
     gantt_px = max(2, len(ownership.queues)) * _ROW_PX
-    height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + gantt_px + _AXIS_PX
+    owners_px = _LEGEND_PX * (1 + min(len(owners), _MOST_NAMED) // 5)
+    height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + owners_px + gantt_px + _AXIS_PX
     return {"data": traces, "layout": _layout(ownership, span, height, gantt_px), "height": height}
 
 
@@ -44,12 +45,13 @@ def _owner_trace(
     return bar_trace(
         shortened(owner, _LABEL),
         bars,
-        *in_lanes(bars, lane_of),
+        in_lanes(bars, lane_of),
         owner_hover,
         marker,
         xaxis="x2",
         yaxis="y",
         meta="owner",
+        legend="legend2",
         showlegend=named,
     )
 
@@ -102,7 +104,8 @@ def _layout(ownership: Ownership, span: list[int], height: int, gantt_px: int) -
         "barmode": "overlay",
         "hovermode": "closest",
         "margin": {"l": 215, "r": 16, "t": _LEGEND_PX, "b": _AXIS_PX},
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "legend": {**LEGEND, "y": 1},
+        "legend2": {**LEGEND, "y": gantt_px / plot_px},
         "xaxis": {**time_axis, "anchor": "y2"},
         "xaxis2": {**time_axis, "anchor": "y", "matches": "x", "title": {"text": "time, UTC"}},
         "yaxis": {

@@ -81,7 +81,7 @@ class FindingKind:
 
 @dataclass(frozen=True)
 class Groups:
-    """All groups, the most troubled first; the first ones with who owned what."""
+    """All groups, the most troubled first; of the first ones who owned what, where most moved first."""
 
     groups: tuple[Group, ...]
     findings: tuple[FindingKind, ...]
@@ -108,7 +108,7 @@ def consumer_groups(published: Published) -> Groups:
     return Groups(
         tuple(groups[:MOST_GROUPS]),
         tuple(kinds[:MOST_FINDINGS]),
-        tuple(each for each in drawn if each.bars),
+        tuple(sorted((each for each in drawn if each.bars), key=_moves, reverse=True)),
         tuple(not_drawn),
     )
 
@@ -130,6 +130,10 @@ def rebalance_hover(change: Mapping[str, Any]) -> str:
         f"joined {joined}<br>left {left}<br>"
         f"moved {counted(change['moved'], 'queue')} of {change['queues']:,}, {change['fewest_moves']:,} needed"
     )
+
+
+def _moves(ownership: Ownership) -> int:
+    return sum(change["moved"] for change in ownership.rebalances)
 
 
 def _groups(
@@ -158,25 +162,28 @@ def _groups(
 
 def _finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
     """Longest first; the sentence is that of the longest finding."""
-    alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for each in findings:
         alike[each["consumer_group"], each["kind"], each["cause"]].append(each)
     kinds = [
         FindingKind(
-            *key,
-            len(found),
-            min(each["found_from_ms"] for each in found),
-            max(_length(each) for each in found),
-            max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
+            consumer_group=group,
+            kind=kind,
+            cause=cause,
+            count=len(found),
+            first_ms=min(each["found_from_ms"] for each in found),
+            longest_ms=max(_length(each) for each in found),
+            sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
         )
-        for key, found in alike.items()
+        for (group, kind, cause), found in alike.items()
     ]
     return sorted(kinds, key=lambda kind: (-kind.longest_ms, str(kind)))
 
 
 def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
     """Time × queues that the findings cover; a queue with several findings at a time counts once."""
-    covered, until = 0, {}
+    covered = 0
+    until: dict[tuple[Any, ...], int] = {}
     for each in sorted(findings, key=lambda each: each["found_from_ms"]):
         queue = tuple(each[name] for name in _QUEUE)
         start = max(each["found_from_ms"], until.get(queue, each["found_from_ms"]))

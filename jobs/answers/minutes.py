@@ -58,12 +58,16 @@ def minutes(published: Published, most_brokers: int) -> Minutes:
     windows = found.append_column("start_ms", start)
     totals = windows.group_by("broker_name").aggregate([(name, "sum") for name in _SUMS]).to_pylist()
     worst = sorted(
-        totals, key=lambda each: (-each["isolated_ms_sum"], -each["failures_sum"], -each["sends_sum"], each["broker_name"])
+        totals,
+        key=lambda each: (-each["isolated_ms_sum"], -each["failures_sum"], -each["sends_sum"], each["broker_name"]),
     )[:most_brokers]
     return Minutes(
         width_ms,
         _points(windows),
-        {each["broker_name"]: _points(windows.filter(pc.field("broker_name") == each["broker_name"])) for each in worst},
+        {
+            each["broker_name"]: _points(windows.filter(pc.field("broker_name") == each["broker_name"]))
+            for each in worst
+        },
         len(totals),
     )
 

@@ -132,15 +132,23 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     findings = _per_day(published, days, FINDINGS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
+
+    def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
+        return counts.get(day, {}).get(name, 0)
+
     return {
         day: Day(
-            day,
-            *(windows.get(day, {}).get(name, 0) for name in ("sends_sum", "failures_sum")),
-            *(isolated.get(day, {}).get(name, 0) for name in ("count_all", "isolated_ms_sum", "client_id_count_distinct")),
-            incidents.get(day, {}).get("count_all", 0),
-            findings.get(day, {}).get("count_all", 0),
-            *(rebalances.get(day, {}).get(name, 0) for name in ("count_all", "moved_sum")),
-            group_findings.get(day, {}).get("count_all", 0),
+            date=day,
+            sends=of(windows, day, "sends_sum"),
+            failures=of(windows, day, "failures_sum"),
+            isolations=of(isolated, day),
+            isolated_ms=of(isolated, day, "isolated_ms_sum"),
+            isolating_producers=of(isolated, day, "client_id_count_distinct"),
+            incidents=of(incidents, day),
+            findings=of(findings, day),
+            rebalances=of(rebalances, day),
+            moved=of(rebalances, day, "moved_sum"),
+            group_findings=of(group_findings, day),
         )
         for day in days
     }

@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jobs.errors import UsageError
 
@@ -40,9 +41,7 @@ class Asked:
     last: dt.date | None
 
 
-def add_answer_commands(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], day: Callable[[str], dt.date]
-) -> None:
+def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable[[str], dt.date]) -> None:
     """Add both commands to the program's; `day` reads a day."""
     report = commands.add_parser("report", help=COMMANDS["report"], description=f"{COMMANDS['report'].capitalize()}.")
     _add_where(report, day)

@@ -124,7 +124,9 @@ def _chosen_cluster(root: str, asked: str | None, there: Sequence[str]) -> str:
     if asked is None:
         raise InputMissingError(f"{root} holds {len(there)} clusters; name one of them with --cluster: {names}")
     if asked not in there:
-        raise InputMissingError(f"cluster {asked!r} has no published day in {root}; name another with --cluster: {names}")
+        raise InputMissingError(
+            f"cluster {asked!r} has no published day in {root}; name another with --cluster: {names}"
+        )
     return asked
 
 

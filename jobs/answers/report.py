@@ -51,8 +51,12 @@ def write_report(published: Published, output: Path | None) -> str:
         Path(whole.name).chmod(0o644)
         os.replace(whole.name, file)  # noqa: PTH105 - a half-written page is never seen
     except OSError as error:
-        raise UsageError(f"--output {file} cannot be written: {error.strerror}; name a file in a folder that takes it") from error
-    return f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB): {span_name(published)}, cluster {safe(published.cluster)}"
+        raise UsageError(
+            f"--output {file} cannot be written: {error.strerror}; name a file in a folder that takes it"
+        ) from error
+    return (
+        f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB): {span_name(published)}, cluster {safe(published.cluster)}"
+    )
 
 
 def render(published: Published) -> str:
@@ -88,10 +92,10 @@ def render(published: Published) -> str:
 
 
 def inert_json(value: Any) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element.
+    r"""JSON that may stand inside a script element: nothing in it can end the element.
 
-    >>> inert_json({"a": "</script>&\\u2028"})
-    '{"a":"\\\\u003c/script\\\\u003e\\\\u0026\\\\u2028"}'
+    >>> inert_json({"a": "</script>&\u2028"})
+    '{"a":"\\u003c/script\\u003e\\u0026\\u2028"}'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character, escaped in _UNSAFE_IN_SCRIPT.items():
@@ -132,7 +136,9 @@ def _not_drawn(told: Night, drawn: Timeline, groups: Groups, brokers: int) -> li
 
 def _environment() -> Environment:
     """Escapes whatever is not ours, and shows control characters instead of passing them on."""
-    made = Environment(autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
+    )
     made.filters.update(
         at=clock_time, at_day=partial(clock_time, with_day=True), lasted=duration, counted=counted, percent=percent
     )

@@ -119,8 +119,8 @@ def isolation_hover(bar: Bar) -> str:
         head,
         when,
         f"cause {markup(each['cause'])}, {each['opener_latency_ms']:,} ms; ended: {markup(each['ended_by'])}",
-        f"client {markup(each['client_version'] or '?')}, group {markup(each['producer_group'] or '–')},"
-        f" evidence {markup(each['evidence'])}",
+        f"client {markup(each['client_version'] or '?')}, group {markup(each['producer_group'] or '–')}",
+        f"evidence {markup(each['evidence'])}",
     ]
     if each["extensions"]:
         lines.append(f"extended {counted(each['extensions'], 'time')}")
@@ -180,7 +180,9 @@ def _row(broker: str, client_id: str | None, group: str | None, pairs: list[dict
     return Row(broker, client_id, group, *sums)
 
 
-def _not_drawn(pairs: list[dict[str, Any]], chosen: list[dict[str, Any]], empty: int, drawn: int, bars: int) -> list[str]:
+def _not_drawn(
+    pairs: list[dict[str, Any]], chosen: list[dict[str, Any]], empty: int, drawn: int, bars: int
+) -> list[str]:
     found = []
     left = pairs if not chosen else [pair for pair in pairs if not any(pair is each for each in chosen)]
     if left:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from jobs.answers.causes import CLASSES
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened, stretch_words
 from jobs.answers.minutes import Minutes, Point
-from jobs.answers.timeline import Timeline, isolation_hover
-from jobs.answers.words import counted
+from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.text_parts import duration
 
-_SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 26, 44, 60
+_SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
 _LABEL = 30
 _LOWEST_MS = 0.5
+_INCIDENT, _CLEAR = "#7a828e", "rgba(0,0,0,0)"
+_BELOW = {"xaxis": "x2", "yaxis": "y", "legend": "legend2"}
 _SERIES = (
     ("latency_p99_ms", "p99", "#cc79a7"),
     ("latency_p95_ms", "p95", "#e69f00"),
@@ -37,7 +37,7 @@ def timeline_figure(
     views += [{"name": name, "traces": _rate_traces(of, windows.width_ms)} for name, of in windows.of_broker.items()]
     traces = [*views[0]["traces"], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
-    height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + gantt_px + _AXIS_PX
+    height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
     return {"data": traces, "layout": _layout(drawn, windows, incidents, height, gantt_px), "height": height}, views
 
 
@@ -70,15 +70,14 @@ def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, 
     """Steps as wide as the windows, broken where there is none."""
     x: list[int] = []
     values: list[int | None] = []
-    for point, after in pairwise([*points, None]):
-        if point is None:
-            continue
-        x.append(point.start_ms)
-        values.append(getattr(point, column))
-        end_ms = point.start_ms + width_ms
-        if after is None or after.start_ms > end_ms:
+    told = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
+    for (start_ms, value), after in zip(told, [*told[1:], None], strict=True):
+        x.append(start_ms)
+        values.append(value)
+        end_ms = start_ms + width_ms
+        if after is None or after[0] > end_ms:
             x += [end_ms, end_ms]
-            values += [getattr(point, column), None]
+            values += [value, None]
     return {
         "type": "scatter",
         "mode": "lines",
@@ -95,34 +94,33 @@ def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, 
 
 def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
     lane_of = lanes(drawn.bars)
-    traces = []
+    traces: list[dict[str, Any]] = []
     for kind, colour in CLASSES.items():
         for hollow in (False, True):
             bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
             if bars:
-                name = f"{kind}, switch off: would have" if hollow else kind
-                traces.append(_gantt(name, bars, lane_of, colour, hollow=hollow))
+                named = any(trace["legendgroup"] == kind for trace in traces)
+                traces.append(_gantt(kind, bars, lane_of, colour) | {"showlegend": not named})
     return traces
 
 
-def _gantt(
-    name: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str, *, hollow: bool
-) -> dict[str, Any]:
-    marker = {"color": "rgba(0,0,0,0)" if hollow else colour, "line": {"color": colour, "width": 1}}
-    return bar_trace(name, bars, *in_lanes(bars, lane_of), isolation_hover, marker, xaxis="x2", yaxis="y", meta="isolation")
+def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str) -> dict[str, Any]:
+    marker = {"color": _CLEAR if bars[0].hollow else colour, "line": {"color": colour, "width": 1}}
+    trace = bar_trace(kind, bars, in_lanes(bars, lane_of), isolation_hover, marker)
+    return {**trace, **_BELOW, "legendgroup": kind, "meta": "isolation"}
 
 
 def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A thin bar on the broker's heading; its band over the producers is a shape."""
     bars = [
-        Bar(rows[0], "incident", False, each["start_ms"], each["end_ms"], each)  # noqa: FBT003 - filled
+        Bar(rows[0], "incident", False, each["start_ms"], each["end_ms"], each)
         for each in incidents
         if (rows := drawn.rows_of(each["broker_name"]))
     ]
-    y, thickness = [bar.row + 0.32 for bar in bars], [0.3] * len(bars)
-    marker = {"color": "#d55e00", "line": {"color": "#d55e00", "width": 1}}
-    trace = bar_trace("incident", bars, y, thickness, _incident_hover, marker, xaxis="x2", yaxis="y", meta="incident")
-    return [trace] if bars else []
+    places = [bar.row for bar in bars], [0.5] * len(bars)
+    marker = {"color": _INCIDENT, "line": {"color": _INCIDENT, "width": 1}}
+    trace = bar_trace("incident", bars, places, _incident_hover, marker)
+    return [{**trace, **_BELOW, "meta": "incident"}] if bars else []
 
 
 def _incident_hover(bar: Bar) -> str:
@@ -148,14 +146,15 @@ def _layout(
         "hovermode": "closest",
         "dragmode": "zoom",
         "margin": {"l": 215, "r": 16, "t": _LEGEND_PX, "b": _AXIS_PX},
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "legend": {**LEGEND, "y": 1},
+        "legend2": {**LEGEND, "y": gantt_px / plot_px},
         "xaxis": {**time_axis, "anchor": "y3", "domain": [0, 1]},
         "xaxis2": {**time_axis, "anchor": "y", "matches": "x", "title": {"text": "time, UTC"}},
         "yaxis": {
             "domain": [0, gantt_px / plot_px],
             "range": [len(drawn.rows) - 0.4, -0.6],
-            "tickvals": [place for place, row in enumerate(drawn.rows) if row.client_id is not None],
-            "ticktext": [_label(row.client_id) for row in drawn.rows if row.client_id is not None],
+            "tickvals": list(range(len(drawn.rows))),
+            "ticktext": [_label(row) for row in drawn.rows],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
@@ -169,10 +168,10 @@ def _layout(
             "fixedrange": True,
         },
         "shapes": [*_bands(drawn, incidents), *_rules(drawn)],
-        "annotations": _headings(drawn),
     }
 
 
+LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom", "traceorder": "normal"}
 TICKS = [
     {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L"},
     {"dtickrange": [1000, 60_000], "value": "%H:%M:%S"},
@@ -182,15 +181,15 @@ TICKS = [
 
 
 def _range(drawn: Timeline, windows: Minutes) -> list[int]:
-    starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in windows.all_brokers[:1])]
-    ends = [
-        *(bar.end_ms for bar in drawn.bars),
-        *(point.start_ms + windows.width_ms for point in windows.all_brokers[-1:]),
-    ]
+    """While there were sends and isolations began; the ends of long ones may lie beyond, a double click away."""
+    points = [point for point in windows.all_brokers if point.sends]
+    starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in points[:1])]
+    ends = [point.start_ms + windows.width_ms for point in points[-1:]] or [bar.end_ms for bar in drawn.bars]
     if not starts:
         return [0, 86_400_000]
-    pad = (max(ends) - min(starts)) // 100
-    return [min(starts) - pad, max(ends) + pad]
+    first, last = min(starts), max(*starts, *ends)
+    pad = (last - first) // 60
+    return [first - pad, last + pad]
 
 
 def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -203,7 +202,7 @@ def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict
             "x1": each["end_ms"],
             "y0": rows[0] - 0.5,
             "y1": rows[1] + 0.5,
-            "fillcolor": "rgba(213,94,0,0.16)",
+            "fillcolor": "rgba(122,130,142,0.28)",
             "line": {"width": 0},
             "layer": "below",
         }
@@ -231,25 +230,8 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
     ]
 
 
-def _headings(drawn: Timeline) -> list[dict[str, Any]]:
-    found = []
-    for place, row in enumerate(drawn.rows):
-        if row.client_id is None:
-            isolated = f"isolated {duration(row.isolated_ms)} in {counted(row.isolations, 'isolation')}"
-            found.append(
-                {
-                    "xref": "paper",
-                    "yref": "y",
-                    "x": 0,
-                    "y": place - 0.05,
-                    "xanchor": "left",
-                    "showarrow": False,
-                    "text": f"<b>{_label(row.broker_name)}</b>  {isolated}",
-                    "align": "left",
-                }
-            )
-    return found
-
-
-def _label(name: str) -> str:
-    return markup(shortened(name, _LABEL))
+def _label(row: Row) -> str:
+    """Of a producer its name, of a broker's heading the name and how long it was isolated."""
+    if row.client_id is not None:
+        return markup(shortened(row.client_id, _LABEL))
+    return f"<b>{markup(shortened(row.broker_name, _LABEL // 2))}</b> {duration(row.isolated_ms)}"

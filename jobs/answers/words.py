@@ -35,10 +35,9 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
             return NOTHING
         case bool():
             return "yes" if value else "no"
-        case int() if column.endswith(_UNTIL) and not value % _DAY_MS and not with_day:
-            return "24:00:00.000"
         case int() if column.endswith(_INSTANTS):
-            return clock_time(value, with_day=with_day)
+            ends_day = column.endswith(_UNTIL) and not value % _DAY_MS and not with_day
+            return "24:00:00.000" if ends_day else clock_time(value, with_day=with_day)
         case int():
             return f"{value:,}"
         case list():

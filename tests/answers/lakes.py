@@ -28,7 +28,9 @@ PLAIN = {"string": "", "bigint": 0, "int": 0, "double": 0.5, "boolean": False, "
 Row = Mapping[str, Any]
 
 
-def write_rows(lake: Path, table: Table, rows: Iterable[Row], *, leave_out: tuple[str, ...] = (), version: int = 0) -> None:
+def write_rows(
+    lake: Path, table: Table, rows: Iterable[Row], *, leave_out: tuple[str, ...] = (), version: int = 0
+) -> None:
     """Add rows; what a row does not say is null where that is allowed, else plain; `…_at` follows `…_ms`.
 
     Args:

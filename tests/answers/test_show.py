@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.answers.lakes import publish, write_rows
 
 from jobs import cli, environment
 from jobs.tables import (
@@ -22,6 +21,7 @@ from jobs.tables import (
     REBALANCES,
     SENDS,
 )
+from tests.answers.lakes import publish, write_rows
 
 D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
 T1, T2 = 1_772_323_200_000, 1_772_409_600_000  # 00:00 UTC of each, epoch ms
@@ -68,10 +68,11 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_rows(root, QUEUE_OWNERSHIP, [owned("c1", 0, 10_000, source="CLIENT_LOG", process="log"),
                                        owned("c2", 10_000, 86_400_000, source="RUNNING_INFO")])  # fmt: skip
     write_rows(root, QUEUE_ALLOCATION, [owned("c1", 0, 8_000), owned("c2", 8_000, 86_400_000, queue_id=4)])
-    write_rows(root, REBALANCES, [{"event_date": D1, "cluster": "main", "consumer_group": "g", "topic": "T",
-                                   "changed_at_ms": T1 + 8_000, "joined": ["c2", ANSI], "moved": 1, "queues": 4}])  # fmt: skip
-    write_rows(root, SENDS, [{"event_date": D1, "cluster": "main", "client_id": "p1", "broker_name": "broker-a",
-                              "ended_at_ms": T1 + each, "outcome": "SEND_OK", "queue_id": -1} for each in range(5)])  # fmt: skip
+    change = {"consumer_group": "g", "topic": "T", "changed_at_ms": T1 + 8_000, "joined": ["c2", ANSI], "moved": 1}
+    write_rows(root, REBALANCES, [{"event_date": D1, "cluster": "main", "queues": 4, **change}])
+    send = {"client_id": "p1", "broker_name": "broker-a", "outcome": "SEND_OK", "queue_id": -1}
+    sends = [{"event_date": D1, "cluster": "main", "ended_at_ms": T1 + each, **send} for each in range(5)]
+    write_rows(root, SENDS, sends)
     return root
 
 
@@ -250,7 +251,7 @@ def test_a_lost_file_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path:
 def test_without_the_extra_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "find_spec", lambda name: None)
+    monkeypatch.setattr(environment, "find_spec", lambda _: None)
     said = Said(capsys, lake, "incidents")
     assert said.code == 2
     assert "needs the package deltalake, which is not installed; run: " in said.err

@@ -6,7 +6,7 @@
   const config = {
     displaylogo: false,
     responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    modeBarButtonsToRemove: ["select2d", "lasso2d"],
     toImageButtonOptions: { format: "svg" },
   };
 
@@ -47,6 +47,14 @@
     draw("timeline-plot", data.timeline);
   }
 
+  function zoomTo(button) {
+    const from = Number(button.dataset.from);
+    const until = Number(button.dataset.until);
+    const around = Math.max(until - from, 1000);
+    Plotly.relayout("timeline-plot", { "xaxis.range": [from - around, until + around] });
+    document.getElementById("timeline").scrollIntoView();
+  }
+
   function setTheme(dark) {
     root.dataset.theme = dark ? "dark" : "light";
     for (const { place, figure } of shown) Plotly.react(place, figure.data, themed(figure.layout), config);
@@ -71,6 +79,9 @@
   document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
   document.getElementById("broker")?.addEventListener("change", (event) => showBroker(event.target.value));
   document.getElementById("group")?.addEventListener("change", (event) => draw("group-plot", data.groups[event.target.value]));
+  for (const button of document.querySelectorAll("button[data-from]")) {
+    button.addEventListener("click", () => zoomTo(button));
+  }
   for (const input of document.querySelectorAll("input[data-filters]")) {
     input.addEventListener("input", () => filterRows(input));
   }
