@@ -37,48 +37,70 @@ class Bar:
     rows: int = 1
 
 
-def merged(bars: Iterable[Bar], most: int) -> list[Bar]:
-    """At most about `most` bars: if there are more, bars of one row and kind that nearly touch become one.
+def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]:
+    """At most about `most` bars: if there are more, bars of one row that nearly touch become one.
 
-    The gap that is bridged begins at a pixel of the whole figure and doubles until few enough are left, so a figure
+    The gap that is bridged begins at a pixel of the whole figure and grows until few enough are left, so a figure
     with no more bars than that keeps each of them.
+
+    Args:
+        bars: one for each row of a table.
+        most: how many bars may be left.
+        blur: None joins only bars of one kind. A name joins bars shorter than the gap whatever their kind, and what
+            is joined is of the kind so named: a row that changes hands all the time shows where it does.
     """
-    left = sorted(bars, key=lambda bar: (bar.row, bar.kind, bar.hollow, bar.start_ms, bar.end_ms))
+    left = list(bars)
     if len(left) <= most:
         return left
     first, last = min(bar.start_ms for bar in left), max(bar.end_ms for bar in left)
-    gap = max(1, (last - first) // _PIXELS)
-    while len(left) > most and gap <= 2 * (last - first):
-        left = _bridged(left, gap)
-        gap *= 2
+    gap_ms = max(1, (last - first) // _PIXELS)
+    while len(left) > most and gap_ms <= 2 * (last - first):
+        left = _bridged(left, gap_ms, blur)
+        gap_ms += gap_ms // 2 + 1
     return left
 
 
-def _bridged(bars: Sequence[Bar], gap_ms: int) -> list[Bar]:
+def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
+    """Neighbours joined where no more than `gap_ms` lies between them."""
+
+    def kept_apart(bar: Bar) -> tuple[int, str, bool]:
+        if blur is None:
+            return bar.row, bar.kind, bar.hollow
+        is_short = bar.kind == blur or bar.end_ms - bar.start_ms <= gap_ms
+        return (bar.row, blur, False) if is_short else (bar.row, bar.kind, bar.hollow)
+
     found: list[Bar] = []
-    for bar in bars:
+    for bar in sorted(bars, key=lambda bar: (kept_apart(bar), bar.start_ms, bar.end_ms)):
         before = found[-1] if found else None
-        if (
-            before is not None
-            and (before.row, before.kind, before.hollow) == (bar.row, bar.kind, bar.hollow)
-            and bar.start_ms - before.end_ms <= gap_ms
-        ):
-            found[-1] = replace(before, end_ms=max(before.end_ms, bar.end_ms), rows=before.rows + bar.rows)
+        if before is not None and kept_apart(before) == kept_apart(bar) and bar.start_ms - before.end_ms <= gap_ms:
+            kind = bar.kind if blur is None or before.kind == bar.kind else blur
+            found[-1] = replace(before, kind=kind, end_ms=max(before.end_ms, bar.end_ms), rows=before.rows + bar.rows)
         else:
             found.append(bar)
     return found
 
 
 def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
-    """Bar to its lane within its row and how many lanes the row has; more than one where bars overlap."""
-    places: dict[int, list[int]] = {}
-    lane_of: list[tuple[Bar, int]] = []
+    """Bar to its lane, and how many lanes there are where it is; more than one where bars of a row overlap."""
+    found: dict[Bar, tuple[int, int]] = {}
+    together: list[tuple[Bar, int]] = []
+    ends: list[int] = []
+    row = -1
+
+    def close() -> None:
+        found.update({bar: (lane, len(ends)) for bar, lane in together})
+        together.clear()
+        ends.clear()
+
     for bar in sorted(bars, key=lambda bar: (bar.row, bar.start_ms, bar.end_ms)):
-        ends = places.setdefault(bar.row, [])
-        free = next((place for place, end_ms in enumerate(ends) if end_ms <= bar.start_ms), len(ends))
-        ends[free : free + 1] = [bar.end_ms]
-        lane_of.append((bar, free))
-    return {bar: (lane, len(places[bar.row])) for bar, lane in lane_of}
+        if bar.row != row or bar.start_ms >= max(ends, default=0):
+            close()
+        row = bar.row
+        lane = next((place for place, end_ms in enumerate(ends) if end_ms <= bar.start_ms), len(ends))
+        ends[lane : lane + 1] = [bar.end_ms]
+        together.append((bar, lane))
+    close()
+    return found
 
 
 def bar_trace(
@@ -92,17 +114,17 @@ def bar_trace(
     """A Plotly trace of horizontal bars over an axis of time.
 
     Args:
-        name: for the legend; text, not markup.
+        name: for the legend; Plotly's markup, see `named`.
         bars: what to draw.
         places: middle and thickness of each bar, in rows.
-        hover: what a bar says; Plotly's markup, see `markup`.
+        hover: what a bar says; Plotly's markup, see `named`.
         marker: Plotly's `marker`.
         more: further attributes of the trace.
     """
     return {
         "type": "bar",
         "orientation": "h",
-        "name": markup(name),
+        "name": name,
         "base": [bar.start_ms for bar in bars],
         "x": [bar.end_ms - bar.start_ms for bar in bars],
         "y": list(places[0]),
@@ -131,6 +153,11 @@ def markup(text: str) -> str:
     '&lt;b&gt;a&lt;/b&gt; &amp; \\u202eb'
     """
     return html.escape(safe(text), quote=False)
+
+
+def named(name: str, most: int = 80) -> str:
+    """A name for Plotly, as it is, with its middle left out when it is very long."""
+    return markup(shortened(safe(name), most))
 
 
 def shortened(text: str, most: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened
-from jobs.answers.groups import NOBODY, Ownership, owner_hover, rebalance_hover
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named
+from jobs.answers.groups import NOBODY, SEVERAL, Ownership, owner_hover, rebalance_hover
 from jobs.answers.timeline_figure import LEGEND, TICKS, Figure
 
 _CHURN_PX, _ROW_PX, _AXIS_PX, _LEGEND_PX = 90, 17, 46, 34
@@ -19,20 +19,22 @@ _NOBODY_MARKER = {
     "line": {"color": "#808080", "width": 1},
     "pattern": {"shape": "\\", "fgcolor": "#808080", "size": 6},
 }
+_SEVERAL_MARKER = {"color": "#808080", "line": {"color": "#808080", "width": 1}}
 
 
 def group_figure(ownership: Ownership) -> Figure:
     """Plotly's JSON: `data`, `layout`, and `height` in pixels; colours of text and lines are left to the page."""
-    owners = sorted({bar.kind for bar in ownership.bars if not bar.hollow})
+    owners = sorted({bar.kind for bar in ownership.bars if not bar.hollow} - {SEVERAL})
     lane_of = lanes(ownership.bars)
     span = _range(ownership)
     traces = _churn(ownership, span)
     for number, owner in enumerate(owners):
         bars = [bar for bar in ownership.bars if bar.kind == owner and not bar.hollow]
-        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), named=len(owners) <= _MOST_NAMED))
-    nobody = [bar for bar in ownership.bars if bar.hollow]
-    if nobody:
-        traces.append(_owner_trace(NOBODY, nobody, lane_of, _NOBODY_MARKER, named=True))
+        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), in_legend=len(owners) <= _MOST_NAMED))
+    for kind, marker in ((NOBODY, _NOBODY_MARKER), (SEVERAL, _SEVERAL_MARKER)):
+        bars = [bar for bar in ownership.bars if bar.kind == kind and (bar.hollow or bar.rows > 1)]
+        if bars:
+            traces.append(_owner_trace(kind, bars, lane_of, marker, in_legend=True))
     gantt_px = max(2, len(ownership.queues)) * _ROW_PX
     owners_px = _LEGEND_PX * (1 + min(len(owners), _MOST_NAMED) // 5)
     height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + owners_px + gantt_px + _AXIS_PX
@@ -40,10 +42,10 @@ def group_figure(ownership: Ownership) -> Figure:
 
 
 def _owner_trace(
-    owner: str, bars: Sequence[Bar], lane_of: dict[Bar, tuple[int, int]], marker: dict[str, Any], *, named: bool
+    owner: str, bars: Sequence[Bar], lane_of: dict[Bar, tuple[int, int]], marker: dict[str, Any], *, in_legend: bool
 ) -> dict[str, Any]:
     return bar_trace(
-        shortened(owner, _LABEL),
+        named(owner, _LABEL),
         bars,
         in_lanes(bars, lane_of),
         owner_hover,
@@ -52,7 +54,7 @@ def _owner_trace(
         yaxis="y",
         meta="owner",
         legend="legend2",
-        showlegend=named,
+        showlegend=in_legend,
     )
 
 
@@ -78,8 +80,7 @@ def _churn(ownership: Ownership, span: list[int]) -> list[dict[str, Any]]:
             "x": at,
             "y": [change[column] for change in ownership.rebalances],
             "width": width,
-            "hovertext": hover,
-            "hoverinfo": "text",
+            **({"hovertext": hover, "hoverinfo": "text"} if column == "moved" else {"hoverinfo": "skip"}),
             "xaxis": "x",
             "yaxis": "y2",
             "meta": "rebalance",
@@ -112,7 +113,7 @@ def _layout(ownership: Ownership, span: list[int], height: int, gantt_px: int) -
             "domain": [0, gantt_px / plot_px],
             "range": [len(labels) - 0.4, -0.6],
             "tickvals": list(range(len(labels))),
-            "ticktext": [markup(shortened(label, _LABEL)) for label in labels],
+            "ticktext": [named(label, _LABEL) for label in labels],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
@@ -121,6 +122,7 @@ def _layout(ownership: Ownership, span: list[int], height: int, gantt_px: int) -
             "domain": [1 - _CHURN_PX / plot_px, 1.0],
             "title": {"text": "queues<br>moved"},
             "rangemode": "tozero",
+            "dtick": max(1, max((change["moved"] for change in ownership.rebalances), default=1) // 4),
             "fixedrange": True,
         },
     }

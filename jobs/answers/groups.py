@@ -9,13 +9,16 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from jobs.answers.gantt import Bar, markup, merged, stretch_words
+from jobs.answers.gantt import Bar, merged, named, stretch_words
 from jobs.answers.published import Published
 from jobs.answers.words import clock_time, counted
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 
-MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS = 50, 6, 60, 600, 200
-NOBODY = "nobody"
+MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
+FEWEST_QUEUES = 12
+NOBODY, SEVERAL = "nobody", "several in turn"
+
+Queue = tuple[str, str, int]
 
 _FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
 _QUEUE = ("topic", "broker_name", "queue_id")
@@ -30,15 +33,15 @@ class Ownership:
         consumer_group: the group.
         known_from: in words, what the bars rest on.
         queues: topic, broker and queue id of each row, from the top.
-        bars: who owned it; `kind` is the client id, or `NOBODY`.
+        bars: who owned it; `kind` is the client id, `NOBODY`, or `SEVERAL` where it changed too fast to draw.
         stretches: rows of the table that the bars stand for.
-        rebalances: rows of `rebalances` of the group, in order of time.
+        rebalances: rows of `rebalances` of the group, those that moved most first.
         not_drawn: a sentence for each thing left out.
     """
 
     consumer_group: str
     known_from: str
-    queues: tuple[tuple[str, str, int], ...]
+    queues: tuple[Queue, ...]
     bars: tuple[Bar, ...]
     stretches: int
     rebalances: tuple[dict[str, Any], ...]
@@ -116,17 +119,17 @@ def consumer_groups(published: Published) -> Groups:
 def owner_hover(bar: Bar) -> str:
     """What a bar of a group's queues says, in Plotly's markup."""
     each = bar.source
-    queue = f"{markup(each['topic'])} {markup(each['broker_name'])}:{each['queue_id']}"
-    head = f"<b>{queue}</b><br>{markup(bar.kind)}"
+    queue = f"{named(each['topic'])} {named(each['broker_name'])}:{each['queue_id']}"
+    head = f"<b>{queue}</b><br>{named(bar.kind)}"
     when = stretch_words(bar.start_ms, bar.end_ms)
     return f"{head}<br>{when}" + (f"<br>{bar.rows:,} stretches, drawn as one" if bar.rows > 1 else "")
 
 
 def rebalance_hover(change: Mapping[str, Any]) -> str:
     """What a rebalance says, in Plotly's markup."""
-    joined, left = (", ".join(map(markup, change[name])) or "–" for name in ("joined", "left"))
+    joined, left = (", ".join(map(named, change[name][:5])) or "–" for name in ("joined", "left"))
     return (
-        f"<b>{markup(change['topic'])}</b> {clock_time(change['changed_at_ms'])} UTC<br>{markup(change['trigger'])}<br>"
+        f"<b>{named(change['topic'])}</b> {clock_time(change['changed_at_ms'])} UTC<br>{named(change['trigger'])}<br>"
         f"joined {joined}<br>left {left}<br>"
         f"moved {counted(change['moved'], 'queue')} of {change['queues']:,}, {change['fewest_moves']:,} needed"
     )
@@ -199,9 +202,9 @@ def _length(finding: Mapping[str, Any]) -> int:
 
 def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
     table, known_from, stretches = _stretches(published, group)
-    changes = Counter(tuple(each[name] for name in _QUEUE) for each in stretches)
+    changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in stretches)
     order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
-    rows = sorted(order[:MOST_QUEUES], key=lambda queue: (queue[0].startswith("%"), queue))
+    rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
     place = {queue: number for number, queue in enumerate(rows)}
     drawn = [each for each in stretches if tuple(each[name] for name in _QUEUE) in place]
     bars = merged(
@@ -217,6 +220,7 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
             for each in drawn
         ),
         MOST_BARS,
+        SEVERAL,
     )
     left_out = []
     if len(order) > len(rows):
@@ -226,9 +230,26 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
         left_out.append(f"{len(drawn):,} stretches of {table.name} of group {group} are drawn as {len(bars):,} bars")
     own = sorted(
         (change for change in rebalances if change["consumer_group"] == group),
-        key=lambda change: (change["changed_at_ms"], change["topic"]),
+        key=lambda change: (-change["moved"], change["changed_at_ms"], change["topic"]),
     )
-    return Ownership(group, known_from, tuple(rows), tuple(bars), len(drawn), tuple(own), tuple(left_out))
+    if len(own) > MOST_CHANGES:
+        few = counted(len(own) - MOST_CHANGES, "rebalance")
+        left_out.append(f"{few} of group {group} beyond the {MOST_CHANGES} that moved most")
+    return Ownership(
+        group, known_from, tuple(rows), tuple(bars), len(drawn), tuple(own[:MOST_CHANGES]), tuple(left_out)
+    )
+
+
+def _few_enough(queues: Sequence[Queue], stretches: Mapping[Queue, int]) -> list[Queue]:
+    """The first queues that together have no more bars than may be drawn; a few in any case."""
+    found: list[Queue] = []
+    bars = 0
+    for queue in queues[:MOST_QUEUES]:
+        bars += stretches[queue]
+        if bars > MOST_BARS and len(found) >= FEWEST_QUEUES:
+            break
+        found.append(queue)
+    return found
 
 
 def _stretches(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:

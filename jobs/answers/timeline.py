@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.causes import cause_class
-from jobs.answers.gantt import Bar, markup, merged, stretch_words
+from jobs.answers.gantt import Bar, merged, named, stretch_words
 from jobs.answers.published import Published
 from jobs.answers.words import counted
 from jobs.tables import ISOLATION_INTERVALS
@@ -111,16 +111,16 @@ def isolation_hover(bar: Bar) -> str:
     """What a bar of the timeline says, in Plotly's markup."""
     each = bar.source
     held = "held" if each["enforced"] else "would have held, with its switch on,"
-    head = f"<b>{markup(each['broker_name'])}</b><br>{markup(each['client_id'])} {held} it off"
+    head = f"<b>{named(each['broker_name'])}</b><br>{named(each['client_id'])} {held} it off"
     when = stretch_words(bar.start_ms, bar.end_ms)
     if bar.rows > 1:
-        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {markup(each['cause'])}"
+        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {named(each['cause'])}"
     lines = [
         head,
         when,
-        f"cause {markup(each['cause'])}, {each['opener_latency_ms']:,} ms; ended: {markup(each['ended_by'])}",
-        f"client {markup(each['client_version'] or '?')}, group {markup(each['producer_group'] or '–')}",
-        f"evidence {markup(each['evidence'])}",
+        f"cause {named(each['cause'])}, {each['opener_latency_ms']:,} ms; ended: {named(each['ended_by'])}",
+        f"client {named(each['client_version'] or '?')}, group {named(each['producer_group'] or '–')}",
+        f"evidence {named(each['evidence'])}",
     ]
     if each["extensions"]:
         lines.append(f"extended {counted(each['extensions'], 'time')}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from jobs.answers.causes import CLASSES
-from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, markup, shortened, stretch_words
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named, stretch_words
 from jobs.answers.minutes import Minutes, Point
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.text_parts import duration
@@ -71,7 +72,7 @@ def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, 
     x: list[int] = []
     values: list[int | None] = []
     told = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
-    for (start_ms, value), after in zip(told, [*told[1:], None], strict=True):
+    for (start_ms, value), after in zip_longest(told, told[1:]):
         x.append(start_ms)
         values.append(value)
         end_ms = start_ms + width_ms
@@ -99,8 +100,8 @@ def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
         for hollow in (False, True):
             bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
             if bars:
-                named = any(trace["legendgroup"] == kind for trace in traces)
-                traces.append(_gantt(kind, bars, lane_of, colour) | {"showlegend": not named})
+                in_legend = any(trace["legendgroup"] == kind for trace in traces)
+                traces.append(_gantt(kind, bars, lane_of, colour) | {"showlegend": not in_legend})
     return traces
 
 
@@ -126,7 +127,7 @@ def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> 
 def _incident_hover(bar: Bar) -> str:
     each = bar.source
     return (
-        f"<b>incident at {markup(each['broker_name'])}</b><br>{stretch_words(bar.start_ms, bar.end_ms)}<br>"
+        f"<b>incident at {named(each['broker_name'])}</b><br>{stretch_words(bar.start_ms, bar.end_ms)}<br>"
         f"isolated by {each['peak_producers']:,} of {each['producers']:,} producers at the peak"
     )
 
@@ -233,5 +234,5 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
 def _label(row: Row) -> str:
     """Of a producer its name, of a broker's heading the name and how long it was isolated."""
     if row.client_id is not None:
-        return markup(shortened(row.client_id, _LABEL))
-    return f"<b>{markup(shortened(row.broker_name, _LABEL // 2))}</b> {duration(row.isolated_ms)}"
+        return named(row.client_id, _LABEL)
+    return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"

@@ -27,7 +27,10 @@
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
       out[name] = { ...layout[name], gridcolor: line, linecolor: line, zerolinecolor: line };
     }
-    if (narrow()) out.margin = { ...layout.margin, l: 130 };
+    if (narrow()) {
+      out.margin = { ...layout.margin, l: 170 };
+      out.yaxis.tickfont = { size: 10 };
+    }
     return out;
   }
 
