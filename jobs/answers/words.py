@@ -59,7 +59,7 @@ def percent(part: float, whole: float) -> str:
     """A share in percent; as many digits as it needs.
 
     >>> percent(1, 2), percent(1, 3000), percent(0, 0)
-    ('50 %', '0.03 %', '0 %')
+    ('50 %', '0.033 %', '0 %')
     """
     if not part or not whole:
         return "0 %"

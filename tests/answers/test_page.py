@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from jobs import cli
 from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, write_night
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ROOT = Path(__file__).parents[2]
 POINTS = "#{plot} .barlayer .trace .point"
 
 
@@ -83,13 +82,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    named = os.environ.get("FAULTLINE_CHROMIUM")
-    found = named or next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
+    found = subprocess.run([ROOT / "bin/browser"], capture_output=True, text=True, check=True).stdout.strip()
     with sync_playwright() as playwright:
-        try:
-            started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        except Error as error:
-            pytest.fail(f"no Chromium starts; run make browser: {error.message}")
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield started
         started.close()
 
