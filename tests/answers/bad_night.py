@@ -19,7 +19,7 @@ ROW = {"event_date": NIGHT, "cluster": "main"}
 
 
 def write_bad_night(lake: Path, isolations: int) -> None:
-    """As many isolations as told, each producer at each broker; every minute a window; groups that never rest."""
+    """As many isolations as told, a few brokers and producers with most; every minute a window; restless groups."""
     chance = random.Random(7)
     publish(lake, NIGHT)
     stretches = []
@@ -28,7 +28,8 @@ def write_bad_night(lake: Path, isolations: int) -> None:
         end_ms = start_ms + chance.choice((30, 2_000, 30_000, 600_000))
         stretches.append(
             ROW | {
-                "client_id": PRODUCERS[number % 200], "broker_name": BROKERS[number // 200 % 50],
+                "client_id": PRODUCERS[int(chance.random() ** 2 * 200)],
+                "broker_name": BROKERS[int(chance.random() ** 3 * 50)],
                 "producer_group": "PG", "start_ms": start_ms, "end_ms": end_ms, "cause": chance.choice(CAUSES),
                 "end_earliest_ms": end_ms, "end_latest_ms": end_ms, "evidence": "LOGGED", "ended_by": "EXPIRED",
                 "enforced": number % 7 != 0, "extensions": 1, "opener_latency_ms": 3_000, "client_version": "5.3.3",

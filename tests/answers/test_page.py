@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from jobs import cli
+from tests.answers.bad_night import write_bad_night
 from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, write_night
 
 ROOT = Path(__file__).parents[2]
@@ -241,6 +242,16 @@ def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
 def test_it_fits_a_narrow_window(browser: Browser, file: Path) -> None:
     page = Opened(browser, file, viewport={"width": 800, "height": 900}).page
     assert page.evaluate("document.documentElement.scrollWidth") == 800
+
+
+def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
+    write_bad_night(tmp_path / "lake", 20_000)
+    file = tmp_path / "bad.html"
+    assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
+    bad = Opened(browser, file)
+    traces = bad.traces("timeline-plot", "isolation")
+    assert sum(trace["points"] for trace in traces) == sum(len(trace["base"]) for trace in traces) > 2_000
+    assert bad.said == []
 
 
 def test_it_counts_what_it_leaves_out(opened: Opened) -> None:
