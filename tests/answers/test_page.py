@@ -249,8 +249,12 @@ def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "bad.html"
     assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
     bad = Opened(browser, file)
-    traces = bad.traces("timeline-plot", "isolation")
-    assert sum(trace["points"] for trace in traces) == sum(len(trace["base"]) for trace in traces) > 2_000
+    drawn = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
+        .reduce((sum, {base}) => sum + base.length, 0)"""
+    traces = """[...document.querySelectorAll("#timeline-plot .barlayer .trace")]
+        .filter((each) => each.__data__[0].trace.meta === "isolation")
+        .reduce((sum, each) => sum + each.querySelectorAll(".point").length, 0)"""
+    assert bad.page.evaluate(traces) == bad.page.evaluate(drawn) > 1_000
     assert bad.said == []
 
 
