@@ -107,7 +107,7 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
         peak = f"{longest['peak_producers']} of {longest['producers']} producers"
         return f"{counted(len(incidents), 'incident')}: the longest took {broker} from {peak} for {lasted}; {sends}."
     if whole.isolations:
-        isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker for a while"
+        isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker"
         return f"No incident: {isolated}, never many the same one; {sends}."
     if whole.sends:
         return f"A quiet night: no producer isolated a broker; {sends}."

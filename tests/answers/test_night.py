@@ -59,7 +59,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             {"sends": 1, "isolations": 9, "isolating_producers": 1},
             [],
-            "No incident: 1 producer isolated a broker for a while, never many the same one; 0 % of 1 send attempt failed.",
+            "No incident: 1 producer isolated a broker, never many the same one; 0 % of 1 send attempt failed.",
         ),
         ({"sends": 1}, [], "A quiet night: no producer isolated a broker; 0 % of 1 send attempt failed."),
         ({"rebalances": 2, "moved": 5}, [], "2 rebalances moved 5 queues; no send attempts are published."),
