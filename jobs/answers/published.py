@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType
 
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
@@ -29,7 +29,6 @@ _TYPES = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
-    "array<string>": pa.list_(pa.string()),
 }
 _NAMED_DAYS = 10
 
@@ -112,6 +111,8 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
 
 def arrow_type(kind: DataType) -> pa.DataType:
     """The Arrow type that a column of a published table is read as."""
+    if isinstance(kind, ArrayType):
+        return pa.list_(arrow_type(kind.elementType))
     return _TYPES[kind.simpleString()]
 
 

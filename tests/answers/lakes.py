@@ -21,9 +21,10 @@ ARROW = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
-    "array<string>": pa.list_(pa.string()),
+    "array<string>": pa.list_(pa.field("element", pa.string(), nullable=False)),
+    "array<bigint>": pa.list_(pa.field("element", pa.int64(), nullable=False)),
 }
-PLAIN = {"string": "", "bigint": 0, "int": 0, "double": 0.5, "boolean": False, "array<string>": []}
+PLAIN = {"string": "", "array<bigint>": [], "bigint": 0, "int": 0, "double": 0.5, "boolean": False, "array<string>": []}
 
 Row = Mapping[str, Any]
 

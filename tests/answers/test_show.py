@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from jobs import cli, environment
+from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
+from jobs.answers.questions import QUESTIONS
 from jobs.tables import (
     BROKER_INCIDENTS,
     FINDINGS,
@@ -94,6 +96,14 @@ class Said:
         assert self.code == 0, self.err
         found: list[dict[str, Any]] = json.loads(self.out)["rows"]
         return found
+
+
+def test_every_question_is_one_that_the_command_line_knows() -> None:
+    assert tuple(QUESTIONS) == _SUBJECTS
+    for question in QUESTIONS.values():
+        names = set(question.table.schema.fieldNames())
+        assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.stretch or ())} <= names
+        assert question.narrowed_by.items() <= _OPTION_COLUMNS.items()
 
 
 def test_isolations_of_a_broker_as_text(capsys: pytest.CaptureFixture[str], lake: Path) -> None:

@@ -10,6 +10,8 @@
     toImageButtonOptions: { format: "svg" },
   };
 
+  const PRINTED_PX = 700;
+
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const narrow = () => innerWidth < 900;
 
@@ -88,8 +90,12 @@
   for (const input of document.querySelectorAll("input[data-filters]")) {
     input.addEventListener("input", () => filterRows(input));
   }
+  let themeOnScreen = root.dataset.theme;
   addEventListener("beforeprint", () => {
+    themeOnScreen = root.dataset.theme;
     for (const each of document.querySelectorAll("details")) each.open = true;
     setTheme(false);
+    for (const { place } of shown) Plotly.relayout(place, { width: PRINTED_PX, "margin.l": 170, "yaxis.tickfont.size": 9 });
   });
+  addEventListener("afterprint", () => setTheme(themeOnScreen === "dark"));
 })();
