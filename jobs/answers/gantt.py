@@ -171,10 +171,11 @@ def shortened(text: str, most: int) -> str:
 
 
 def stretch_words(start_ms: int, end_ms: int) -> str:
-    """From, until and how long.
+    """From, until and how long; the day of the end only when it is another.
 
     >>> stretch_words(1_795_219_611_042, 1_795_219_612_242)
-    '00:06:51.042 – 00:06:52.242 UTC, 1.2 s'
+    '2026-11-21 00:06:51.042 – 00:06:52.242 UTC, 1.2 s'
     """
-    until = clock_time(end_ms)
-    return f"{clock_time(start_ms)} – {until} UTC, {duration(end_ms - start_ms)}"
+    start, end = clock_time(start_ms, with_day=True), clock_time(end_ms, with_day=True)
+    until = end[11:] if end[:10] == start[:10] else end
+    return f"{start} – {until} UTC, {duration(end_ms - start_ms)}"

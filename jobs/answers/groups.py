@@ -128,8 +128,9 @@ def owner_hover(bar: Bar) -> str:
 def rebalance_hover(change: Mapping[str, Any]) -> str:
     """What a rebalance says, in Plotly's markup."""
     joined, left = (", ".join(map(named, change[name][:5])) or "–" for name in ("joined", "left"))
+    at = clock_time(change["changed_at_ms"], with_day=True)
     return (
-        f"<b>{named(change['topic'])}</b> {clock_time(change['changed_at_ms'])} UTC<br>{named(change['trigger'])}<br>"
+        f"<b>{named(change['topic'])}</b> {at} UTC<br>{named(change['trigger'])}<br>"
         f"joined {joined}<br>left {left}<br>"
         f"moved {counted(change['moved'], 'queue')} of {change['queues']:,}, {change['fewest_moves']:,} needed"
     )

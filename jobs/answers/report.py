@@ -16,13 +16,12 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from jobs.answers.causes import CLASSES
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
 from jobs.answers.published import Published
-from jobs.answers.timeline import MOST_BROKERS, Timeline, timeline
+from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, counted, percent
 from jobs.errors import UsageError
@@ -71,7 +70,7 @@ def render(published: Published) -> str:
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
     plotly, script = get_plotlyjs(), _part("report.js")
     return (
-        _environment()
+        _environment(several_days=len(published.days) > 1)
         .from_string(_part("report.html.j2"))
         .render(
             published=published,
@@ -80,7 +79,6 @@ def render(published: Published) -> str:
             drawn=drawn,
             windows=windows,
             groups=groups,
-            classes=CLASSES,
             not_drawn=_not_drawn(told, drawn, groups, windows.brokers),
             style=Markup(_part("report.css")),  # noqa: S704 - our own file
             plotly=Markup(plotly),  # noqa: S704 - the library's own file
@@ -134,15 +132,15 @@ def _not_drawn(told: Night, drawn: Timeline, groups: Groups, brokers: int) -> li
     return found
 
 
-def _environment() -> Environment:
+def _environment(*, several_days: bool) -> Environment:
     """Escapes whatever is not ours, and shows control characters instead of passing them on."""
     made = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
     )
     made.filters.update(
-        at=clock_time, at_day=partial(clock_time, with_day=True), lasted=duration, counted=counted, percent=percent
+        at=partial(clock_time, with_day=several_days), lasted=duration, counted=counted, percent=percent
     )
-    made.globals.update(nothing=NOTHING, most_brokers=MOST_BROKERS)
+    made.globals.update(nothing=NOTHING)
     return made
 
 

@@ -84,6 +84,12 @@ def test_a_producer_that_isolated_on_two_days_is_one_producer(tmp_path: Path) ->
     assert (both.whole.isolations, both.whole.isolating_producers) == (2, 1)
 
 
+def test_a_page_of_several_days_tells_the_day_of_each_time(small: Published) -> None:
+    one_day, two_days = render(small), render(open_published(small.root, None, BEFORE, NIGHT))
+    assert '<td class="time">00:00:06.000' in one_day
+    assert '<td class="time">2026-03-02 00:00:06.000' in two_days
+
+
 def test_the_worst_broker_stands_on_top_with_its_worst_producer(small: Published) -> None:
     rows = timeline(small).rows
     assert [(row.broker_name, row.client_id) for row in rows if row.broker_name == "broker-a"] == [

@@ -115,7 +115,7 @@ def test_pointing_at_a_bar_says_what_the_table_says(opened: Opened) -> None:
     assert said.split("\n") == [
         "broker-a",
         "p2 held it off",
-        "00:00:06.000 – 00:00:16.000 UTC, 10.0 s",
+        "2026-03-02 00:00:06.000 – 00:00:16.000 UTC, 10.0 s",
         "cause RemotingTimeoutException, 3,000 ms; ended: EXPIRED",
         "client 5.3.3, group PG",
         "evidence LOGGED",
@@ -192,8 +192,8 @@ def test_a_queue_with_two_owners_has_two_bars_side_by_side(opened: Opened) -> No
     both = [each for each in of_group if each["queue_id"] == 0]
     said = [opened.hover("group-plot", each["valid_from_ms"], 60_000, each["client_id"]) for each in both]
     assert said == [
-        "T broker-a:0\nc1\n00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s",
-        "T broker-a:0\nc2\n00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s",
+        "T broker-a:0\nc1\n2026-03-02 00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s",
+        "T broker-a:0\nc2\n2026-03-02 00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s",
     ]
 
 
