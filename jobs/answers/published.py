@@ -6,7 +6,9 @@ A table that the lake lacks reads as empty and a column that it lacks as null: a
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote, urlparse
@@ -90,7 +92,9 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         LakeError: there is no lake, it cannot be read, or it is of another version.
         InputMissingError: the cluster or all of the days are not published; names those that are.
     """
-    if not DeltaTable.is_deltatable(_place(root, RUN_LOG)):
+    with _explained(f"cannot open lake {root}"):
+        is_lake = DeltaTable.is_deltatable(_place(root, RUN_LOG))
+    if not is_lake:
         raise LakeError(f"{root} is no lake: it holds no run log; name with --lake what a run of faultline wrote")
     succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
     runs = _rows(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
@@ -138,18 +142,16 @@ def _named(days: Sequence[dt.date]) -> str:
 
 def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
     schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
-    try:
-        opened = DeltaTable(_place(root, table))
+    with _explained(f"cannot read table {table.name} in {root}"):
+        try:
+            opened = DeltaTable(_place(root, table))
+        except TableNotFoundError:
+            return schema.empty_table().select(list(columns))
         _check_version(root, table, opened)
         there = opened.to_pyarrow_dataset()
         added = [field for field in schema if field.name not in there.schema.names]
         whole = there.replace_schema(pa.schema([*there.schema, *added]))
         return whole.to_table(columns=list(columns), filter=where)
-    except TableNotFoundError:
-        return schema.empty_table().select(list(columns))
-    except (DeltaError, pa.ArrowException, OSError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
-        raise LakeError(f"cannot read table {table.name} in {root}: {reason}") from error
 
 
 def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
@@ -159,6 +161,16 @@ def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
             f"table {table.name} in {root} has version {found}, this program reads {table.version};"
             " use the program that made it, or another --lake"
         )
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (DeltaError, pa.ArrowException, OSError) as error:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        reason = " ".join(plain.split())[:300] or type(error).__name__
+        raise LakeError(f"{what}: {reason}") from error
 
 
 def _place(root: str, table: Table) -> str:

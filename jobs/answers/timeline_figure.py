@@ -28,15 +28,15 @@ Figure = dict[str, Any]
 
 def timeline_figure(
     drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]]
-) -> tuple[Figure, list[Figure]]:
+) -> tuple[Figure, list[list[dict[str, Any]]]]:
     """The figure, and for all brokers and each of the worst what its first five traces show.
 
     The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
     page, which knows whether it is light or dark.
     """
-    views = [{"name": "all brokers", "traces": _rate_traces(windows.all_brokers, windows.width_ms)}]
-    views += [{"name": name, "traces": _rate_traces(of, windows.width_ms)} for name, of in windows.of_broker.items()]
-    traces = [*views[0]["traces"], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
+    series = (windows.all_brokers, *windows.of_broker.values())
+    views = [_rate_traces(points, windows.width_ms) for points in series]
+    traces = [*views[0], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
     height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
     return {"data": traces, "layout": _layout(drawn, windows, incidents, height, gantt_px), "height": height}, views

@@ -177,7 +177,7 @@ def test_plotly_knows_every_attribute_of_the_pictures(name: str, request: pytest
     for each in (figure, *map(group_figure, consumer_groups(published).ownership)):
         go.Figure(each["data"], each["layout"])
     for view in views:
-        go.Figure(view["traces"])
+        go.Figure(view)
 
 
 def test_a_lake_without_a_run_s_rows_still_gives_a_page(tmp_path: Path) -> None:

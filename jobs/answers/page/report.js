@@ -47,7 +47,7 @@
   }
 
   function showBroker(number) {
-    const traces = data.views[number].traces;
+    const traces = data.views[number];
     data.timeline.data.splice(0, traces.length, ...traces);
     draw("timeline-plot", data.timeline);
   }
