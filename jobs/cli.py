@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
-from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands
+from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
 from jobs.errors import FaultlineError, UsageError
 from jobs.settings import Settings, load_settings
 
@@ -181,17 +181,11 @@ def _settings_files(named: Sequence[str]) -> list[Path]:
 
 
 def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
-    if options.date and (options.first or options.last):
-        raise UsageError("--date and --from/--to exclude each other; give one of them")
-    if bool(options.first) != bool(options.last):
-        raise UsageError("--from and --to go together; give both")
-    if options.date:
-        return (options.date,), "--date"
-    if options.first:
-        if options.last < options.first:
-            raise UsageError(f"--to {options.last} is before --from {options.first}; swap them")
-        span = (options.last - options.first).days
-        return tuple(options.first + dt.timedelta(days=day) for day in range(span + 1)), "--from/--to"
+    first, last = asked_days(options)
+    if first and last:
+        span = (last - first).days
+        why = "--date" if options.date else "--from/--to"
+        return tuple(first + dt.timedelta(days=day) for day in range(span + 1)), why
     origins = settings.origins
     named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
     if settings.date and origins.get("date") in named:

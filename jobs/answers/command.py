@@ -39,5 +39,4 @@ def report(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
 
 
 def _published(options: argparse.Namespace, lake: str, cluster: str | None) -> Published:
-    asked = asked_days(options)
-    return open_published(lake, cluster, asked.first, asked.last)
+    return open_published(lake, cluster, *asked_days(options))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,6 @@ _OPTION_COLUMNS = {
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Days to read, as options say; None leaves the choice to what is published."""
-
-    first: dt.date | None
-    last: dt.date | None
-
-
 def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable[[str], dt.date]) -> None:
     """Add both commands to the program's; `day` reads a day."""
     report = commands.add_parser("report", help=COMMANDS["report"], description=f"{COMMANDS['report'].capitalize()}.")
@@ -52,8 +43,8 @@ def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable
     _add_narrowing(show)
 
 
-def asked_days(options: argparse.Namespace) -> Asked:
-    """The days that the options name; the day of `--at` when they name none.
+def asked_days(options: argparse.Namespace) -> tuple[dt.date | None, dt.date | None]:
+    """First and last day that the options name; the day of `--at`, else None twice, when they name none.
 
     Raises:
         UsageError: `--date` and a span together, or a span that is none.
@@ -68,7 +59,7 @@ def asked_days(options: argparse.Namespace) -> Asked:
     date = options.date
     if date is None and options.first is None and at_ms is not None:
         date = (_EPOCH + dt.timedelta(milliseconds=at_ms)).date()
-    return Asked(options.first or date, options.last or date)
+    return options.first or date, options.last or date
 
 
 def asked_equal(options: argparse.Namespace, narrowed_by: dict[str, str]) -> dict[str, object]:

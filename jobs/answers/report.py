@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -43,13 +42,13 @@ def write_report(published: Published, output: Path | None) -> str:
         LakeError: a table cannot be read.
     """
     file = output or Path(f"faultline-{span_name(published)}.html")
-    page = render(published)
+    page, unfinished = render(published), file.parent / f".{file.name}.unfinished"
     try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as whole:
-            whole.write(page)
-        Path(whole.name).chmod(0o644)
-        os.replace(whole.name, file)  # noqa: PTH105 - a half-written page is never seen
+        unfinished.write_text(page, encoding="utf-8")
+        unfinished.replace(file)
     except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
         raise UsageError(
             f"--output {file} cannot be written: {error.strerror}; name a file in a folder that takes it"
         ) from error

@@ -218,6 +218,7 @@ def test_the_same_lake_gives_the_same_page(small: Published) -> None:
     ("arguments", "code", "sentence"),
     [
         (["--output", "none/page.html"], 2, "--output none/page.html cannot be written: No such file or directory"),
+        (["--output", "."], 2, "--output . cannot be written: "),
         (["--date", "2026-02-01"], 3, "nothing of 2026-02-01 is published for cluster 'main'"),
         (["--from", "2026-02-01", "--to", "2026-02-03"], 3, "nothing of 2026-02-01 to 2026-02-03 is published"),
         (["--from", "2026-02-01"], 2, "--from and --to go together; give both"),
