@@ -24,21 +24,32 @@ _SEVERAL_MARKER = {"color": "#808080", "line": {"color": "#808080", "width": 1}}
 
 def group_figure(ownership: Ownership) -> Figure:
     """Plotly's JSON: `data`, `layout`, and `height` in pixels; colours of text and lines are left to the page."""
-    owners = sorted({bar.kind for bar in ownership.bars if not bar.hollow} - {SEVERAL})
-    lane_of = lanes(ownership.bars)
+    owners = sorted({bar.kind for bar in ownership.bars if not _is_special(bar)})
     span = _range(ownership)
-    traces = _churn(ownership, span)
-    for number, owner in enumerate(owners):
-        bars = [bar for bar in ownership.bars if bar.kind == owner and not bar.hollow]
-        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), in_legend=len(owners) <= _MOST_NAMED))
-    for kind, marker in ((NOBODY, _NOBODY_MARKER), (SEVERAL, _SEVERAL_MARKER)):
-        bars = [bar for bar in ownership.bars if bar.kind == kind and (bar.hollow or bar.rows > 1)]
-        if bars:
-            traces.append(_owner_trace(kind, bars, lane_of, marker, in_legend=True))
     gantt_px = max(2, len(ownership.queues)) * _ROW_PX
     owners_px = _LEGEND_PX * (1 + min(len(owners), _MOST_NAMED) // 5)
     height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + owners_px + gantt_px + _AXIS_PX
+    traces = [*_churn(ownership, span), *_owner_traces(ownership, owners)]
     return {"data": traces, "layout": _layout(ownership, span, height, gantt_px), "height": height}
+
+
+def _is_special(bar: Bar) -> bool:
+    """Not one owner: nobody, or several in turn. A client may be called so; it is neither hollow nor joined."""
+    return (bar.kind == NOBODY and bar.hollow) or (bar.kind == SEVERAL and bar.rows > 1)
+
+
+def _owner_traces(ownership: Ownership, owners: Sequence[str]) -> list[dict[str, Any]]:
+    lane_of = lanes(ownership.bars)
+    in_legend = len(owners) <= _MOST_NAMED
+    traces = []
+    for number, owner in enumerate(owners):
+        bars = [bar for bar in ownership.bars if bar.kind == owner and not _is_special(bar)]
+        traces.append(_owner_trace(owner, bars, lane_of, _marker(number), in_legend=in_legend))
+    for kind, marker in ((NOBODY, _NOBODY_MARKER), (SEVERAL, _SEVERAL_MARKER)):
+        bars = [bar for bar in ownership.bars if bar.kind == kind and _is_special(bar)]
+        if bars:
+            traces.append(_owner_trace(kind, bars, lane_of, marker, in_legend=True))
+    return traces
 
 
 def _owner_trace(

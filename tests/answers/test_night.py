@@ -12,7 +12,7 @@ import pytest
 from jobs import cli
 from jobs.answers.gantt import Bar, lanes, merged
 from jobs.answers.group_figure import group_figure
-from jobs.answers.groups import SEVERAL, consumer_groups
+from jobs.answers.groups import NOBODY, SEVERAL, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Day, headline, night
 from jobs.answers.published import Published, open_published
@@ -197,6 +197,18 @@ def test_without_observed_owners_the_strategy_s_are_drawn(tmp_path: Path) -> Non
     (owned,) = consumer_groups(open_published(str(tmp_path), None, None, None)).ownership
     assert owned.known_from == "who should own them, by the strategy"
     assert [(each.kind, each.hollow) for each in owned.bars] == [("c1", False), ("nobody", True)]
+
+
+def test_a_client_may_be_called_nobody(tmp_path: Path) -> None:
+    publish(tmp_path, NIGHT)
+    row = {"event_date": NIGHT, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "a"}
+    given = row | {"valid_from_ms": START, "valid_until_ms": START + 5}
+    names = (NOBODY, SEVERAL, None, "")
+    owners = [given | {"queue_id": number, "client_id": name} for number, name in enumerate(names)]
+    write_rows(tmp_path, QUEUE_ALLOCATION, owners)
+    (owned,) = consumer_groups(open_published(str(tmp_path), None, None, None)).ownership
+    traces = [each for each in group_figure(owned)["data"] if each["meta"] == "owner"]
+    assert [(each["name"], each["y"]) for each in traces] == [("", [3]), (NOBODY, [0]), (SEVERAL, [1]), (NOBODY, [2])]
 
 
 def test_report_writes_one_file_and_says_so(capsys: pytest.CaptureFixture[str], small: Published) -> None:
