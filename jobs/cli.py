@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
+from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
 from jobs.errors import FaultlineError, UsageError
 from jobs.settings import Settings, load_settings
 
@@ -64,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
+    if options.command in COMMANDS:
+        print(_answer(options, settings))
+        return 0
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -72,6 +76,17 @@ def _run(options: argparse.Namespace) -> int:
         print(describe_plan(command, settings, days, why))
         return 0
     return _run_flows(options, settings, days, why)
+
+
+def _answer(options: argparse.Namespace, settings: Settings) -> str:
+    """The part without Spark: reads what is published."""
+    from jobs.environment import check_extra
+
+    check_extra(f"faultline {options.command}", "report", EXTRA[options.command])
+    from jobs.answers import command
+
+    cluster = options.cluster or (settings.cluster if "cluster" in settings.origins else None)
+    return getattr(command, options.command)(options, settings.lake, cluster)  # type: ignore[no-any-return]
 
 
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
@@ -166,17 +181,11 @@ def _settings_files(named: Sequence[str]) -> list[Path]:
 
 
 def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
-    if options.date and (options.first or options.last):
-        raise UsageError("--date and --from/--to exclude each other; give one of them")
-    if bool(options.first) != bool(options.last):
-        raise UsageError("--from and --to go together; give both")
-    if options.date:
-        return (options.date,), "--date"
-    if options.first:
-        if options.last < options.first:
-            raise UsageError(f"--to {options.last} is before --from {options.first}; swap them")
-        span = (options.last - options.first).days
-        return tuple(options.first + dt.timedelta(days=day) for day in range(span + 1)), "--from/--to"
+    first, last = asked_days(options)
+    if first and last:
+        span = (last - first).days
+        why = "--date" if options.date else "--from/--to"
+        return tuple(first + dt.timedelta(days=day) for day in range(span + 1)), why
     origins = settings.origins
     named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
     if settings.date and origins.get("date") in named:
@@ -213,6 +222,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
+    add_answer_commands(commands, _day)
     return parser
 
 
