@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,7 +17,7 @@ from jobs.run_record import Run, run_metadata
 from jobs.settings import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS, TOPIC_BROKERS
 from jobs.what_if.asked import Asked
-from jobs.what_if.job import Persist, lead_in_ms, what_if
+from jobs.what_if.job import lead_in_ms, what_if
 
 
 def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked, progress: Progress) -> None:
@@ -35,17 +34,15 @@ def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked,
     days = [Day(date, cluster) for date in run.days for cluster in clusters]
     sends = _sends(lake, run.days, lead_in_ms(asked, settings))
     topic_brokers = lake.read(TOPIC_BROKERS).where(_of(run.days))
-    with _persisting() as persist:
-        with progress.step(f"replaying {len(asked.names)} policies"):
-            found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, persist=persist)
-            rows = persist(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
-            rows.count()
-        with progress.step("publishing policy_outcomes"), lake.held():
-            lake.create_tables((POLICY_OUTCOMES,))
-            for day in days:
-                of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
-                metadata = run_metadata(run, settings)
-                lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
+    with progress.step(f"replaying {len(asked.names)} policies"):
+        found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, made_once=_made_once)
+        rows = _made_once(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
+    with progress.step("publishing policy_outcomes"), lake.held():
+        lake.create_tables((POLICY_OUTCOMES,))
+        for day in days:
+            of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
+            metadata = run_metadata(run, settings)
+            lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
 
 
 def _of(dates: Sequence[dt.date]) -> Column:
@@ -78,17 +75,9 @@ def _clusters(lake: Lake, dates: Sequence[dt.date]) -> list[str]:
     return sorted({row["cluster"] for row in found})
 
 
-@contextmanager
-def _persisting() -> Iterator[Persist]:
-    """Keeps frames in memory and on disk while the block runs."""
-    kept: list[DataFrame] = []
+def _made_once(frame: DataFrame) -> DataFrame:
+    """Rows made once and planned from anew: whatever rests on them no longer plans how they came about.
 
-    def persist(frame: DataFrame) -> DataFrame:
-        kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
-        return kept[-1]
-
-    try:
-        yield persist
-    finally:
-        for frame in kept:
-            frame.unpersist()
+    They live on the executors: when one is lost the run fails, with nothing published yet.
+    """
+    return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK)

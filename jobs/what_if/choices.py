@@ -31,17 +31,19 @@ def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
 def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame:
     """The brokers that a process could choose from: those it sent to, and those that its topics' routes named.
 
-    Grain: `event_date`, `PROCESS`, `broker_name`. A route counts for its whole day.
+    Grain: `event_date`, `PROCESS`; `brokers` is an array without duplicates. A route counts for its whole day.
 
     Args:
         chosen: as `choices` returns them.
         topic_brokers: the days' stretches of unchanged routes; may be empty.
     """
-    used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
+    topic = ["event_date", "cluster", "topic"]
     writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
-    hosts = topic_brokers.where(writable).select("event_date", "cluster", "topic", "broker_name").distinct()
-    named = used.drop("broker_name").distinct().join(F.broadcast(hosts), ["event_date", "cluster", "topic"])
-    return used.drop("topic").unionByName(named.drop("topic")).distinct()
+    hosts = topic_brokers.where(writable).groupBy(*topic).agg(F.collect_set("broker_name").alias("hosts"))
+    used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
+    named = used.join(F.broadcast(hosts), topic, "left")
+    both = F.concat(F.collect_set("broker_name"), F.flatten(F.collect_set("hosts")))
+    return named.groupBy("event_date", *PROCESS).agg(F.array_distinct(both).alias("brokers"))
 
 
 def totals(chosen: DataFrame) -> DataFrame:

@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.fault_latency.producers import carried_processes, policies, with_process, with_rules
+from jobs.fault_latency.producers import PRODUCER, policies, with_process, with_rules
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
-from jobs.tables import FAULT_ITEM_STATE
 from jobs.what_if.asked import Asked
 from jobs.what_if.choices import brokers_of_process, choices, totals
 from jobs.what_if.fallback import all_isolated
@@ -23,7 +22,7 @@ from jobs.what_if.rules import Rule, longest_ms, rules
 from jobs.what_if.steering import steered
 from jobs.what_if.writes import calls, isolating
 
-Persist = Callable[[DataFrame], DataFrame]
+MadeOnce = Callable[[DataFrame], DataFrame]
 """A frame that several others rest on → the same rows, made once."""
 
 _ATTEMPT = (
@@ -64,7 +63,7 @@ def what_if(
     asked: Asked,
     *,
     topic_brokers: DataFrame,
-    persist: Persist,
+    made_once: MadeOnce,
 ) -> WhatIf:
     """Replay days in a row under all asked policies at once.
 
@@ -74,29 +73,35 @@ def what_if(
         settings: producers' rules, inference, `slow_ms`.
         asked: the policies.
         topic_brokers: the days' stretches of unchanged routes; may be empty.
-        persist: for what several frames rest on.
+        made_once: for what several frames rest on.
     """
     of_asked = asked_rules(asked, settings)
-    nothing_carried = carried_processes(sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema))
-    attempts = persist(
+    attempts = made_once(
         sends.transform(with_rules, released_profiles(), settings.producers)
-        .transform(with_process, nothing_carried)
+        .transform(with_process, _nothing_carried(sends))
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
     )
     written = calls(attempts, infer=settings.infer).transform(isolating, of_asked)
-    isolated = persist(cut_at_midnight(isolations(written), days))
+    isolated = made_once(cut_at_midnight(isolations(written), days))
     chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
-    unavoided = persist(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
+    unavoided = made_once(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
     found = outcomes(
         asked,
         of_asked,
         totals=totals(chosen),
         isolated=isolated,
         unavoided=unavoided,
-        steered=persist(steered(chosen, isolated, unavoided)),
+        steered=made_once(steered(chosen, isolated, unavoided)),
     )
     return WhatIf(isolated, found)
+
+
+def _nothing_carried(sends: DataFrame) -> DataFrame:
+    """No process of the day before, as `producers.carried_processes` would tell it."""
+    kinds = {"carried_process": "string", "carried_seq": "bigint", "carried_ended_at_ms": "bigint"}
+    nothing = [F.lit(None).cast(kind).alias(name) for name, kind in kinds.items()]
+    return sends.where(F.lit(False)).select(*PRODUCER, *nothing)
 
 
 def _first(days: Sequence[Day]) -> dt.date:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -11,6 +12,15 @@ from jobs.what_if.asked import AS_RUN, Asked
 from jobs.what_if.rules import Rule
 
 _BROKER_DAY = ("event_date", "cluster", "broker_name")
+_LADDER = ("latency_max_ms", "not_available_ms")
+_POLICY = pa.schema(
+    [
+        ("policy", pa.string()),
+        ("rule", pa.int32()),
+        ("profile", pa.string()),
+        *((name, pa.list_(pa.int64())) for name in _LADDER),
+    ]
+)
 _COUNTS = ("steered", "hits", "isolations", "isolated_ms", "all_isolated_ms")
 
 
@@ -62,12 +72,16 @@ def outcomes(
 def _policies(spark: SparkSession, asked: Asked, rules: Sequence[Rule]) -> DataFrame:
     """Each asked policy with its rule and what the table says of it; `AS_RUN` has no ladder of its own."""
     number = {name: rule.number for rule in rules for name in rule.names}
-    rows = [
-        (each.name, number[each.name], each.profile, list(each.ladder.floors_ms), list(each.ladder.isolations_ms))
+    told = [
+        {
+            "policy": each.name,
+            "rule": number[each.name],
+            "profile": each.profile,
+            "latency_max_ms": each.ladder.floors_ms,
+            "not_available_ms": each.ladder.isolations_ms,
+        }
         for each in asked.policies
     ]
     if asked.as_run:
-        rows.append((AS_RUN, number[AS_RUN], AS_RUN, [], []))
-    return spark.createDataFrame(
-        rows, "policy string, rule int, profile string, latency_max_ms array<bigint>, not_available_ms array<bigint>"
-    )
+        told.append({"policy": AS_RUN, "rule": number[AS_RUN], "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
+    return spark.createDataFrame(pa.Table.from_pylist(told, _POLICY))

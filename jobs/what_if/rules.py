@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -15,9 +16,16 @@ from udfs.policy import Policy
 TOOK, FAILED, NOT_EXIST = "TOOK", "FAILED", "NOT_EXIST"
 """A write with a latency; a failure under every policy; a sync `The broker[x] not exist`: a failure under some."""
 
-_EARNED = (
-    "write_kind string, step_ms bigint, of_policy string, rule int, not_available_ms bigint,"
-    " latest_stays boolean, gated boolean"
+_EARNED = pa.schema(
+    [
+        ("write_kind", pa.string()),
+        ("step_ms", pa.int64()),
+        ("of_policy", pa.string()),
+        ("rule", pa.int32()),
+        ("not_available_ms", pa.int64()),
+        ("latest_stays", pa.bool_()),
+        ("gated", pa.bool_()),
+    ]
 )
 _Earned = tuple[str, int, str | None, int, int, bool, bool]
 
@@ -75,8 +83,10 @@ def earned(spark: SparkSession, of_rules: Sequence[Rule]) -> DataFrame:
     Grain: `write_kind`, `step_ms`, `of_policy` (null = whatever the producer's own policy), `rule`. Columns:
     `not_available_ms`, `latest_stays` (write rule MAX), `gated` (a false reachable flag alone isolates).
     """
-    rows = [row for rule in of_rules for member in rule.members for row in _rows(rule, member, steps_ms(of_rules))]
-    return spark.createDataFrame(rows, _EARNED)
+    steps = steps_ms(of_rules)
+    rows = [row for rule in of_rules for member in rule.members for row in _rows(rule, member, steps)]
+    told = [dict(zip(_EARNED.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(told, _EARNED))
 
 
 def _rows(rule: Rule, policy: Policy, steps: Sequence[int]) -> Iterator[_Earned]:

@@ -50,10 +50,8 @@ class Item:
     reachable: bool = True
     history: list[tuple[int, int, bool]] = field(default_factory=list)
 
-    def write(self, client: Client, at: int, isolation: int, reachable: bool) -> None:
-        if not client.keeps_latest:
-            self.start = at + isolation
-        elif isolation > 0 and at + isolation > self.start:
+    def write(self, client: Client, at: int, isolation: int, *, reachable: bool) -> None:
+        if not client.keeps_latest or (isolation > 0 and at + isolation > self.start):
             self.start = at + isolation
         self.reachable = reachable
         self.history.append((at, self.start, reachable or not client.reachable_counts))
@@ -98,7 +96,8 @@ def isolations(client: Client, sends: Sequence[Send], until: int) -> dict[str, l
     for send in sorted(sends, key=lambda each: each.ended_ms):  # stable: the log's order settles equal times
         write = written(client, send)
         if write is not None:
-            items[send.broker].write(client, send.ended_ms, *write)
+            isolation, reachable = write
+            items[send.broker].write(client, send.ended_ms, isolation, reachable=reachable)
     return {broker: item.stretches(until) for broker, item in items.items()}
 
 
