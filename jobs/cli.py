@@ -16,11 +16,15 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
 from jobs.errors import FaultlineError, UsageError
 from jobs.settings import Settings, load_settings
+from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
+
+if TYPE_CHECKING:  # it imports Spark
+    from jobs.run_record import Run
 
 _COMMANDS = {
     "nightly": "every flow for one or more UTC days, then the run's record",
@@ -75,6 +79,8 @@ def _run(options: argparse.Namespace) -> int:
 
         print(describe_plan(command, settings, days, why))
         return 0
+    if options.command == "what-if":
+        return _run_what_if(options, settings, days, why)
     return _run_flows(options, settings, days, why)
 
 
@@ -89,6 +95,20 @@ def _answer(options: argparse.Namespace, settings: Settings) -> str:
     return getattr(command, options.command)(options, settings.lake, cluster)  # type: ignore[no-any-return]
 
 
+def _run_what_if(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.what_if_command import asked_by, what_if_answer
+
+    asked = asked_by(options)
+    print(
+        f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {settings.lake}", file=sys.stderr
+    )
+    print(what_if_answer(options, settings, _new_run(options, days), asked))
+    return 0
+
+
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
     """The Spark part: imported late, so that help and mistakes answer at once."""
     from jobs.environment import check_environment
@@ -100,7 +120,6 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     from jobs.fail_on import check_conditions, parse_conditions
     from jobs.nightly import run_fault_latency
     from jobs.progress import Progress
-    from jobs.run_record import Run
     from jobs.session import open_session
     from jobs.summary import summarize
     from jobs.summary_text import as_text
@@ -113,14 +132,7 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     progress.say(
         f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}"
     )
-    run = Run(
-        run_id=uuid.uuid4().hex[:12],
-        command=options.command,
-        days=days,
-        allow_empty=options.allow_empty,
-        cascade=not options.no_cascade,
-        clock=lambda: dt.datetime.now(dt.UTC),
-    )
+    run = _new_run(options, days)
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=options.verbose)
     try:
@@ -145,15 +157,22 @@ def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.d
     return 0
 
 
+def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
+    from jobs.run_record import Run
+
+    return Run(
+        run_id=uuid.uuid4().hex[:12],
+        command=options.command,
+        days=days,
+        allow_empty=getattr(options, "allow_empty", False),
+        cascade=not getattr(options, "no_cascade", False),
+        clock=lambda: dt.datetime.now(dt.UTC),
+    )
+
+
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {
-        "inputs.sends.path": options.sends,
-        "inputs.routes.path": options.routes,
-        "inputs.consumers.path": options.consumers,
-        "inputs.running_info.path": options.running_info,
-        "inputs.client_logs.path": options.client_logs,
-        "lake": options.lake,
-    }
+    inputs = ("sends", "routes", "consumers", "running_info", "client_logs")
+    given = {f"inputs.{name}.path": getattr(options, name, None) for name in inputs} | {"lake": options.lake}
     settings = load_settings(
         _settings_files(options.settings),
         options.assignments,
@@ -218,6 +237,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in _COMMANDS.items():
         _add_run_options(commands.add_parser(name, help=does, description=does.capitalize() + "."))
+    what_if = commands.add_parser("what-if", help=WHAT_IF, description=WHAT_IF_IN_FULL)
+    _add_days(what_if)
+    _add_settings(what_if.add_argument_group("lake"))
+    add_what_if_options(what_if)
     does = "what a command would read and write, and where each setting comes from; writes nothing"
     plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
@@ -226,17 +249,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
+def _add_days(parser: argparse.ArgumentParser) -> None:
     days = parser.add_argument_group("days (UTC)")
     days.add_argument("--date", type=_day, metavar="D", help="one day; default: the samples' own day, else yesterday")
     days.add_argument("--from", dest="first", type=_day, metavar="D", help="first day, inclusive")
     days.add_argument("--to", dest="last", type=_day, metavar="D", help="last day, inclusive")
-    where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
-    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
-    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
-    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
-    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
-    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
+
+
+def _add_settings(where: argparse._ArgumentGroup) -> None:
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
     where.add_argument(
         "--settings",
@@ -248,6 +268,17 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
     )
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    _add_days(parser)
+    where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
+    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
+    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
+    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
+    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
+    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
+    _add_settings(where)
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
     how.add_argument(
