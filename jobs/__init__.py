@@ -10,6 +10,7 @@ The map of the house, in the direction of its imports:
 - `lake`: the only module that reads or writes Delta with Spark
 - `ingest`, `nightly`: a run; `summary`, `fail_on`, `plan`: what it says
 - `answers/`: what is published, without Spark: in the terminal and as a page
+- `serving/`: views, SQL functions, `register` and `serve`
 - `cli`: the command line
 
 Rules as Column expressions live in `udfs`, which knows none of this.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
 from jobs.errors import FaultlineError, UsageError
+from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
@@ -72,6 +73,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.command in COMMANDS:
         print(_answer(options, settings))
         return 0
+    if options.command in {"register", "serve"}:
+        return _run_serving(options, settings)
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -106,6 +109,17 @@ def _run_what_if(options: argparse.Namespace, settings: Settings, days: tuple[dt
         f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {settings.lake}", file=sys.stderr
     )
     print(what_if_answer(options, settings, _new_run(options, days), asked))
+    return 0
+
+
+def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.serving.command import run_register, run_serve
+
+    run = run_register if options.command == "register" else run_serve
+    run(options, settings, lambda line: print(line, flush=True))
     return 0
 
 
@@ -246,6 +260,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
     add_answer_commands(commands, _day)
+    add_serving_commands(commands, _add_settings)
     return parser
 
 
@@ -256,7 +271,7 @@ def _add_days(parser: argparse.ArgumentParser) -> None:
     days.add_argument("--to", dest="last", type=_day, metavar="D", help="last day, inclusive")
 
 
-def _add_settings(where: argparse._ArgumentGroup) -> None:
+def _add_settings(where: argparse._ActionsContainer) -> None:
     where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
     where.add_argument(
         "--settings",

@@ -82,6 +82,18 @@ class LakeError(FaultlineError):
     exit_code = 1
 
 
+class CatalogError(FaultlineError):
+    """The session's catalog has something of its own under a name of ours."""
+
+    exit_code = 1
+
+
+class AddressError(FaultlineError):
+    """The address to serve at is taken, unknown to this machine, or open to others without being meant to."""
+
+    exit_code = 2
+
+
 class ConditionMetError(FaultlineError):
     """A `--fail-on` condition held. The tables are published; the scheduler is told."""
 

@@ -118,7 +118,7 @@ class Lake:
         missing = [field for field in table.columns if field.name not in there]
         if missing:
             described = ", ".join(
-                f"{field.name} {field.dataType.simpleString()} COMMENT {_sql_text(field.metadata['comment'])}"
+                f"{field.name} {field.dataType.simpleString()} COMMENT {sql_text(field.metadata['comment'])}"
                 for field in missing
             )
             self._spark.sql(f"ALTER TABLE delta.`{self.path(table)}` ADD COLUMNS ({described})")
@@ -126,6 +126,18 @@ class Lake:
     def exists(self) -> bool:
         """Whether the lake holds a run log."""
         return DeltaTable.isDeltaTable(self._spark, self.path(RUN_LOG))
+
+    def holds(self, table: Table) -> bool:
+        """Whether the lake has the table.
+
+        Raises:
+            LakeError: it was made by a newer or older version of the product.
+        """
+        with _explained(f"cannot look for table {table.name} in {self.root}"):
+            if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
+                return False
+            self._check_version(table)
+            return True
 
     def read(self, table: Table) -> DataFrame:
         """The whole table."""
@@ -158,9 +170,9 @@ class Lake:
             LakeError: the write failed; the table is as before.
         """
         told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster})
-        where = f"event_date = DATE'{day.isoformat()}' AND cluster = {_sql_text(cluster)}"
+        where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
-            where += f" AND {name} IN ({', '.join(_sql_text(value) for value in values)})"
+            where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
         with _explained(f"cannot publish {day} in table {table.name}"):
             (
                 rows.select(*table.schema.fieldNames())
@@ -252,6 +264,7 @@ def _explained(what: str) -> Iterator[None]:
         raise LakeError(f"{what}: {root_cause(error)}") from error
 
 
-def _sql_text(value: str) -> str:
+def sql_text(value: str) -> str:
+    """The value as a literal of Spark's SQL."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

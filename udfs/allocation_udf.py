@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
-from udfs.shares import shares
+from udfs.shares import EVERYONE, shares
 from udfs.strategies import sorted_clients, sorted_queues
 from udfs.strategy import Queue, Strategy
 
@@ -20,7 +20,7 @@ _RETRY = "%RETRY%"
 _QUEUES = ArrayType(
     StructType([StructField("broker_name", StringType(), False), StructField("queue_id", IntegerType(), False)]), False
 )
-_SHARES = ArrayType(
+SHARES = ArrayType(
     StructType(
         [
             StructField("client_id", StringType(), False),
@@ -56,7 +56,7 @@ def shares_of(strategies_json: Column, topic: Column, queues: Column, client_ids
         >>> [(share.client_id, [queue.queue_id for queue in share.queues]) for share in row.shares]
         [('x', [1]), ('y', [])]
     """
-    return F.arrow_udf(_shares_of_batch, _SHARES)(strategies_json, topic, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
+    return F.arrow_udf(_shares_of_batch, SHARES)(strategies_json, topic, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
 
 
 def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
@@ -68,6 +68,27 @@ def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, c
         for text, topic, held, ids in zip(*columns, strict=True)
     ]
     return pa.array(rows, type=_ARROW_SHARES)
+
+
+def allocated_of_batch(strategies: pa.Array, topics: pa.Array, client_ids: pa.Array, queues: pa.Array) -> pa.Array:
+    """For SQL's `allocate`: as `shares_of`, and a strategy may also be a bare name, or one for everyone."""
+    specs = pa.array([None if text is None else _for_everyone(text) for text in strategies.to_pylist()], pa.string())
+    return _shares_of_batch(specs, topics, queues, client_ids)
+
+
+def _for_everyone(strategy: str) -> str:
+    """The strategies of a group, from a name, one strategy or a mapping.
+
+    >>> _for_everyone("AVG")
+    '{"*": {"name": "AVG"}}'
+    >>> _for_everyone('{"name": "CONSISTENT_HASH", "virtual_nodes": 20}')
+    '{"*": {"name": "CONSISTENT_HASH", "virtual_nodes": 20}}'
+    >>> _for_everyone('{"*": {"name": "AVG"}, "x": {"name": "CONFIG"}}')
+    '{"*": {"name": "AVG"}, "x": {"name": "CONFIG"}}'
+    """
+    given = json.loads(strategy) if strategy.lstrip().startswith("{") else {"name": strategy}
+    is_one = not all(isinstance(value, dict) for value in given.values())
+    return json.dumps({EVERYONE: given} if is_one else given)
 
 
 _ARROW_SHARES = pa.list_(

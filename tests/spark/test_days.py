@@ -20,9 +20,9 @@ from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.answers.show import Narrowed, ask
 from jobs.lake import Lake
+from jobs.serving.views import create_views, read_view
 from jobs.settings import load_settings
 from jobs.tables import TABLES
-from jobs.views import VIEWS, create_views, view_sql
 from tests.site import D1, D2, D3, START, Line, Site, at, send
 
 END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
@@ -127,7 +127,7 @@ def test_the_view_joins_only_what_belongs_together(spark: SparkSession) -> None:
         _row(D3, 300, 310, "CLEARED", continued_from_previous_day=True, broker_name="y"),  # nor the day before
     ]
     spark.createDataFrame(rows).createOrReplaceTempView("isolation_intervals")
-    found = spark.sql(view_sql("whole_isolations")).orderBy("start_ms").collect()
+    found = spark.sql(read_view("whole_isolations").select).orderBy("start_ms").collect()
     columns = ("start_ms", "end_ms", "end_earliest_ms", "end_latest_ms", "ended_by", "extensions", "days",
                "began_before_the_lake", "still_stands")  # fmt: skip
     assert [tuple(row[name] for name in columns) for row in found] == [
@@ -136,13 +136,6 @@ def test_the_view_joins_only_what_belongs_together(spark: SparkSession) -> None:
         (150, 200, 200, 200, None, 0, 1, False, True),
         (300, 310, 310, 310, "CLEARED", 0, 1, True, False),
     ]
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_begins_with_its_question(name: str) -> None:
-    first = view_sql(name).splitlines()[0]
-    assert first.startswith("-- ")
-    assert first.endswith("?")
 
 
 def test_a_day_without_the_day_before_says_what_could_differ(

@@ -1,54 +1,313 @@
-"""The views answer their questions, in Spark and in DuckDB alike."""
+"""The views answer their questions over a published lake, in Spark and in DuckDB alike."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import deltalake
 import duckdb
-import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
-from jobs.views import VIEWS, view_sql
+from jobs.lake import Lake
+from jobs.serving.views import VIEWS, create_views, read_view
+from jobs.tables import TABLES
+from tests.literal_lake import LiteralLake
+from tests.site import D1, D2, D3, START, at
+from udfs.outcome import ANSWERS
 
-NAMES = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name", "start_ms", "end_ms", "cause",
-         "ended_by", "continued_from_previous_day")  # fmt: skip
-ROWS = [
-    ("c", "p", "g", "#1", True, "b", 900, 1_000, "LATENCY", "DAY_END", False),
-    ("c", "p", "g", "#1", True, "b", 1_000, 2_000, "LATENCY", "DAY_END", True),
-    ("c", "p", "g", "#1", True, "b", 2_000, 2_100, "LATENCY", "CLEARED", True),
-    ("c", "p", "g", "#1", True, "b", 2_500, 2_600, "MQBrokerException", "EXPIRED", False),
-    ("c", "p", "g", "#1", False, "b", 950, 970, "LATENCY", "EXPIRED", False),
-]
-WHOLE = [
-    (False, 950, 970, 20, "LATENCY", "EXPIRED", 1),
-    (True, 900, 2_100, 1_200, "LATENCY", "CLEARED", 3),
-    (True, 2_500, 2_600, 100, "MQBrokerException", "EXPIRED", 1),
-]
-ASKED = "enforced, start_ms, end_ms, end_ms - start_ms, cause, ended_by, days"
-REST = """
-SELECT *, ended_by = 'DAY_END' AS continues_next_day, '5.3.3' AS client_version, 'P5' AS profile, 'P5' AS policy,
-  start_ms AS start_at, end_ms AS end_at, end_ms AS end_earliest_ms, end_ms AS end_latest_ms,
-  'LOGGED' AS evidence, 600 AS opener_latency_ms, 0 AS extensions
-FROM told"""
+Ask = Callable[[str], list[tuple[Any, ...]]]
+MINUTE = 60_000
+HOSTILE = "b'; DROP TABLE sends; --\n<script>\"`$"
 
 
-def test_whole_isolations_in_spark(spark: SparkSession) -> None:
-    spark.createDataFrame(ROWS, list(NAMES)).createOrReplaceTempView("told")
-    spark.sql(REST).createOrReplaceTempView("isolation_intervals")
-    whole = spark.sql(f"SELECT {ASKED} FROM ({view_sql('whole_isolations')}) ORDER BY enforced, start_ms")
-    assert [tuple(row) for row in whole.collect()] == WHOLE
+def run(day: Any, flow: str = "FAULT_LATENCY", status: str = "SUCCEEDED", **other: Any) -> dict[str, Any]:
+    return {"run_id": f"{day}{status}", "command": "nightly", "flow": flow, "status": status, **other}
 
 
-def test_whole_isolations_in_duckdb() -> None:
-    columns: dict[str, list[Any]] = {name: [row[place] for row in ROWS] for place, name in enumerate(NAMES)}
+def isolation(start: int, seconds: int, **other: Any) -> dict[str, Any]:
+    end = start + seconds * 1000
+    same = {"client_id": "p1", "producer_group": "PG", "process": "#1", "broker_name": "broker-a", "cause": "LATENCY"}
+    times = {"start_ms": start, "end_ms": end, "end_earliest_ms": end, "end_latest_ms": end}
+    return same | times | {"enforced": True, "ended_by": "EXPIRED"} | other
+
+
+def minute(start: int, broker: str, **figures: int) -> dict[str, Any]:
+    return {"broker_name": broker, "window_start_ms": start, "sends": 1, **figures}
+
+
+def attempt(ended: int, latency: int, outcome: str = "SEND_OK", mode: str = "SYNC") -> dict[str, Any]:
+    return {"client_id": "p1", "broker_name": "broker-a", "ended_at_ms": ended, "latency_ms": latency,
+            "outcome": outcome, "mode": mode, "row_hash": ended}  # fmt: skip
+
+
+def held(client: str | None, since: int, until: int, queue: int = 0, **other: Any) -> dict[str, Any]:
+    return {"consumer_group": "G", "topic": "T", "broker_name": "broker-a", "queue_id": queue, "client_id": client,
+            "valid_from_ms": since, "valid_until_ms": until, "source": "RUNNING_INFO"} | other  # fmt: skip
+
+
+def producer(client_id: str, isolated_ms: int, sends: int, **other: Any) -> dict[str, Any]:
+    same = {"producer_group": "PG", "enforced": True, "isolations": 1}
+    return same | {"client_id": client_id, "isolated_ms": isolated_ms, "sends": sends} | other
+
+
+def rebalance(topic: str, step: int, trigger: str, moved: int) -> dict[str, Any]:
+    moves = {"queues": 8, "moved": moved, "fewest_moves": 1, "moved_beyond_fewest": moved - 1}
+    return {"consumer_group": "G", "topic": topic, "changed_at_ms": NIGHT + step, "trigger": trigger} | moves
+
+
+def finding(kind: str, severity: str, sentence: str, **other: Any) -> dict[str, Any]:
+    return {"kind": kind, "severity": severity, "sentence": sentence, "found_from_ms": NIGHT} | other
+
+
+NIGHT = at(D2, "01:00:00")
+INCIDENT = {"broker_name": "broker-a", "start_ms": NIGHT, "end_ms": NIGHT + 5_000, "peak_share": 0.6}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
+    """Two nights of `main`, the first of them the last one of `other`; a third day only failed."""
+    made = LiteralLake(tmp_path_factory.mktemp("views") / "lake")
+    for day in (D1, D2):
+        made.add("run_log", day, run(day), run(day, "ALLOCATION"), run(day, status="STARTED"))
+    made.add("run_log", D1, run(D1, cluster="other"))
+    made.add("run_log", D3, run(D3, status="FAILED"))
+    made.add(
+        "isolation_intervals", D1, isolation(at(D1, "12:00:00"), 120), isolation(at(D1, "12:00:00"), 7, cluster="other")
+    )
+    made.add(
+        "isolation_intervals",
+        D2,
+        isolation(NIGHT, 60, end_latest_ms=NIGHT + 61_500),
+        isolation(NIGHT + 1, 30, client_id="p2"),
+        isolation(NIGHT, 30, broker_name=HOSTILE),
+        isolation(NIGHT, 999, client_id="p3", enforced=False),
+        isolation(NIGHT + 2, 0, client_id="p4"),
+    )
+    made.add(
+        "broker_windows",
+        D1,
+        minute(at(D1, "12:00:00"), "broker-a", isolated_ms=60_000, failures=1),
+        minute(at(D1, "12:01:00"), "broker-a", isolated_ms=60_000),
+        minute(at(D1, "12:00:00"), "broker-gone"),
+    )
+    made.add(
+        "broker_windows",
+        D2,
+        minute(NIGHT, "broker-a", isolated_ms=90_000, sends=20, failures=3),
+        minute(NIGHT, HOSTILE, isolated_ms=30_000),
+        minute(NIGHT, "broker-c"),
+    )
+    made.add("broker_incidents", D2, INCIDENT)
+    made.add(
+        "sends",
+        D2,
+        attempt(NIGHT - 10 * MINUTE - 1, 9_999),  # before the ten minutes
+        *(attempt(NIGHT - 10 * MINUTE + step, step) for step in range(1, 21)),  # 1 to 20 ms
+        attempt(NIGHT, 3_000, "RemotingTimeoutException"),
+        attempt(NIGHT + 1, 700),
+        attempt(NIGHT + 2, 5_000, "SENT", "ONEWAY"),
+        attempt(NIGHT + 5_000, 4),  # the end is exclusive
+        attempt(NIGHT + 5_000 + 10 * MINUTE, 9_999),
+    )
+    made.add("producer_days", D1, producer("p1@1", 120_000, 10))
+    made.add("producer_days", D2, producer("p1@2", 60_000, 8), producer("p2@2", 30_000, 2))
+    made.add("producer_days", D2, producer("off", 999_000, 1, producer_group="OFF", enforced=False))
+    made.add(
+        "queue_ownership",
+        D1,
+        held("c1", at(D1, "22:00:00"), START[D2]),
+        held("c0", at(D1, "20:00:00"), at(D1, "22:00:00")),
+    )
+    made.add("queue_ownership", D2, held("c1", START[D2], at(D2, "00:30:00.020")),
+             held("c2", at(D2, "00:10:00"), at(D2, "00:30:00"), queue=1),
+             held("c3", at(D2, "00:00:00"), at(D2, "00:10:00"), queue=1),
+             held("c9", at(D2, "00:00:00"), at(D2, "00:20:00"), queue=2))  # fmt: skip
+    allocated: dict[str, Any] = {"strategy": "AVG", "strategy_source": "SETTINGS", "in_route": True, "source": None}
+    made.add("queue_allocation", D1, held("c1", at(D1, "21:00:00"), START[D2], **allocated))
+    made.add("queue_allocation", D2, held("c1", START[D2], at(D2, "00:31:00"), **allocated),
+             held(None, START[D2], at(D2, "00:31:00"), queue=3, **allocated))  # fmt: skip
+    made.add(
+        "rebalances", D2, rebalance("T", 0, "JOINED", 4), rebalance("T", 9, "LEFT", 1), rebalance("U", 5, "QUEUES", 2)
+    )
+    made.add(
+        "allocation_findings",
+        D2,
+        {"kind": "FLAPPING", "consumer_group": "H", "sentence": "H flaps"},
+        {"kind": "FLAPPING", "consumer_group": None},
+        {"kind": "IDLE_CLIENT", "consumer_group": "G"},
+    )
+    made.add(
+        "findings",
+        D2,
+        finding("CLOCK_STEP", "INFO", "a clock stepped"),
+        finding("ALL_ISOLATED", "CRITICAL", "nothing was left", client_id=HOSTILE),
+    )
+    return made
+
+
+@pytest.fixture(scope="module", params=["spark", "duckdb"])
+def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Ask:
+    """A question in SQL to its rows, by each engine."""
+    if request.param == "spark":
+        spark: SparkSession = request.getfixturevalue("spark")
+        create_views(spark, Lake(spark, str(lake.folder)))
+        return lambda sql: [tuple(row) for row in spark.sql(sql).collect()]
     connection = duckdb.connect()
-    connection.register("told", pa.table(columns))
-    connection.execute(f"CREATE VIEW isolation_intervals AS {REST}")
-    found = connection.sql(
-        f"SELECT {ASKED} FROM ({view_sql('whole_isolations')}) ORDER BY enforced, start_ms"
-    ).fetchall()
-    assert found == WHOLE
+    for table in TABLES:
+        connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
+    for name in VIEWS:
+        connection.execute(f"CREATE VIEW {name} AS {read_view(name).select}")
+    return lambda sql: connection.sql(sql).fetchall()
 
 
-def test_the_first_line_of_a_view_is_its_question() -> None:
-    assert all(view_sql(name).splitlines()[0].endswith("?") for name in VIEWS)
+def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
+    found = ask(
+        "SELECT client_id, start_at = end_at, isolated_ms, end_uncertain_ms, cause, ended_by FROM broker_isolations"
+        " WHERE last_night AND cluster = 'main' AND broker_name = 'broker-a' ORDER BY isolated_ms DESC"
+    )
+    assert found == [("p1", False, 60_000, 1_500, "LATENCY", "EXPIRED"), ("p2", False, 30_000, 0, "LATENCY", "EXPIRED")]
+    nights = ask("SELECT cluster, event_date, last_night, count(*) FROM broker_isolations GROUP BY ALL ORDER BY ALL")
+    assert nights == [("main", D1, False, 1), ("main", D2, True, 3), ("other", D1, True, 1)]
+
+
+def test_the_worst_broker_by_producer_minutes(ask: Ask) -> None:
+    found = ask(
+        "SELECT place, broker_name, isolated_producer_minutes, isolations, isolating_producers, incidents, sends,"
+        " failures FROM worst_brokers WHERE last_night AND cluster = 'main' ORDER BY place"
+    )
+    assert found == [
+        (1, "broker-a", 1.5, 2, 2, 1, 20, 3),
+        (2, HOSTILE, 0.5, 1, 1, 0, 1, 0),
+        (3, "broker-c", 0.0, 0, 0, 0, 1, 0),
+    ]
+
+
+def test_latency_before_during_and_after_an_incident(ask: Ask) -> None:
+    found = ask(
+        "SELECT phase, sends, failures, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, last_night"
+        " FROM incident_latencies ORDER BY from_ms"
+    )
+    assert found == [
+        ("BEFORE", 20, 0, 10, 19, 20, 20, True),
+        ("DURING", 3, 1, 700, 700, 700, 700, True),
+        ("AFTER", 1, 0, 4, 4, 4, 4, True),
+    ]
+
+
+def test_the_outcomes_in_a_view_are_those_of_the_rule() -> None:
+    listed = re.findall(r"outcome IN \(([^)]*)\)", read_view("incident_latencies").select)
+    assert [tuple(re.findall(r"'(\w+)'", each)) for each in listed] == [(*ANSWERS, "SENT"), ANSWERS]
+
+
+def test_what_changed_since_the_day_before(ask: Ask) -> None:
+    names = ("isolated_ms", "isolations", "incidents", "sends")
+    figures = ", ".join(f"{name}, {name}_before" for name in names)
+    found = ask(f"SELECT subject, name, change, {figures} FROM day_changes WHERE last_night AND cluster = 'main'"
+                " ORDER BY subject, change, name")  # fmt: skip
+    assert found == [
+        ("BROKER", "broker-a", "BETTER", 90_000, 120_000, 2, 1, 1, 0, 20, 2),
+        ("BROKER", "broker-gone", "GONE", None, 0, None, 0, None, 0, None, 1),
+        ("BROKER", HOSTILE, "NEW", 30_000, None, 1, None, 0, None, 1, None),
+        ("BROKER", "broker-c", "NEW", 0, None, 0, None, 0, None, 1, None),
+        ("PRODUCER_GROUP", "PG", "BETTER", 90_000, 120_000, 2, 1, None, None, 10, 10),
+    ]
+    first = ask("SELECT DISTINCT change, isolated_ms_before FROM day_changes WHERE event_date = DATE '2026-03-01'")
+    assert first == [("UNKNOWN", None)]
+
+
+def test_a_day_that_is_not_published_is_compared_with_nothing(ask: Ask) -> None:
+    assert ask("SELECT count(*) FROM day_changes WHERE event_date = DATE '2026-03-03'") == [(0,)]
+
+
+def test_who_owns_a_queue_and_since_when(ask: Ask) -> None:
+    columns = "queue_id, source, client_id, since_ms, until_ms, strategy"
+    found = ask(f"SELECT {columns} FROM queue_owners WHERE is_current ORDER BY source, queue_id")
+    assert found == [
+        (0, "RUNNING_INFO", "c1", at(D1, "22:00:00"), at(D2, "00:30:00.020"), None),
+        (1, "RUNNING_INFO", "c2", at(D2, "00:10:00"), at(D2, "00:30:00"), None),
+        (0, "STRATEGY", "c1", at(D1, "21:00:00"), at(D2, "00:31:00"), "AVG"),
+        (3, "STRATEGY", None, START[D2], at(D2, "00:31:00"), "AVG"),
+    ]
+    before = ask("SELECT queue_id, client_id FROM queue_owners WHERE NOT is_current ORDER BY queue_id")
+    assert before == [(0, "c0"), (1, "c3"), (2, "c9")]
+
+
+def test_groups_that_keep_rebalancing(ask: Ask) -> None:
+    moves = "member_changes, queue_changes, queues_moved, moved_beyond_fewest"
+    columns = f"consumer_group, rebalances, topics, {moves}, flapping_findings"
+    assert ask(f"SELECT {columns} FROM flapping_groups WHERE last_night ORDER BY consumer_group") == [
+        ("G", 3, 2, 2, 1, 7, 4, 0),
+        ("H", 0, 0, 0, 0, 0, 0, 1),
+    ]
+
+
+def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
+    found = ask(
+        "SELECT severity, kind, client_id, sentence FROM night_findings WHERE last_night ORDER BY severity_rank"
+    )
+    assert found == [
+        ("CRITICAL", "ALL_ISOLATED", HOSTILE, "nothing was left"),
+        ("INFO", "CLOCK_STEP", None, "a clock stepped"),
+    ]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_tells_its_question_and_each_of_its_columns(lake: LiteralLake, name: str) -> None:
+    view = read_view(name)
+    assert view.question.endswith("?")
+    connection = duckdb.connect()
+    for table in view.tables:
+        connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
+    assert connection.sql(view.select).columns == list(view.columns)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_query_in_the_head_of_a_view_runs(ask: Ask, name: str) -> None:
+    (query,) = re.findall(r"^-- Ask it: (.+)$", read_view(name).select, re.MULTILINE)
+    assert isinstance(ask(query), list)
+
+
+def test_every_file_of_sql_is_a_view() -> None:
+    folder = Path(__file__).parents[2] / "jobs" / "sql"
+    assert sorted(file.stem for file in folder.glob("*.sql")) == sorted(VIEWS)
+
+
+STITCHED = [
+    (False, 950, 970, "LATENCY", "EXPIRED", 1),
+    (True, 900, 2_100, "LATENCY", "CLEARED", 3),
+    (True, 2_500, 2_600, "MQBrokerException", "EXPIRED", 1),
+]
+
+
+@pytest.fixture(scope="module")
+def stitched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One isolation cut at two midnights, and two others of the same item."""
+    made = LiteralLake(
+        tmp_path_factory.mktemp("stitched"), [each for each in TABLES if each.name == "isolation_intervals"]
+    )
+
+    def row(start: int, end: int, ended_by: str, **other: Any) -> dict[str, Any]:
+        return isolation(start, 0, end_ms=end, ended_by=ended_by, continues_next_day=ended_by == "DAY_END") | other
+
+    made.add("isolation_intervals", D1, row(900, 1_000, "DAY_END"), row(950, 970, "EXPIRED", enforced=False))
+    made.add("isolation_intervals", D2, row(1_000, 2_000, "DAY_END", continued_from_previous_day=True))
+    made.add("isolation_intervals", D3, row(2_000, 2_100, "CLEARED", continued_from_previous_day=True),
+             row(2_500, 2_600, "EXPIRED", cause="MQBrokerException"))  # fmt: skip
+    return made.folder
+
+
+def test_an_isolation_over_two_midnights_is_whole(spark: SparkSession, stitched: Path) -> None:
+    asked = "SELECT enforced, start_ms, end_ms, cause, ended_by, days FROM ({}) ORDER BY enforced, start_ms"
+    asked = asked.format(read_view("whole_isolations").select)
+    spark.read.format("delta").load(str(stitched / "isolation_intervals")).createOrReplaceTempView(
+        "isolation_intervals"
+    )
+    assert [tuple(row) for row in spark.sql(asked).collect()] == STITCHED
+    connection = duckdb.connect()
+    told = deltalake.DeltaTable(str(stitched / "isolation_intervals")).to_pyarrow_table()
+    connection.register("isolation_intervals", told)
+    assert connection.sql(asked).fetchall() == STITCHED

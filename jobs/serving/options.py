@@ -1,0 +1,30 @@
+"""The options of `register` and `serve`; imported before there is a Spark."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+DATABASE = "faultline"
+
+
+def add_serving_commands(commands: Any, add_settings: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Add both commands to the parser's `commands`."""
+    does = "put tables, views and functions into the session's catalog, such as a Hive metastore"
+    register = commands.add_parser("register", help=does, description=does.capitalize() + ".")
+    does = "answer SQL over the tables, for clients that speak JDBC, until it is stopped"
+    serve = commands.add_parser("serve", help=does, description=does.capitalize() + ".")
+    for parser in (register, serve):
+        parser.add_argument("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
+        add_settings(parser)
+        parser.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
+    serve.add_argument(
+        "--host", default="127.0.0.1", metavar="H", help="address to listen at; default: this machine's own"
+    )
+    serve.add_argument("--port", type=int, default=10000, metavar="P", help="default 10000; 0 = any free one")
+    serve.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="take a --host that other machines reach; nobody is asked who they are",
+    )

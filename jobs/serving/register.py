@@ -1,0 +1,165 @@
+"""`faultline register`: tables, views, functions and their comments in the session's catalog.
+
+The tables at their paths remain the truth: an entry only points there, and may be dropped and made again at any time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from jobs.errors import CatalogError, LakeError, UsageError
+from jobs.lake import Lake, sql_text
+from jobs.serving.functions import ALLOCATE, SqlFunction, register_allocate, sql_functions
+from jobs.serving.options import DATABASE
+from jobs.serving.views import VIEWS, View, read_view
+from jobs.tables import TABLES, Table
+
+_COMMENT = "Faultline: which producer avoided which broker when and why, and who should own which queue"
+_AT_ONCE = 4
+_NAME = re.compile(r"[A-Za-z0-9_]{1,128}")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What stands in the catalog, and what could not be put there.
+
+    Attributes:
+        database: where it stands.
+        is_kept: the catalog outlives the session.
+        tables: names.
+        views: names.
+        functions: names, without `allocate`, which only the session has.
+        lacking: name to the reason.
+    """
+
+    database: str
+    is_kept: bool
+    tables: tuple[str, ...]
+    views: tuple[str, ...]
+    functions: tuple[str, ...]
+    lacking: dict[str, str] = field(default_factory=dict)
+
+
+def checked_database(name: str) -> str:
+    """The name, if it can be a database's.
+
+    Raises:
+        UsageError: it has other characters than letters, digits and underscores.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"database {name!r} is no name; use letters, digits and _")
+    return name
+
+
+def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Registered:
+    """Put everything of the lake into the database, which is made if need be; a repetition changes nothing.
+
+    Raises:
+        LakeError: the lake holds no run, or cannot be read.
+        CatalogError: the database has a table of its own under one of our names.
+        UsageError: the database has no possible name.
+    """
+    checked_database(database)
+    if not lake.exists():
+        raise LakeError(f"lake {lake.root} holds no run; run faultline nightly first, or give another --lake")
+    lacking: dict[str, str] = {}
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS {database} COMMENT {sql_text(_COMMENT)}")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        reasons = list(pool.map(lambda table: _why_not(lake, table), TABLES))
+    lacking.update({table.name: why for table, why in zip(TABLES, reasons, strict=True) if why})
+    tables = [table for table in TABLES if table.name not in lacking]
+    for table in tables:
+        _point_to(spark, database, table.name, lake.path(table))
+    views = tuple(_views(spark, database, tables, lacking))
+    functions = sql_functions()
+    for function in functions:
+        spark.sql(_create_function(database, function))
+    register_allocate(spark)
+    return Registered(
+        database=database,
+        is_kept=spark.conf.get("spark.sql.catalogImplementation") != "in-memory",
+        tables=tuple(table.name for table in tables),
+        views=views,
+        functions=tuple(function.name for function in functions),
+        lacking=lacking,
+    )
+
+
+def registered_text(done: Registered) -> str:
+    """What was done, for the person who asked."""
+    lines = [
+        f"Registered in database {done.database}",
+        f"  tables     {', '.join(done.tables)}",
+        f"  views      {', '.join(done.views) or 'none'}",
+        f"  functions  {', '.join(done.functions)}; {ALLOCATE} in this session only",
+        *(f"  lacking    {name}: {why}" for name, why in done.lacking.items()),
+    ]
+    if not done.is_kept:
+        lines.append(
+            "  This session's catalog lives in memory and is gone now; to keep it, name a metastore:"
+            " --set 'spark.\"spark.sql.catalogImplementation\"=hive'"
+        )
+    return "\n".join(lines)
+
+
+def _why_not(lake: Lake, table: Table) -> str | None:
+    try:
+        return None if lake.holds(table) else "the lake has no such table yet"
+    except LakeError as error:
+        return str(error)
+
+
+def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
+    """Make the entry, or make it anew when it points elsewhere; dropping an external table leaves its files."""
+    if spark.catalog.tableExists(f"{database}.{name}"):
+        told = {
+            row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE EXTENDED {database}.{name}").collect()
+        }
+        if told.get("Type") != "EXTERNAL" or told.get("Provider", "").lower() != "delta":
+            raise CatalogError(f"database {database} has a {name} that is not Faultline's; give another --database")
+        if told["Location"].removeprefix("file:") == path.removeprefix("file://").removeprefix("file:"):
+            return
+        spark.sql(f"DROP TABLE {database}.{name}")
+    spark.sql(f"CREATE TABLE {database}.{name} USING DELTA LOCATION {sql_text(path)}")
+
+
+def _views(spark: SparkSession, database: str, tables: list[Table], lacking: dict[str, str]) -> Iterator[str]:
+    """Create the views whose tables are there; in turn, the name of each that was."""
+    before = spark.catalog.currentDatabase()
+    spark.catalog.setCurrentDatabase(database)  # a view keeps the database its tables' names are resolved in
+    try:
+        for view in map(read_view, VIEWS):
+            missing = [table.name for table in view.tables if table not in tables]
+            if missing:
+                lacking[view.name] = f"rests on {', '.join(missing)}"
+                continue
+            try:
+                spark.sql(_create_view(database, view))
+                yield view.name
+            except AnalysisException as error:
+                if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+                    raise CatalogError(f"view {view.name} cannot be made in database {database}: {error}") from error
+                lacking[view.name] = "the lake is of an earlier release; run a day with this one"
+    finally:
+        spark.catalog.setCurrentDatabase(before)
+
+
+def _create_view(database: str, view: View) -> str:
+    columns = ", ".join(f"{name} COMMENT {sql_text(comment)}" for name, comment in view.columns.items())
+    return (
+        f"CREATE OR REPLACE VIEW {database}.{view.name} ({columns}) COMMENT {sql_text(view.question)} AS\n{view.select}"
+    )
+
+
+def _create_function(database: str, function: SqlFunction) -> str:
+    parameters = ", ".join(f"{name} {kind} COMMENT {sql_text(comment)}" for name, kind, comment in function.parameters)
+    return (
+        f"CREATE OR REPLACE FUNCTION {database}.{function.name}({parameters}) RETURNS {function.returns}"
+        f" COMMENT {sql_text(function.comment)} RETURN {function.body}"
+    )

@@ -1,0 +1,77 @@
+"""SQL views over the published tables: package data in `jobs/sql`, each headed by its question and its columns."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.resources import files
+
+from pyspark.sql import SparkSession
+
+from jobs.lake import Lake
+from jobs.tables import TABLES, Table
+
+VIEWS = (
+    "broker_isolations",
+    "worst_brokers",
+    "incident_latencies",
+    "day_changes",
+    "queue_owners",
+    "flapping_groups",
+    "night_findings",
+    "whole_isolations",
+)
+
+_AT_ONCE = 4
+_COLUMN = re.compile(r"-- ([a-z0-9_]+): (.+)")
+
+
+@dataclass(frozen=True)
+class View:
+    """A view as its file tells it.
+
+    Attributes:
+        name: its name in a catalog.
+        question: what it answers.
+        columns: each column in the view's order, with its meaning.
+        select: the file, comments included; tables stand in it by their bare names.
+        tables: the tables it rests on.
+    """
+
+    name: str
+    question: str
+    columns: dict[str, str]
+    select: str
+    tables: tuple[Table, ...]
+
+
+def read_view(name: str) -> View:
+    """The view of this name, one of `VIEWS`."""
+    select = files("jobs").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+    head = [line for line in select.split("WITH", 1)[0].splitlines() if line.startswith("--")]
+    named = set(re.findall(r"\b(?:FROM|JOIN) ([a-z_]+)", select))
+    return View(
+        name=name,
+        question=head[0].removeprefix("-- "),
+        columns={found[1]: found[2] for line in head if (found := _COLUMN.fullmatch(line))},
+        select=select,
+        tables=tuple(table for table in TABLES if table.name in named),
+    )
+
+
+def create_views(spark: SparkSession, lake: Lake) -> None:
+    """Create the views, and the tables they rest on, as temporary views of the session, as far as the lake has them.
+
+    Raises:
+        LakeError: the lake's tables cannot be read, or are of another version.
+    """
+    views = [read_view(name) for name in VIEWS]
+    needed = [table for table in TABLES if any(table in view.tables for view in views)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        there = [table for table, is_there in zip(needed, pool.map(lake.holds, needed), strict=True) if is_there]
+    for table in there:
+        lake.read(table).createOrReplaceTempView(table.name)
+    for view in views:
+        if all(table in there for table in view.tables):
+            spark.sql(view.select).createOrReplaceTempView(view.name)

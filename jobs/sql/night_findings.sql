@@ -1,0 +1,47 @@
+-- What did the night show that somebody should look at, gravest first?
+-- One row is one finding about producers and brokers; what it means and what to do stands in docs/findings.md.
+-- Ask it: SELECT * FROM night_findings WHERE last_night ORDER BY severity_rank, found_from_at
+--
+-- event_date: UTC day
+-- cluster: RocketMQ cluster
+-- last_night: the day is the cluster's last published one
+-- severity_rank: 1 = CRITICAL, 2 = WARNING, 3 = INFO
+-- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it
+-- kind: what was found
+-- cause: why, where the data shows it; UNEXPLAINED: it does not
+-- found_from_at: start of the stretch, UTC
+-- found_until_at: end of the stretch, exclusive, UTC
+-- broker_name: broker; null = not one broker
+-- client_id: client id of the producer; null = not one producer
+-- producer_group: producer group; null = not one producer
+-- topic: topic; null = whatever the topic
+-- sends: attempts that the finding is about; null = none are counted
+-- failures: of those, attempts that ended in an exception; null = none are counted
+-- isolated_ms: broker-milliseconds of isolation concerned; null = none are counted
+-- sentence: the finding in words
+WITH latest AS (
+  SELECT cluster, max(event_date) AS event_date
+  FROM run_log
+  WHERE flow = 'FAULT_LATENCY' AND status = 'SUCCEEDED'
+  GROUP BY cluster
+)
+SELECT
+  f.event_date,
+  f.cluster,
+  coalesce(f.event_date = latest.event_date, false) AS last_night,
+  CASE f.severity WHEN 'CRITICAL' THEN 1 WHEN 'WARNING' THEN 2 ELSE 3 END AS severity_rank,
+  f.severity,
+  f.kind,
+  f.cause,
+  f.found_from_at,
+  f.found_until_at,
+  f.broker_name,
+  f.client_id,
+  f.producer_group,
+  f.topic,
+  f.sends,
+  f.failures,
+  f.isolated_ms,
+  f.sentence
+FROM findings AS f
+LEFT JOIN latest ON latest.cluster = f.cluster
