@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import os
 import sys
 import traceback
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -124,50 +122,12 @@ def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
-    """The Spark part: imported late, so that help and mistakes answer at once."""
     from jobs.environment import check_environment
 
     check_environment()
-    from jobs.allocation_run import run_allocation
-    from jobs.allocation_summary import summarize_allocation
-    from jobs.allocation_text import allocation_text
-    from jobs.fail_on import check_conditions, parse_conditions
-    from jobs.nightly import run_fault_latency
-    from jobs.progress import Progress
-    from jobs.session import open_session
-    from jobs.summary import summarize
-    from jobs.summary_text import as_text
+    from jobs.run_command import run_flows
 
-    flows = _flows(options.command, settings)
-    conditions = parse_conditions(options.fail_on)
-    if conditions and "fault-latency" not in flows:
-        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
-    progress = Progress()
-    progress.say(
-        f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}"
-    )
-    run = _new_run(options, days)
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
-        texts, tables = [], {}
-        if "fault-latency" in flows:
-            result = run_fault_latency(spark, settings, run, progress)
-            with progress.step("reading the answers"):
-                summary = summarize(spark, settings, result)
-            texts.append(as_text(summary))
-            tables.update(asdict(summary))
-        if "allocation" in flows:
-            result = run_allocation(spark, settings, run, progress)
-            with progress.step("reading the answers"):
-                allocated = summarize_allocation(spark, settings, result)
-            texts.append(allocation_text(allocated))
-            tables["allocation"] = asdict(allocated)
-        print(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
-        if "fault-latency" in flows:
-            check_conditions(conditions, summary)
-    finally:
-        spark.stop()
+    run_flows(options, settings, _new_run(options, days), f"{_span(days)} ({why})", print)
     return 0
 
 
@@ -195,14 +155,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     if not settings.lake:
         raise UsageError("no lake is named; give --lake DIR or the setting lake")
     return settings
-
-
-def _flows(command: str, settings: Settings) -> list[str]:
-    """What the command runs; `nightly` every flow that has input, the first one if none has."""
-    if command != "nightly":
-        return [command]
-    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
-    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
 
 
 def _settings_files(named: Sequence[str]) -> list[Path]:
