@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql.types import ArrayType, DataType
 
 from jobs.errors import InputMissingError, LakeError
@@ -148,7 +149,7 @@ def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression)
         except TableNotFoundError:
             return schema.empty_table().select(list(columns))
         _check_version(root, table, opened)
-        there = opened.to_pyarrow_dataset()
+        there = opened.to_pyarrow_dataset(filesystem=_filesystem(_place(root, table)))
         added = [field for field in schema if field.name not in there.schema.names]
         whole = there.replace_schema(pa.schema([*there.schema, *added]))
         return whole.to_table(columns=list(columns), filter=where)
@@ -171,6 +172,14 @@ def _explained(what: str) -> Iterator[None]:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
         reason = " ".join(plain.split())[:300] or type(error).__name__
         raise LakeError(f"{what}: {reason}") from error
+
+
+def _filesystem(place: str) -> SubTreeFileSystem | None:
+    """Arrow's own file system for a local table; None leaves another store to delta-rs.
+
+    delta-rs' own goes through Python from Arrow's threads, and one that is still at it when Python ends aborts it.
+    """
+    return None if "://" in place else SubTreeFileSystem(place, LocalFileSystem())
 
 
 def _place(root: str, table: Table) -> str:

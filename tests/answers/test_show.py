@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow.fs import LocalFileSystem
 
 from jobs import cli, environment
 from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
+from jobs.answers.published import _filesystem
 from jobs.answers.questions import QUESTIONS
 from jobs.tables import (
     BROKER_INCIDENTS,
@@ -256,6 +258,13 @@ def test_a_lost_file_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path:
     said = Said(capsys, tmp_path, "isolations")
     assert said.code == 1
     assert said.err.startswith("faultline: cannot read table isolation_intervals in ")
+
+
+def test_no_thread_of_arrow_needs_python_while_python_ends() -> None:
+    local = _filesystem("/lake/sends")
+    assert local is not None
+    assert isinstance(local.base_fs, LocalFileSystem)
+    assert _filesystem("s3://bucket/lake/sends") is None
 
 
 def test_without_the_extra_it_says_how_to_get_it(
