@@ -44,8 +44,10 @@ class Check extends scala.runtime.AbstractFunction1 {
     private void checkTree(org.apache.spark.sql.catalyst.plans.logical.LogicalPlan node) {
         refuseUnless(questions, node);
         if (node instanceof org.apache.spark.sql.execution.datasources.LogicalRelation) {
-            // Delta's table_changes_by_path is a relation of another kind
-            refuseUnless(questions, ((org.apache.spark.sql.execution.datasources.LogicalRelation) node).relation());
+            Object relation = ((org.apache.spark.sql.execution.datasources.LogicalRelation) node).relation();
+            if (!(relation instanceof org.apache.spark.sql.execution.datasources.HadoopFsRelation)) {
+                throw refusal(relation); // such as Delta's table_changes_by_path
+            }
         }
         scala.collection.Iterator children = node.children().iterator();
         while (children.hasNext()) {
@@ -54,11 +56,15 @@ class Check extends scala.runtime.AbstractFunction1 {
     }
 
     private void refuseUnless(java.util.Set allowed, Object node) {
-        String name = node.getClass().getSimpleName();
-        if (!allowed.contains(name)) {
-            throw new SecurityException(
-                "this server answers SELECT, SHOW, DESCRIBE, EXPLAIN and USE; " + name + " is refused");
+        if (!allowed.contains(node.getClass().getSimpleName())) {
+            throw refusal(node);
         }
+    }
+
+    private SecurityException refusal(Object what) {
+        String name = what.getClass().getName();
+        return new SecurityException("this server answers SELECT, SHOW, DESCRIBE, EXPLAIN and USE; "
+            + name.substring(name.lastIndexOf('.') + 1) + " is refused");
     }
 
     /** A client may bring settings when it connects; one that differs from the server's could open files to it. */

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 # table functions read by path, and a later Spark may bring more.
 _QUESTIONS = (
     "Aggregate", "CTERelationDef", "CTERelationRef", "CommandResult", "DataSourceV2Relation", "Deduplicate",
-    "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "HadoopFsRelation", "Intersect", "Join",
+    "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
     "LateralJoin", "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "Pivot", "Project",
     "Range", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Union",
     "UnionLoop", "UnionLoopRef", "View", "Window", "WithCTE",
