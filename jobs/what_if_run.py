@@ -37,6 +37,7 @@ def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked,
     with progress.step(f"replaying {len(asked.names)} policies"):
         found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, made_once=_made_once)
         rows = _made_once(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
+        spark.catalog.clearCache()
     with progress.step("publishing policy_outcomes"), lake.held():
         lake.create_tables((POLICY_OUTCOMES,))
         for day in days:

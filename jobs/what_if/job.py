@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -23,7 +24,7 @@ from jobs.what_if.steering import steered
 from jobs.what_if.writes import calls, isolating
 
 MadeOnce = Callable[[DataFrame], DataFrame]
-"""A frame that several others rest on → the same rows, made once."""
+"""A small frame that several others rest on → the same rows, made once; they plan from the rows alone."""
 
 _ATTEMPT = (
     "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
@@ -73,14 +74,15 @@ def what_if(
         settings: producers' rules, inference, `slow_ms`.
         asked: the policies.
         topic_brokers: the days' stretches of unchanged routes; may be empty.
-        made_once: for what several frames rest on.
+        made_once: for the few rows that several frames rest on.
     """
     of_asked = asked_rules(asked, settings)
-    attempts = made_once(
+    attempts = (
         sends.transform(with_rules, released_profiles(), settings.producers)
         .transform(with_process, _nothing_carried(sends))
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
+        .persist(StorageLevel.MEMORY_AND_DISK)
     )
     written = calls(attempts, infer=settings.infer).transform(isolating, of_asked)
     isolated = made_once(cut_at_midnight(isolations(written), days))

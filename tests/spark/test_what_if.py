@@ -177,7 +177,7 @@ one_send = st.builds(
     outcome=st.sampled_from(OUTCOMES),
     by_caller=st.sampled_from([False, False, False, True]),
 ).filter(lambda each: each.ended_ms >= 0)
-producers = st.lists(st.lists(one_send, min_size=1, max_size=14), min_size=30, max_size=30)
+producers = st.lists(st.lists(one_send, min_size=4, max_size=14), min_size=30, max_size=30)
 asked_ladders = st.lists(
     st.tuples(st.sampled_from(LADDERS), st.sampled_from(["P2", "P4", "P5"])), min_size=3, max_size=6, unique=True
 )
@@ -197,7 +197,7 @@ def test_any_sends_and_policies_are_as_plain_loops_say(
     rows = [
         sent(D1, day + each.started_ms, day + each.ended_ms, each.outcome, client_id=f"p{number}",
              broker_name=f"p{number} {each.broker}", mode="ONEWAY" if each.outcome == "SENT" else "SYNC",
-             queue_chosen_by="CALLER" if each.by_caller else "CLIENT")
+             queue_chosen_by="CALLER" if each.by_caller else "CLIENT", process_id="1")
         for number, sends in enumerate(sends_of) for each in sends
     ]  # fmt: skip
     texts = [
