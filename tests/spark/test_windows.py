@@ -92,7 +92,7 @@ def _incidents(
 
 
 def _seen(*clients: str) -> list[tuple[object, ...]]:
-    """Producers that send to a healthy broker at 1 ms and at 20,000 ms: active in between."""
+    """Producers that send to a healthy broker at 1 ms and at 20,000 ms: active in that minute."""
     return [_send("other", client, "SYNC", "SEND_OK", 1, at) for client in clients for at in (1, 20_000)]
 
 
@@ -120,12 +120,13 @@ def test_an_incident_needs_its_share_of_the_active_producers(spark: SparkSession
 def test_only_who_is_active_counts(spark: SparkSession) -> None:
     isolations = [
         _isolation("b", "p0", 1_000, 9_000),
-        _isolation("b", "p1", 15_000, 90_000),  # one of two active until 20,000; then it sends no more
+        _isolation("b", "p1", 15_000, 90_000),  # one of two active until 60,000; then it sends no more
         _isolation("d", "p9", 0, 500, carried=True),  # sent nothing today: it is active at no time
     ]
-    found = _incidents(spark, isolations, [*_seen("p0", "p1"), *_seen("p2")[:1]], [])
+    later = _send("other", "p2", "SYNC", "SEND_OK", 1, 70_000)
+    found = _incidents(spark, isolations, [*_seen("p0", "p1"), later], [])
     told = [(row["broker_name"], row["start_ms"], row["end_ms"], row["producers"]) for row in found]
-    assert told == [("b", 1_000, 9_000, 2), ("b", 15_000, 20_001, 2)]
+    assert told == [("b", 1_000, 9_000, 2), ("b", 15_000, 60_000, 2)]
 
 
 def test_who_noticed_and_what_it_cost(spark: SparkSession) -> None:
