@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup test test-quick check lint types format docs docs-check bench package lock clean
+.PHONY: help setup browser test test-quick check lint types format docs docs-check bench package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -18,11 +18,14 @@ help: ## this list
 setup: ## .venv with everything that tests and checks need
 	@FAULTLINE_EXTRAS=dev bin/setup
 
-test: check ## every check, then every test; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
+browser: setup ## a Chromium for the tests of the page: the one on PATH, else Debian's (as root) or playwright's
+	@bin/browser
+
+test: check browser ## every check, then every test; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
-test-quick: setup ## the tests that start no Spark, in seconds
-	@$(PYTHON) -m pytest tests/plain tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
+test-quick: setup browser ## the tests that start no Spark, in seconds
+	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
 check: lint types docs-check ## everything but the tests
 
@@ -53,7 +56,7 @@ package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file a
 	@ls dist
 
 lock: setup ## follow the pins of pyproject.toml in requirements*.lock, with hashes; what still fits stays (LOCK_ARGS=--upgrade raises all)
-	@$(LOCK) $(LOCK_ARGS) --extra build --output-file requirements.lock
+	@$(LOCK) $(LOCK_ARGS) --extra build --extra report --output-file requirements.lock
 	@$(LOCK) $(LOCK_ARGS) --extra dev --output-file requirements-dev.lock
 
 clean: ## remove what builds, tests and runs left behind; .venv and the Delta jars stay

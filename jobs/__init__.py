@@ -7,8 +7,9 @@ The map of the house, in the direction of its imports:
 - `tables/`: one module per published table
 - `sources/`: raw files to typed rows and reasons
 - `fault_latency/`: the flow; `fault_latency.job` is its contents page
-- `lake`: the only module that reads or writes Delta
+- `lake`: the only module that reads or writes Delta with Spark
 - `ingest`, `nightly`: a run; `summary`, `fail_on`, `plan`: what it says
+- `answers/`: what is published, without Spark: in the terminal and as a page
 - `serving/`: views, SQL functions, `register` and `serve`
 - `cli`: the command line
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import os
 import sys
 import traceback
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
 from jobs.errors import FaultlineError, UsageError
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
+from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
+
+if TYPE_CHECKING:  # it imports Spark
+    from jobs.run_record import Run
 
 _COMMANDS = {
     "nightly": "every flow for one or more UTC days, then the run's record",
@@ -65,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
+    if options.command in COMMANDS:
+        print(_answer(options, settings))
+        return 0
     if options.command in {"register", "serve"}:
         return _run_serving(options, settings)
     days, why = _days(options, settings, today)
@@ -74,7 +80,34 @@ def _run(options: argparse.Namespace) -> int:
 
         print(describe_plan(command, settings, days, why))
         return 0
+    if options.command == "what-if":
+        return _run_what_if(options, settings, days, why)
     return _run_flows(options, settings, days, why)
+
+
+def _answer(options: argparse.Namespace, settings: Settings) -> str:
+    """The part without Spark: reads what is published."""
+    from jobs.environment import check_extra
+
+    check_extra(f"faultline {options.command}", "report", EXTRA[options.command])
+    from jobs.answers import command
+
+    cluster = options.cluster or (settings.cluster if "cluster" in settings.origins else None)
+    return getattr(command, options.command)(options, settings.lake, cluster)  # type: ignore[no-any-return]
+
+
+def _run_what_if(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.what_if_command import asked_by, what_if_answer
+
+    asked = asked_by(options)
+    print(
+        f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {settings.lake}", file=sys.stderr
+    )
+    print(what_if_answer(options, settings, _new_run(options, days), asked))
+    return 0
 
 
 def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
@@ -89,70 +122,31 @@ def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
-    """The Spark part: imported late, so that help and mistakes answer at once."""
     from jobs.environment import check_environment
 
     check_environment()
-    from jobs.allocation_run import run_allocation
-    from jobs.allocation_summary import summarize_allocation
-    from jobs.allocation_text import allocation_text
-    from jobs.fail_on import check_conditions, parse_conditions
-    from jobs.nightly import run_fault_latency
-    from jobs.progress import Progress
-    from jobs.run_record import Run
-    from jobs.session import open_session
-    from jobs.summary import summarize
-    from jobs.summary_text import as_text
+    from jobs.run_command import run_flows
 
-    flows = _flows(options.command, settings)
-    conditions = parse_conditions(options.fail_on)
-    if conditions and "fault-latency" not in flows:
-        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
-    progress = Progress()
-    progress.say(
-        f"faultline {options.command}: {_span(days)} ({why}), cluster {settings.cluster}, lake {settings.lake}"
-    )
-    run = Run(
-        run_id=uuid.uuid4().hex[:12],
-        command=options.command,
-        days=days,
-        allow_empty=options.allow_empty,
-        cascade=not options.no_cascade,
-        clock=lambda: dt.datetime.now(dt.UTC),
-    )
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
-        texts, tables = [], {}
-        if "fault-latency" in flows:
-            result = run_fault_latency(spark, settings, run, progress)
-            with progress.step("reading the answers"):
-                summary = summarize(spark, settings, result)
-            texts.append(as_text(summary))
-            tables.update(asdict(summary))
-        if "allocation" in flows:
-            result = run_allocation(spark, settings, run, progress)
-            with progress.step("reading the answers"):
-                allocated = summarize_allocation(spark, settings, result)
-            texts.append(allocation_text(allocated))
-            tables["allocation"] = asdict(allocated)
-        print(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
-        if "fault-latency" in flows:
-            check_conditions(conditions, summary)
-    finally:
-        spark.stop()
+    run_flows(options, settings, _new_run(options, days), f"{_span(days)} ({why})", print)
     return 0
 
 
+def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
+    from jobs.run_record import Run
+
+    return Run(
+        run_id=uuid.uuid4().hex[:12],
+        command=options.command,
+        days=days,
+        allow_empty=getattr(options, "allow_empty", False),
+        cascade=not getattr(options, "no_cascade", False),
+        clock=lambda: dt.datetime.now(dt.UTC),
+    )
+
+
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {
-        "inputs.sends.path": getattr(options, "sends", None),
-        "inputs.routes.path": getattr(options, "routes", None),
-        "inputs.consumers.path": getattr(options, "consumers", None),
-        "inputs.running_info.path": getattr(options, "running_info", None),
-        "inputs.client_logs.path": getattr(options, "client_logs", None),
-        "lake": options.lake,
-    }
+    inputs = ("sends", "routes", "consumers", "running_info", "client_logs")
+    given = {f"inputs.{name}.path": getattr(options, name, None) for name in inputs} | {"lake": options.lake}
     settings = load_settings(
         _settings_files(options.settings),
         options.assignments,
@@ -161,14 +155,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     if not settings.lake:
         raise UsageError("no lake is named; give --lake DIR or the setting lake")
     return settings
-
-
-def _flows(command: str, settings: Settings) -> list[str]:
-    """What the command runs; `nightly` every flow that has input, the first one if none has."""
-    if command != "nightly":
-        return [command]
-    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
-    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
 
 
 def _settings_files(named: Sequence[str]) -> list[Path]:
@@ -180,17 +166,11 @@ def _settings_files(named: Sequence[str]) -> list[Path]:
 
 
 def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
-    if options.date and (options.first or options.last):
-        raise UsageError("--date and --from/--to exclude each other; give one of them")
-    if bool(options.first) != bool(options.last):
-        raise UsageError("--from and --to go together; give both")
-    if options.date:
-        return (options.date,), "--date"
-    if options.first:
-        if options.last < options.first:
-            raise UsageError(f"--to {options.last} is before --from {options.first}; swap them")
-        span = (options.last - options.first).days
-        return tuple(options.first + dt.timedelta(days=day) for day in range(span + 1)), "--from/--to"
+    first, last = asked_days(options)
+    if first and last:
+        span = (last - first).days
+        why = "--date" if options.date else "--from/--to"
+        return tuple(first + dt.timedelta(days=day) for day in range(span + 1)), why
     origins = settings.origins
     named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
     if settings.date and origins.get("date") in named:
@@ -223,27 +203,49 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in _COMMANDS.items():
         _add_run_options(commands.add_parser(name, help=does, description=does.capitalize() + "."))
+    what_if = commands.add_parser("what-if", help=WHAT_IF, description=WHAT_IF_IN_FULL)
+    _add_days(what_if)
+    _add_settings(what_if.add_argument_group("lake"))
+    add_what_if_options(what_if)
     does = "what a command would read and write, and where each setting comes from; writes nothing"
     plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
-    add_serving_commands(commands, _add_settings_options)
+    add_answer_commands(commands, _day)
+    add_serving_commands(commands, _add_settings)
     return parser
 
 
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
+def _add_days(parser: argparse.ArgumentParser) -> None:
     days = parser.add_argument_group("days (UTC)")
     days.add_argument("--date", type=_day, metavar="D", help="one day; default: the samples' own day, else yesterday")
     days.add_argument("--from", dest="first", type=_day, metavar="D", help="first day, inclusive")
     days.add_argument("--to", dest="last", type=_day, metavar="D", help="last day, inclusive")
+
+
+def _add_settings(where: argparse._ActionsContainer) -> None:
+    where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
+    where.add_argument(
+        "--settings",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="settings, TOML; repeatable, later win; default conf/local.toml",
+    )
+    where.add_argument(
+        "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
+    )
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    _add_days(parser)
     where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
     where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
     where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
     where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
     where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
     where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
-    where.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
-    _add_settings_options(where)
+    _add_settings(where)
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
     how.add_argument(
@@ -258,19 +260,6 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
     )
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
-
-
-def _add_settings_options(where: argparse._ActionsContainer) -> None:
-    where.add_argument(
-        "--settings",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="settings, TOML; repeatable, later win; default conf/local.toml",
-    )
-    where.add_argument(
-        "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"
-    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -68,6 +68,20 @@ def check_python(found: tuple[int, ...]) -> None:
             f"Python {_dotted(found)} at {sys.executable} does not fit; use one of {fitting},"
             " for bin/faultline by FAULTLINE_PYTHON"
         )
+
+
+def check_extra(what: str, extra: str, packages: Sequence[str]) -> None:
+    """Refuse when a package of an optional extra is not installed.
+
+    Raises:
+        PlatformError: names what needs it, the package, and how to install the extra.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            raise PlatformError(
+                f"{what} needs the package {package}, which is not installed; run: {sys.executable} -m pip install"
+                f" 'faultline[{extra}]'"
+            )
 
 
 def _check_package(name: str, exactly: str = "", **bounds: str) -> str:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.fault_latency.job import fault_latency, order_key_moves
+from jobs.fault_latency.job import fault_latency, order_key_moves, replayed
 from jobs.fault_latency.key_moves import with_order_key
 from jobs.flow import check_rows, keeper_of, run_flow, state_hash
 from jobs.ingest import StagedSends, stage_sends
@@ -122,16 +122,11 @@ def _derive(
             lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
         )
         opening_state = state_hash([opening])
-        replayed = fault_latency(
-            lake.read_day(SENDS, day.cluster, day.date),
-            opening,
-            day,
-            settings,
-            known_start=known_start,
-            topic_brokers=lake.read_day(TOPIC_BROKERS, day.cluster, day.date),
-            keep=keeper_of(spark, lake, run, day),
-        )
-        frames = [(table, getattr(replayed, table.name)) for table in _DERIVED]
+        sends, hosts = (lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
+        keep = keeper_of(spark, lake, run, day)
+        items = replayed(sends, opening, day, settings, topic_brokers=hosts, keep=keep)
+        told = fault_latency(items, day, settings, known_start=known_start, topic_brokers=hosts, keep=keep)
+        frames = [(table, getattr(told, table.name)) for table in _DERIVED]
         commits = lake.publish_day_of_each(frames, day.cluster, day.date, run_metadata(run, settings))
         versions.update({commit.table: commit.version for commit in commits})
         closing_state = state_hash([lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date")])

@@ -13,9 +13,11 @@ from pyspark.sql import functions as F
 from jobs.lake import Lake
 from jobs.run_record import RunResult
 from jobs.settings import Settings
-from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
+from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
+from jobs.tables.findings import SEVERITIES
 
 _ROWS = 8
+_WORST = 3
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ class Incident:
     seconds: float
     peak_producers: int
     producers: int
+    sends: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """How often a kind of finding was made, by severity."""
+
+    kind: str
+    critical: int
+    warning: int
+    info: int
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,8 @@ class Summary:
     brokers: list[Broker]
     incident_count: int
     incidents: list[Incident]
+    findings: list[FindingKind]
+    worst_findings: list[str]
     producer_count: int
     producers: list[Producer]
     isolations: int
@@ -101,6 +117,10 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         )
     )
     worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
+    found = rows(FINDINGS)
+    worst_found = found.where("severity = 'CRITICAL'").orderBy(
+        F.desc_nulls_last("failures"), "found_from_ms", "sentence"
+    )
     totals = producers.agg(
         F.count_distinct("client_id", "producer_group").alias("producers"),
         F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
@@ -125,7 +145,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons=_counts(rows(QUARANTINE), "reason"),
+        quarantine_reasons=_counts(rows(QUARANTINE).where("source = 'sends'"), "reason"),
         brokers=_brokers(rows(BROKER_WINDOWS), rows(ISOLATION_INTERVALS)),
         incident_count=incidents.count(),
         incidents=[
@@ -136,9 +156,13 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
                 (row["end_ms"] - row["start_ms"]) / 1000,
                 row["peak_producers"],
                 row["producers"],
+                row["sends"],
+                row["lost"],
             )
             for row in incidents.limit(100).collect()
         ],
+        findings=_finding_kinds(found),
+        worst_findings=[row["sentence"] for row in worst_found.limit(_WORST).collect()],
         producer_count=totals["producers"],
         producers=[Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()],
         isolations=totals["isolations"],
@@ -164,6 +188,14 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
         "isolating_producers", F.coalesce("isolating_producers", F.lit(0))
     )
     return [Broker(**row.asDict()) for row in joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50).collect()]
+
+
+def _finding_kinds(found: DataFrame) -> list[FindingKind]:
+    by_severity = {
+        severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in SEVERITIES
+    }
+    kinds = found.groupBy("kind").agg(*by_severity.values())
+    return [FindingKind(**row.asDict()) for row in kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind").collect()]
 
 
 def _counts(rows: DataFrame, name: str) -> dict[str, int]:

@@ -16,6 +16,7 @@ def as_text(summary: Summary) -> str:
         days_text(summary.days, summary.quarantine_reasons),
         _brokers_text(summary),
         _incidents_text(summary),
+        _findings_text(summary),
         _producers_text(summary),
         _notes_text(summary),
         _tables_text(summary),
@@ -50,13 +51,23 @@ def _incidents_text(summary: Summary) -> str:
             each.end_at[11:],
             duration(int(each.seconds * 1000)),
             f"{each.peak_producers} of {each.producers} producers",
+            f"{each.lost:,} of {each.sends:,}",
         ]
         for each in sorted(longest, key=lambda each: each.start_at)
     ]
     more = f" (the {len(rows)} longest of {summary.incident_count})" if summary.incident_count > len(rows) else ""
     return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n" + grid(
-        ["broker", "from", "until", "lasted", "at the peak"], rows
+        ["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows
     )
+
+
+def _findings_text(summary: Summary) -> str:
+    if not summary.findings:
+        return "Findings\n  none"
+    rows = [[each.kind, f"{each.critical:,}", f"{each.warning:,}", f"{each.info:,}"] for each in summary.findings]
+    worst = [f"  {safe(sentence)}" for sentence in summary.worst_findings]
+    counts = grid(["kind", "critical", "warning", "info"], rows)
+    return "\n".join(["Findings: docs/findings says how each kind is found, and what to do", counts, *worst])
 
 
 def _producers_text(summary: Summary) -> str:

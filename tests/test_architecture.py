@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "jobs.errors": set(),
     "jobs.tables": {"jobs.tables"},
     "jobs.day": set(),
+    "jobs.dated": {"jobs.day"},
     "jobs.kept": set(),
     "jobs.progress": {"jobs.errors"},
     "jobs.typed_table": {"jobs.errors"},
@@ -42,6 +43,7 @@ MAY_IMPORT = {
         "udfs",
     },
     "jobs.fault_latency": {
+        "jobs.dated",
         "jobs.day",
         "jobs.errors",
         "jobs.fault_latency",
@@ -54,6 +56,7 @@ MAY_IMPORT = {
     },
     "jobs.allocation": {
         "jobs.allocation",
+        "jobs.dated",
         "jobs.day",
         "jobs.errors",
         "jobs.group_settings",
@@ -61,6 +64,18 @@ MAY_IMPORT = {
         "jobs.settings",
         "jobs.sources",
         "jobs.tables",
+        "udfs",
+    },
+    "jobs.answers": {"jobs.answers", "jobs.errors", "jobs.tables", "jobs.text_parts"},
+    "jobs.what_if": {
+        "jobs.day",
+        "jobs.errors",
+        "jobs.fault_latency",
+        "jobs.profiles",
+        "jobs.settings",
+        "jobs.tables",
+        "jobs.typed_table",
+        "jobs.what_if",
         "udfs",
     },
     "jobs.serving": {
@@ -85,6 +100,7 @@ MAY_IMPORT = {
 WRITES_DELTA = "jobs/lake.py"
 STAGES_PARQUET = ("jobs/ingest.py", "jobs/kept.py")
 READS_THE_CLOCK = "jobs/cli.py"
+READS_WITHOUT_SPARK = "jobs/answers/published.py"
 
 WRITERS = {"writeTo", "saveAsTable", "insertInto", "mergeInto", "writeStream"}
 CLOCKS = {"now", "today", "utcnow", "current_date", "current_timestamp", "localtimestamp", "time_ns", "curdate"}
@@ -169,6 +185,15 @@ def writes_delta_outside_the_lake(module: Module) -> Iterator[Breach]:
     for line, name in imports(tree):
         if within(name, "delta"):
             yield line, f"imports {name}; only {WRITES_DELTA} touches Delta"
+
+
+def answers_with_spark(module: Module) -> Iterator[Breach]:
+    """`jobs.answers` takes the tables' columns from pyspark and nothing else, so that an answer takes no JVM."""
+    for line, name in imports(module.tree):
+        if within(name, "deltalake") and module.path != READS_WITHOUT_SPARK:
+            yield line, f"imports {name}; only {READS_WITHOUT_SPARK} reads Delta without Spark"
+        if within(module.name, "jobs.answers") and within(name, "pyspark") and not within(name, "pyspark.sql.types"):
+            yield line, f"imports {name}; an answer starts no Spark"
 
 
 def reads_the_clock(module: Module) -> Iterator[Breach]:
@@ -272,6 +297,7 @@ RULES: tuple[Callable[[Module], Iterator[Breach]], ...] = (
     imports_against_the_direction,
     tables_import_more_than_spark,
     writes_delta_outside_the_lake,
+    answers_with_spark,
     reads_the_clock,
     shadows_the_standard_library,
     reads_files_beside_itself,
@@ -303,6 +329,11 @@ BREACHES = [
     (writes_delta_outside_the_lake, "jobs/a.py", "spark.read.format('delta')", 1),
     (writes_delta_outside_the_lake, "jobs/a.py", "from delta.tables import DeltaTable", 1),
     (writes_delta_outside_the_lake, "jobs/a.py", "stream.write('text')", 0),
+    (answers_with_spark, "jobs/answers/a.py", "from pyspark.sql import SparkSession", 1),
+    (answers_with_spark, "jobs/answers/a.py", "from pyspark.sql.types import DataType", 0),
+    (answers_with_spark, "jobs/answers/a.py", "from deltalake import DeltaTable", 1),
+    (answers_with_spark, "jobs/answers/published.py", "from deltalake import DeltaTable", 0),
+    (imports_against_the_direction, "jobs/answers/a.py", "from jobs.lake import Lake", 1),
     (reads_the_clock, "jobs/a.py", "dt.datetime.now(dt.UTC)", 1),
     (reads_the_clock, "jobs/a.py", "F.current_timestamp()", 1),
     (reads_the_clock, "jobs/a.py", "time.time()", 1),

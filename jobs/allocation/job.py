@@ -31,6 +31,7 @@ from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.strategies import group_strategies, seen_clients
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
+from jobs.dated import dated
 from jobs.day import Day
 from jobs.kept import Keep
 from jobs.settings import Settings
@@ -130,20 +131,14 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
         .unionByName(of_topics(topics, routes, day))
     )
     return Allocation(
-        topic_queues=topic_queues(routes).transform(_dated, day, "valid_from_ms", "valid_until_ms"),
-        route_changes=route_changes(routes).transform(_dated, day, "changed_at_ms"),
+        topic_queues=topic_queues(routes).transform(dated, day, "valid_from_ms", "valid_until_ms"),
+        route_changes=route_changes(routes).transform(dated, day, "changed_at_ms"),
         group_members=members.withColumn("members", F.size("client_ids")).transform(
-            _dated, day, "valid_from_ms", "valid_until_ms"
+            dated, day, "valid_from_ms", "valid_until_ms"
         ),
-        queue_allocation=expected.transform(_dated, day, "valid_from_ms", "valid_until_ms"),
-        queue_ownership=owned.holdings.transform(_dated, day, "valid_from_ms", "valid_until_ms"),
-        allocation_findings=findings(found).transform(_dated, day, "found_from_ms", "found_until_ms"),
-        rebalances=rebalances(of_one_view(allocated)).transform(_dated, day, "changed_at_ms"),
-        strategy_comparison=strategy_comparison(of_one_view(determined), settings, keep).transform(_dated, day),
+        queue_allocation=expected.transform(dated, day, "valid_from_ms", "valid_until_ms"),
+        queue_ownership=owned.holdings.transform(dated, day, "valid_from_ms", "valid_until_ms"),
+        allocation_findings=findings(found).transform(dated, day, "found_from_ms", "found_until_ms"),
+        rebalances=rebalances(of_one_view(allocated)).transform(dated, day, "changed_at_ms"),
+        strategy_comparison=strategy_comparison(of_one_view(determined), settings, keep).transform(dated, day),
     )
-
-
-def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
-    """With the partition columns, and each instant (`start_ms`) also as a timestamp (`start_at`)."""
-    stamps = {f"{name.removesuffix('_ms').removesuffix('_at')}_at": F.timestamp_millis(name) for name in instants}
-    return rows.withColumns({"event_date": F.lit(day.date), "cluster": F.lit(day.cluster), **stamps})

@@ -99,7 +99,7 @@ def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
 
 
 def _effect() -> Column:
-    """`fault_latency` of a send: what it was spared, or what it cost, by how others fared in the same ten seconds."""
+    """`fault_latency` of a send: what it was spared, or what it cost, by how others fared in the same second."""
     bad = F.col("failed") | F.col("slow")
     known = F.transform("isolated_brokers", lambda broker: F.col("is_bad_broker")[broker])
     others_bad = F.exists(known, lambda is_bad: F.coalesce(is_bad, F.lit(False)))

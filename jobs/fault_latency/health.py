@@ -1,4 +1,4 @@
-"""How a broker fared just then: failing and slow attempts of everybody, in stretches of ten seconds."""
+"""How a broker fared just then: failing and slow attempts of everybody, in second by second."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.choices import with_chosen_at
 from udfs.outcome import is_bad, is_out_of_time
 
-_BUCKET_MS = 10_000
+_BUCKET_MS = 1_000
 _BAD_SHARE = 0.5
 
 
 def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """Which brokers were bad in each ten seconds.
+    """Which brokers were bad in each second.
 
     Grain: `cluster`, `bucket`. `is_bad_broker`: map from broker to whether at least half of the attempts that began
     then failed or were slow; a broker nobody sent to is not in it. Attempts that had no time left say nothing about
@@ -39,5 +39,5 @@ def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
 
 
 def health_bucket(instant_ms: Column) -> Column:
-    """The ten seconds that an instant lies in."""
+    """The second that an instant lies in."""
     return F.floor(instant_ms / _BUCKET_MS).cast("bigint")

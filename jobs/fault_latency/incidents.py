@@ -10,6 +10,7 @@ from jobs.fault_latency.producers import PRODUCER
 
 _NAMED = 20
 _ONSET_MS = 60_000
+_MINUTE_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
@@ -17,7 +18,8 @@ def broker_incidents(isolations: DataFrame, attempts: DataFrame, calls: DataFram
     """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
 
     Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from its
-    first attempt of the day to its last; an isolation that crosses midnight makes it active up to there.
+    minute of its first attempt of the day to that of its last; an isolation that crosses midnight makes it active up
+    to there.
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
@@ -57,7 +59,12 @@ def _active(held: DataFrame, attempts: DataFrame) -> DataFrame:
     return (
         lives.unionByName(over_midnight)
         .groupBy(*PRODUCER)
-        .agg(F.min("from_ms").alias("active_from_ms"), (F.max("until_ms") + 1).alias("active_until_ms"))
+        .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
+        .select(
+            *PRODUCER,
+            (F.col("from_ms") - F.col("from_ms") % _MINUTE_MS).alias("active_from_ms"),
+            (F.col("until_ms") + _MINUTE_MS - F.col("until_ms") % _MINUTE_MS).alias("active_until_ms"),
+        )
         .where("active_until_ms > active_from_ms")
     )
 

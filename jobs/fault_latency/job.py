@@ -8,6 +8,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.dated import dated
 from jobs.day import Day
 from jobs.fault_latency.calls import send_calls
 from jobs.fault_latency.choices import choices
@@ -32,6 +33,7 @@ from jobs.fault_latency.windows import broker_windows
 from jobs.kept import Keep
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
+from udfs.policy import Policy
 
 UNORDERED_WITHIN_MS = 1
 
@@ -50,24 +52,40 @@ class FaultLatency:
     findings: DataFrame
 
 
-def fault_latency(
-    sends: DataFrame,
-    opening: DataFrame,
-    day: Day,
-    settings: Settings,
-    *,
-    known_start: bool,
-    topic_brokers: DataFrame,
-    keep: Keep,
-) -> FaultLatency:
+@dataclass(frozen=True)
+class Replayed:
+    """One day's fault items, on which every table rests.
+
+    Attributes:
+        attempts: the day's attempts with their rules and process.
+        telling: the writes that tell, as `isolations.telling_writes` returns them.
+        isolations: as `isolations.isolations` returns them.
+        opening: the fault items that the day started from.
+        policies: every policy that a row may name.
+    """
+
+    attempts: DataFrame
+    telling: DataFrame
+    isolations: DataFrame
+    opening: DataFrame
+    policies: tuple[Policy, ...]
+
+    @property
+    def writes(self) -> DataFrame:
+        """The writes that touch an isolation, with what they changed."""
+        return self.telling.transform(isolating_writes).transform(with_change)
+
+
+def replayed(
+    sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, topic_brokers: DataFrame, keep: Keep
+) -> Replayed:
     """Replay one day.
 
     Args:
         sends: the published attempts of the day.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
         day: the day and cluster.
-        settings: producers' rules, inference, incident share, what counts as slow.
-        known_start: whether the day before is in the lake.
+        settings: producers' rules, inference.
         topic_brokers: the day's stretches of unchanged routes; may be empty.
         keep: for what several tables rest on.
     """
@@ -86,30 +104,43 @@ def fault_latency(
         items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
     telling = keep("telling", telling_writes(items))
     writes = telling.transform(isolating_writes).transform(with_change)
-    held = keep("held", isolations(writes, day.end_ms))
+    return Replayed(attempts, telling, keep("held", isolations(writes, day.end_ms)), opening, known_policies)
+
+
+def fault_latency(
+    items: Replayed, day: Day, settings: Settings, *, known_start: bool, topic_brokers: DataFrame, keep: Keep
+) -> FaultLatency:
+    """What one replayed day says.
+
+    Args:
+        items: as `replayed` returns it.
+        day: the day and cluster.
+        settings: incident share, what counts as slow.
+        known_start: whether the day before is in the lake.
+        topic_brokers: the day's stretches of unchanged routes; may be empty.
+        keep: for what several tables rest on.
+    """
+    attempts, held, writes = items.attempts, items.isolations, items.writes
     chosen = keep("choices", choices(attempts, held, topic_brokers))
     health = keep("health", broker_health(attempts, settings.slow_ms))
     calls = keep("calls", send_calls(attempts, chosen, health, settings.slow_ms))
     incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share))
     found = findings(
-        attempts, held, writes, chosen, health, incidents, topic_brokers, known_policies, day, settings.slow_ms, keep
+        attempts, held, writes, chosen, health, incidents, topic_brokers, items.policies, day, settings.slow_ms, keep
     )
-    longest_ms = max(policy.ladder.longest_ms for policy in known_policies)
+    longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(
         fault_item_changes=writes.where("change IS NOT NULL")
-        .withColumn("changed_at_ms", F.col("at_ms"))
-        .withColumn("reachable", F.col("is_reachable"))
-        .transform(_dated, day, "changed_at_ms"),
-        isolation_intervals=held.withColumn("after_unknown_start", differs).transform(
-            _dated, day, "start_ms", "end_ms"
-        ),
-        fault_item_state=closing_state(telling, held, attempts, opening, day.end_ms).transform(_dated, day),
-        broker_windows=broker_windows(sends, held).transform(_dated, day, "window_start_ms"),
-        broker_incidents=incidents.transform(_dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
-        producer_days=producer_days(attempts, held, chosen).transform(_dated, day),
-        send_calls=calls.transform(_dated, day, "started_ms", "ended_ms"),
-        findings=found.transform(_dated, day, "found_from_ms", "found_until_ms"),
+        .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.col("is_reachable")})
+        .transform(dated, day, "changed_at_ms"),
+        isolation_intervals=held.withColumn("after_unknown_start", differs).transform(dated, day, "start_ms", "end_ms"),
+        fault_item_state=closing_state(items.telling, held, attempts, items.opening, day.end_ms).transform(dated, day),
+        broker_windows=broker_windows(attempts, held).transform(dated, day, "window_start_ms"),
+        broker_incidents=incidents.transform(dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
+        producer_days=producer_days(attempts, held, chosen).transform(dated, day),
+        send_calls=calls.transform(dated, day, "started_ms", "ended_ms"),
+        findings=found.transform(dated, day, "found_from_ms", "found_until_ms"),
     )
 
 
@@ -123,10 +154,4 @@ def order_key_moves(sends: DataFrame, day: Day, settings: Settings, *, publish_q
         publish_queues: each topic's lists of queues to send to over the day; may be empty.
     """
     attempts = sends.transform(with_rules, released_profiles(), settings.producers)
-    return key_moves(attempts, publish_queues).transform(_dated, day, "moved_at_ms", "from_ended_at_ms")
-
-
-def _dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
-    """With the partition column, and each instant (`start_ms`) also as a timestamp (`start_at`)."""
-    stamps = {f"{name.removesuffix('_ms').removesuffix('_at')}_at": F.timestamp_millis(name) for name in instants}
-    return rows.withColumns({"event_date": F.lit(day.date), **stamps})
+    return key_moves(attempts, publish_queues).transform(dated, day, "moved_at_ms", "from_ended_at_ms")

@@ -16,7 +16,6 @@ def add_serving_commands(commands: Any, add_settings: Callable[[argparse.Argumen
     does = "answer SQL over the tables, for clients that speak JDBC, until it is stopped"
     serve = commands.add_parser("serve", help=does, description=does.capitalize() + ".")
     for parser in (register, serve):
-        parser.add_argument("--lake", metavar="DIR", help="folder or URI of the tables")
         parser.add_argument("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
         add_settings(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")

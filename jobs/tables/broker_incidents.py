@@ -15,7 +15,11 @@ BROKER_INCIDENTS = Table(
         *instant("start", "start of the stretch"),
         *instant("end", "end of the stretch, exclusive"),
         required("peak_producers", LONG, "most producers that isolated the broker at one time"),
-        required("producers", LONG, "active producers then: switch on, between first and last attempt of the day"),
+        required(
+            "producers",
+            LONG,
+            "active producers then: switch on, from the minute of the first attempt to that of the last",
+        ),
         required("peak_share", DoubleType(), "peak_producers / producers"),
         required("isolating_producers", LONG, "producers that isolated the broker at any time of the stretch"),
         *instant("first_noticed", "when the first of them began to isolate it, the end of its bad send"),

@@ -44,10 +44,10 @@ SEND_CALLS = Table(
         required(
             "fault_latency",
             TEXT,
-            "what fault latency did. SPARED: an avoided broker failed or was slow for others just then, and this send"
-            " was not; COST: all avoided brokers were fine for others, and this send was slow or failed;"
+            "what fault latency did. SPARED: an avoided broker failed or was slow for others in the same second, and"
+            " this send was not; COST: all avoided brokers were fine for others, and this send was slow or failed;"
             " NO_DIFFERENCE: neither; SENT_TO_ISOLATED: the first attempt went to an isolated broker; UNKNOWN: nobody"
-            " sent to the avoided brokers just then. WOULD_HAVE_SPARED, WOULD_HAVE_COST: the switch was off, the first"
+            " sent to the avoided brokers then. WOULD_HAVE_SPARED, WOULD_HAVE_COST: the switch was off, the first"
             " attempt went to a broker that would have been isolated, and was slow or failed, or was fine",
         ),
         required("row_hash", LONG, "the first attempt in `sends`"),

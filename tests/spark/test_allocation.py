@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.answers.groups import consumer_groups
+from jobs.answers.published import open_published
 from jobs.settings import load_settings
+from jobs.tables import TABLES
 from tests.site import D1, D2, START, at
 from tests.snapshots import SnapshotSite, connection, members, route, running_info
 
@@ -92,6 +95,16 @@ def _owners(site: SnapshotSite, group: str) -> list[tuple[Any, ...]]:
         )
         for row in site.rows("queue_allocation", *columns, consumer_group=group)
     )
+
+
+def test_answers_without_spark_read_what_spark_wrote(site: SnapshotSite) -> None:
+    published = open_published(str(site.lake), None, None, None)
+    for table in TABLES:
+        there = site.rows(table.name) if (site.lake / table.name).is_dir() else []
+        assert published.rows(table, table.schema.fieldNames()).num_rows == len(there)
+    groups = consumer_groups(published)
+    assert {"G", "VIEWS", "TWICE"} <= {group.consumer_group for group in groups.groups}
+    assert {bar.kind for each in groups.ownership if each.consumer_group == "G" for bar in each.bars} == {"x", "y"}
 
 
 def test_no_answer_changes_nothing(site: SnapshotSite) -> None:

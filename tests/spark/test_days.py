@@ -16,9 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from jobs.answers.published import open_published
+from jobs.answers.report import render
+from jobs.answers.show import Narrowed, ask
 from jobs.lake import Lake
 from jobs.serving.views import create_views, read_view
 from jobs.settings import load_settings
+from jobs.tables import TABLES
 from tests.site import D1, D2, D3, START, Line, Site, at, send
 
 END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
@@ -64,6 +68,21 @@ def test_items_of_a_dead_process_are_gone(nights: Site) -> None:
         {"client_id": "p1", "process": "#1", "broker_name": "broker-a"},
         {"client_id": "p2", "process": "B", "broker_name": "broker-b"},
     ]
+
+
+def test_answers_without_spark_read_what_spark_wrote(nights: Site) -> None:
+    published = open_published(str(nights.lake), None, D1, D3)
+    assert published.days == (D1, D2, D3)
+    for table in TABLES:
+        there = nights.rows(table.name) if (nights.lake / table.name).is_dir() else []
+        assert published.rows(table, table.schema.fieldNames()).num_rows == len(there)
+    answer = ask(published, "isolations", Narrowed({"client_id": "p2"}))
+    assert [(row["event_date"], row["ended_by"]) for row in answer.rows] == [
+        (D1, "DAY_END"),
+        (D2, "DAY_END"),
+        (D3, "RESTARTED"),
+    ]
+    assert "broker-a" in render(published)
 
 
 def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:

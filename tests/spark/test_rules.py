@@ -77,8 +77,10 @@ def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tupl
         (Ladder((100, 10), (7, 3)), [(9, 0), (10, 3), (99, 3), (100, 3), (1000, 3), (None, None)]),
         (Ladder((0, 5), (4, 0)), [(0, 4), (4, 4), (5, 0), (-1, 0)]),  # a longer latency may earn less
         (Ladder((), ()), [(0, 0), (99999, 0), (None, None)]),
+        (Ladder((1, 5, 9), (7, 8)), [(0, 0), (1, 7), (8, 8), (9, None), (99, None)]),  # the client fails: no update
+        (Ladder((1, 5), (7, 8, 600)), [(0, 0), (1, 7), (99, 8)]),  # the last isolation is never used
     ],
-    ids=["to 5.1.3", "from 5.1.4", "falling floors", "falling isolations", "empty"],
+    ids=["to 5.1.3", "from 5.1.4", "falling floors", "falling isolations", "empty", "a floor more", "a floor less"],
 )
 def test_ladder(spark: SparkSession, ladder: Ladder, rows: list[tuple[int | None, int | None]]) -> None:
     _assert_rule(spark, isolation_ms(F.col("latency_ms"), ladder), "latency_ms bigint", rows, "bigint")
@@ -89,7 +91,6 @@ def test_ladder(spark: SparkSession, ladder: Ladder, rows: list[tuple[int | None
 @pytest.mark.parametrize(
     ("floors", "isolations", "sentence"),
     [
-        ((1, 2), (0,), "ladder has 2 floors but 1 isolations; give one isolation per floor"),
         ((-1,), (0,), "has a negative value; give milliseconds of 0 or more"),
         ((1,), (-5,), "has a negative value; give milliseconds of 0 or more"),
     ],
@@ -103,6 +104,7 @@ def test_a_ladder_that_no_client_could_hold_is_refused(
 
 def test_longest_isolation_of_a_ladder() -> None:
     assert (OLD.longest_ms, Ladder((1, 2), (9, 3)).longest_ms, Ladder((), ()).longest_ms) == (600_000, 9, 0)
+    assert Ladder((1,), (9, 600)).longest_ms == 9
 
 
 def test_version_number(spark: SparkSession) -> None:

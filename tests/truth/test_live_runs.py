@@ -17,10 +17,11 @@ from typing import Any
 import deltalake
 import pytest
 from agreement import RECORDINGS, RUNS, band_holds, producers_of, scored, settings_toml
+from findings_agreement import is_out, lies_in, out_of_time_isolations, outages, true_updates
 from pyspark.sql import SparkSession
 
 from jobs.day import Day
-from jobs.fault_latency.job import FaultLatency, fault_latency
+from jobs.fault_latency.job import replayed
 from jobs.kept import keeper
 from jobs.lake import Lake
 from jobs.nightly import run_fault_latency
@@ -30,6 +31,7 @@ from jobs.settings import Settings, load_settings
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 
 DAY = dt.date(2026, 11, 21)
+SLOW_MS = 550
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
 
 # What is asked for: agreement of all producers with the switch on. The README states what is reached.
@@ -60,15 +62,16 @@ class Recordings:
         rows: Rows = found.to_pylist()
         return rows
 
-    def logged_alone(self, run: str) -> FaultLatency:
-        """The same day replayed from the published sends, without what is inferred."""
+    def logged_alone(self, run: str) -> Rows:
+        """The isolations of the same day replayed from the published sends, without what is inferred."""
         settings = dataclasses.replace(self._publish(run), infer=False)
         lake, day = Lake(self._spark, str(self._lake)), Day(DAY, run)
         nothing = lake.read(FAULT_ITEM_STATE).where("false")
         sends = lake.read_day(SENDS, run, DAY)
         routes = lake.read_day(TOPIC_BROKERS, run, DAY)
         keep = keeper(self._spark, str(self._folder / f"kept-{run}"))
-        return fault_latency(sends, nothing, day, settings, known_start=False, topic_brokers=routes, keep=keep)
+        alone = replayed(sends, nothing, day, settings, topic_brokers=routes, keep=keep)
+        return [row.asDict() for row in alone.isolations.collect()]
 
     def _publish(self, run: str) -> Settings:
         if run not in self._settings:
@@ -99,8 +102,8 @@ def _clock() -> dt.datetime:
 @pytest.mark.parametrize("run", RUNS)
 def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tmp_path: Path) -> None:
     inferred = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)
-    alone = recordings.logged_alone(run).isolation_intervals.collect()
-    logged = scored([row.asDict() for row in alone], run, tmp_path)[-1]
+    alone = recordings.logged_alone(run)
+    logged = scored(alone, run, tmp_path)[-1]
     total = inferred[-1]
     print(
         f"{run}: agreement {total['jaccard']:.5f} (both {total['both_ms']} / truth {total['truth_ms']} /"
@@ -163,6 +166,82 @@ def test_every_line_has_its_place(recordings: Recordings, run: str) -> None:
     ]
     assert log[0]["rows_published"] + log[0]["rows_duplicate"] == len(outcomes) - outcomes.count(None)
     assert len(recordings.table(run, "sends")) == log[0]["rows_published"]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_brokers_isolated_for_want_of_time_are_found(recordings: Recordings, run: str) -> None:
+    found, outs = _findings(recordings, run, "COLLATERAL_ISOLATION"), outages(run)
+    recorded = out_of_time_isolations(run, _switched_on(run))
+    true = [row for row in recorded if not is_out(outs, row["broker_name"], row["updated_at_ms"])]
+    matched = [row for row in true if lies_in(row, found)]
+    print(f"{run}: collateral isolations: {len(matched)} / {len(true)} recorded ones, in {len(found)} findings")
+    assert len(matched) == len(true)
+    # A broker that was out all the same was about to be back: it would have answered in time.
+    left_ms = [
+        end - row["found_from_ms"]
+        for row in found
+        for broker, start, end in outs
+        if broker == row["broker_name"] and start <= row["found_from_ms"] <= end
+    ]
+    assert max(left_ms, default=0) < SLOW_MS
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_dead_brokers_attract_sends_up_to_5_1_3_only(recordings: Recordings, run: str) -> None:
+    found = _findings(recordings, run, "DEAD_BROKER_MAGNET")
+    for row in found:
+        print(f"{run}: {row['sentence']}")
+        spans = [(start, end) for broker, start, end in outages(run) if broker == row["broker_name"]]
+        assert any(start < row["found_until_ms"] and end > row["found_from_ms"] for start, end in spans)
+    assert bool(found) == (run in LAST_WRITE_WINS)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_only_5_1_4_loses_brokers_for_ever(recordings: Recordings, run: str) -> None:
+    found = _findings(recordings, run, "NEVER_REACHABLE_AGAIN")
+    lost_ms = sum(row["isolated_ms"] for row in found)
+    print(f"{run}: kept out after their window {lost_ms / 1000:.0f} s in {len(found)} findings")
+    assert bool(found) == (run == "5.1.4")
+    unreachable = [row for row in true_updates(run) if row["item_reachable"] is False]
+    assert {_item(row) for row in found} <= {_item(row) for row in unreachable}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, run: str) -> None:
+    removed = [row for row in true_updates(run) if row["op"] == "remove" and row["client_id"] in _switched_on(run)]
+    found = _findings(recordings, run, "REMOVED_WHILE_ISOLATED")
+    for row in found:
+        assert any(
+            _item(each) == _item(row) and abs(each["updated_at_ms"] - row["found_from_ms"]) <= 200 for each in removed
+        )
+    print(f"{run}: {len(found)} isolations were removed, all recorded; {len(removed)} removes were")
+    submits = _findings(recordings, run, "ISOLATION_LOST_BY_SUBMIT")
+    asynchronous = {producer["client_id"] for producer in producers_of(run) if producer["sends"] == "async"}
+    assert bool(submits) == (run in LAST_WRITE_WINS)
+    assert {row["client_id"] for row in submits} <= asynchronous
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_sends_to_isolated_brokers_are_explained(recordings: Recordings, run: str) -> None:
+    found = _findings(recordings, run, "SENT_WHILE_ISOLATED")
+    sends = sum(row["sends"] for row in found)
+    unexplained = sum(row["sends"] for row in found if row["cause"] == "UNEXPLAINED")
+    print(f"{run}: sends to isolated brokers: {sends - unexplained} / {sends} explained")
+    assert unexplained <= (0 if run.startswith("5.3") else 8)
+    assert not _findings(recordings, run, "CLOCK_STEP")
+    assert not _findings(recordings, run, "LADDER_ARRAYS_DIFFER")
+
+
+def _item(row: dict[str, Any]) -> tuple[str, str]:
+    return row["client_id"], row["broker_name"]
+
+
+def _findings(recordings: Recordings, run: str, kind: str) -> Rows:
+    return [row for row in recordings.table(run, "findings") if row["kind"] == kind]
+
+
+def _switched_on(run: str) -> set[str]:
+    return {producer["client_id"] for producer in producers_of(run) if producer["fault_latency_enabled"]}
 
 
 def figures_of_the_readme(run: str) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
     """One finding per producer and broker and run of such isolations.
 
     The isolating attempt was a retry, logged or inferred, that found no time left: from 4.3.0 the time-out is one
-    budget for all tries. A broker that was bad for everybody in the same ten seconds is not called healthy.
+    budget for all tries. A broker that was bad for everybody in the same second is not called healthy.
 
     Args:
         writes: isolating writes with `change`, as `isolations.with_change` returns them.
@@ -59,5 +59,5 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
         clock_text(F.col("found_from_ms")),
         ", up to ",
         duration_text(F.col("isolated_ms")),
-        " in all, though it did nothing wrong: earlier attempts had eaten the time-out",
+        " in all, without giving it time to answer: earlier attempts had eaten the time-out",
     )

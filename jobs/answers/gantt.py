@@ -1,0 +1,181 @@
+"""Stretches as bars of a Plotly figure: merged when there are too many, side by side when they overlap."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jobs.answers.words import clock_time
+from jobs.text_parts import duration, safe
+
+_PIXELS = 1600
+_THICKNESS = 0.76
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bar:
+    """One bar.
+
+    Attributes:
+        row: which row of the figure, from the top.
+        kind: what its colour says.
+        hollow: drawn as an outline.
+        start_ms: left end, epoch ms.
+        end_ms: right end, epoch ms.
+        source: the row of the table that it stands for; of merged ones, the first.
+        rows: rows of the table that it stands for.
+    """
+
+    row: int
+    kind: str
+    hollow: bool
+    start_ms: int
+    end_ms: int
+    source: Mapping[str, Any]
+    rows: int = 1
+
+
+def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]:
+    """At most about `most` bars: if there are more, bars of one row that nearly touch become one.
+
+    The gap that is bridged begins at a pixel of the whole figure and grows until few enough are left, so a figure
+    with no more bars than that keeps each of them.
+
+    Args:
+        bars: one for each row of a table.
+        most: how many bars may be left.
+        blur: None joins only bars of one kind. A name joins bars shorter than the gap whatever their kind, and what
+            is joined is of the kind so named: a row that changes hands all the time shows where it does.
+    """
+    left = list(bars)
+    if len(left) <= most:
+        return left
+    first, last = min(bar.start_ms for bar in left), max(bar.end_ms for bar in left)
+    gap_ms = max(1, (last - first) // _PIXELS)
+    while len(left) > most and gap_ms <= 2 * (last - first):
+        left = _bridged(left, gap_ms, blur)
+        gap_ms += gap_ms // 2 + 1
+    return left
+
+
+def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
+    """Neighbours joined where no more than `gap_ms` lies between them."""
+
+    def kept_apart(bar: Bar) -> tuple[int, str, bool]:
+        if blur is None:
+            return bar.row, bar.kind, bar.hollow
+        is_short = bar.kind == blur or bar.end_ms - bar.start_ms <= gap_ms
+        return (bar.row, blur, False) if is_short else (bar.row, bar.kind, bar.hollow)
+
+    found: list[Bar] = []
+    for bar in sorted(bars, key=lambda bar: (kept_apart(bar), bar.start_ms, bar.end_ms)):
+        before = found[-1] if found else None
+        if before is not None and kept_apart(before) == kept_apart(bar) and bar.start_ms - before.end_ms <= gap_ms:
+            kind = bar.kind if blur is None or before.kind == bar.kind else blur
+            found[-1] = replace(before, kind=kind, end_ms=max(before.end_ms, bar.end_ms), rows=before.rows + bar.rows)
+        else:
+            found.append(bar)
+    return found
+
+
+def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
+    """Bar to its lane, and how many lanes there are where it is; more than one where bars of a row overlap."""
+    found: dict[Bar, tuple[int, int]] = {}
+    together: list[tuple[Bar, int]] = []
+    ends: list[int] = []
+    row = -1
+
+    def close() -> None:
+        found.update({bar: (lane, len(ends)) for bar, lane in together})
+        together.clear()
+        ends.clear()
+
+    for bar in sorted(bars, key=lambda bar: (bar.row, bar.start_ms, bar.end_ms)):
+        if bar.row != row or bar.start_ms >= max(ends, default=0):
+            close()
+        row = bar.row
+        lane = next((place for place, end_ms in enumerate(ends) if end_ms <= bar.start_ms), len(ends))
+        ends[lane : lane + 1] = [bar.end_ms]
+        together.append((bar, lane))
+    close()
+    return found
+
+
+def bar_trace(
+    name: str,
+    bars: Sequence[Bar],
+    places: tuple[Sequence[float], Sequence[float]],
+    hover: Callable[[Bar], str],
+    marker: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """A Plotly trace of horizontal bars over an axis of time.
+
+    Args:
+        name: for the legend; Plotly's markup, see `named`.
+        bars: what to draw.
+        places: middle and thickness of each bar, in rows.
+        hover: what a bar says; Plotly's markup, see `named`.
+        marker: Plotly's `marker`.
+        more: further attributes of the trace.
+    """
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "base": [bar.start_ms for bar in bars],
+        "x": [bar.end_ms - bar.start_ms for bar in bars],
+        "y": list(places[0]),
+        "width": list(places[1]),
+        "hovertext": [hover(bar) for bar in bars],
+        "hoverinfo": "text",
+        "marker": dict(marker),
+        **more,
+    }
+
+
+def in_lanes(bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]]) -> tuple[list[float], list[float]]:
+    """Middle and thickness of bars that share their rows."""
+    y, thickness = [], []
+    for bar in bars:
+        lane, count = lane_of[bar]
+        thickness.append(_THICKNESS / count)
+        y.append(bar.row - _THICKNESS / 2 + (lane + 0.5) * _THICKNESS / count)
+    return y, thickness
+
+
+def markup(text: str) -> str:
+    r"""Text that Plotly shows as it is: it takes some tags for markup, so none is left.
+
+    >>> markup("<b>a</b> & \u202eb")
+    '&lt;b&gt;a&lt;/b&gt; &amp; \\u202eb'
+    """
+    return html.escape(safe(text), quote=False)
+
+
+def named(name: str, most: int = 80) -> str:
+    """A name for Plotly, as it is, with its middle left out when it is very long."""
+    return markup(shortened(safe(name), most))
+
+
+def shortened(text: str, most: int) -> str:
+    """Text with its middle left out when it is longer than `most` characters.
+
+    >>> shortened("127.0.0.1@producer", 11)
+    '127.0…ducer'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
+def stretch_words(start_ms: int, end_ms: int) -> str:
+    """From, until and how long; the day of the end only when it is another.
+
+    >>> stretch_words(1_795_219_611_042, 1_795_219_612_242)
+    '2026-11-21 00:06:51.042 – 00:06:52.242 UTC, 1.2 s'
+    """
+    start, end = clock_time(start_ms, with_day=True), clock_time(end_ms, with_day=True)
+    until = end[11:] if end[:10] == start[:10] else end
+    return f"{start} – {until} UTC, {duration(end_ms - start_ms)}"

@@ -1,0 +1,267 @@
+"""Consumer groups: what moved, what was not as it should be, and who owned which queue over time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+
+from jobs.answers.gantt import Bar, merged, named, stretch_words
+from jobs.answers.published import Published
+from jobs.answers.words import clock_time, counted
+from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
+
+MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
+FEWEST_QUEUES = 12
+NOBODY, SEVERAL = "nobody", "several in turn"
+
+Queue = tuple[str, str, int]
+
+_FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
+_QUEUE = ("topic", "broker_name", "queue_id")
+_BAR = ["consumer_group", *_QUEUE, "valid_from_ms", "valid_until_ms", "client_id"]
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Who owned the queues of one group.
+
+    Attributes:
+        consumer_group: the group.
+        known_from: in words, what the bars rest on.
+        queues: topic, broker and queue id of each row, from the top.
+        bars: who owned it; `kind` is the client id, `NOBODY`, or `SEVERAL` where it changed too fast to draw.
+        stretches: rows of the table that the bars stand for.
+        rebalances: rows of `rebalances` of the group, those that moved most first.
+        not_drawn: a sentence for each thing left out.
+    """
+
+    consumer_group: str
+    known_from: str
+    queues: tuple[Queue, ...]
+    bars: tuple[Bar, ...]
+    stretches: int
+    rebalances: tuple[dict[str, Any], ...]
+    not_drawn: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group in numbers.
+
+    Attributes:
+        consumer_group: the group.
+        rebalances: how many.
+        moved: queues that they moved.
+        needed: fewest that would have been enough.
+        findings: rows of `allocation_findings`.
+        fault_ms: time × queues without an owner, with several, or with another than the strategy says.
+    """
+
+    consumer_group: str
+    rebalances: int
+    moved: int
+    needed: int
+    findings: int
+    fault_ms: int
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """Findings of one group, kind and cause together."""
+
+    consumer_group: str | None
+    kind: str
+    cause: str
+    count: int
+    first_ms: int
+    longest_ms: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Groups:
+    """All groups, the most troubled first; of the first ones who owned what, where most moved first."""
+
+    groups: tuple[Group, ...]
+    findings: tuple[FindingKind, ...]
+    ownership: tuple[Ownership, ...]
+    not_drawn: tuple[str, ...]
+
+
+def consumer_groups(published: Published) -> Groups:
+    """Read the groups; empty where the second flow published nothing."""
+    rebalances = published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist()
+    columns = ["consumer_group", *_QUEUE, "kind", "cause", "found_from_ms", "found_until_ms", "sentence"]
+    findings = published.rows(ALLOCATION_FINDINGS, columns).to_pylist()
+    owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
+    groups = _groups(rebalances, findings, [row["consumer_group"] for row in owned.to_pylist()])
+    kinds = _finding_kinds(findings)
+    drawn = [_ownership(published, group.consumer_group, rebalances) for group in groups[:MOST_DRAWN]]
+    not_drawn = [sentence for each in drawn for sentence in each.not_drawn]
+    if len(groups) > MOST_DRAWN:
+        not_drawn.append(f"who owned the queues of {counted(len(groups) - MOST_DRAWN, 'group')} with less trouble")
+    if len(groups) > MOST_GROUPS:
+        not_drawn.append(f"{counted(len(groups) - MOST_GROUPS, 'group')} beyond the {MOST_GROUPS} with most trouble")
+    if len(kinds) > MOST_FINDINGS:
+        not_drawn.append(f"{counted(len(kinds) - MOST_FINDINGS, 'kind')} of findings about groups, the shortest ones")
+    return Groups(
+        tuple(groups[:MOST_GROUPS]),
+        tuple(kinds[:MOST_FINDINGS]),
+        tuple(sorted((each for each in drawn if each.bars), key=_moves, reverse=True)),
+        tuple(not_drawn),
+    )
+
+
+def owner_hover(bar: Bar) -> str:
+    """What a bar of a group's queues says, in Plotly's markup."""
+    each = bar.source
+    queue = f"{named(each['topic'])} {named(each['broker_name'])}:{each['queue_id']}"
+    head = f"<b>{queue}</b><br>{named(bar.kind)}"
+    when = stretch_words(bar.start_ms, bar.end_ms)
+    return f"{head}<br>{when}" + (f"<br>{bar.rows:,} stretches, drawn as one" if bar.rows > 1 else "")
+
+
+def rebalance_hover(change: Mapping[str, Any]) -> str:
+    """What a rebalance says, in Plotly's markup."""
+    joined, left = (", ".join(map(named, change[name][:5])) or "–" for name in ("joined", "left"))
+    at = clock_time(change["changed_at_ms"], with_day=True)
+    return (
+        f"<b>{named(change['topic'])}</b> {at} UTC<br>{named(change['trigger'])}<br>"
+        f"joined {joined}<br>left {left}<br>"
+        f"moved {counted(change['moved'], 'queue')} of {change['queues']:,}, {change['fewest_moves']:,} needed"
+    )
+
+
+def _moves(ownership: Ownership) -> int:
+    return sum(change["moved"] for change in ownership.rebalances)
+
+
+def _groups(
+    rebalances: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> list[Group]:
+    changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for change in rebalances:
+        changes[change["consumer_group"]].append(change)
+    for each in findings:
+        if each["consumer_group"] is not None:
+            found[each["consumer_group"]].append(each)
+    groups = [
+        Group(
+            name,
+            len(changes[name]),
+            sum(change["moved"] for change in changes[name]),
+            sum(change["fewest_moves"] for change in changes[name]),
+            len(found[name]),
+            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS]),
+        )
+        for name in {*names, *changes, *found}
+    ]
+    return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
+
+
+def _finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
+    """Longest first; the sentence is that of the longest finding."""
+    alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for each in findings:
+        alike[each["consumer_group"], each["kind"], each["cause"]].append(each)
+    kinds = [
+        FindingKind(
+            consumer_group=group,
+            kind=kind,
+            cause=cause,
+            count=len(found),
+            first_ms=min(each["found_from_ms"] for each in found),
+            longest_ms=max(_length(each) for each in found),
+            sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
+        )
+        for (group, kind, cause), found in alike.items()
+    ]
+    return sorted(kinds, key=lambda kind: (-kind.longest_ms, str(kind)))
+
+
+def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
+    """Time × queues that the findings cover; a queue with several findings at a time counts once."""
+    covered = 0
+    until: dict[tuple[Any, ...], int] = {}
+    for each in sorted(findings, key=lambda each: each["found_from_ms"]):
+        queue = tuple(each[name] for name in _QUEUE)
+        start = max(each["found_from_ms"], until.get(queue, each["found_from_ms"]))
+        covered += max(0, each["found_until_ms"] - start)
+        until[queue] = max(each["found_until_ms"], start)
+    return covered
+
+
+def _length(finding: Mapping[str, Any]) -> int:
+    length: int = finding["found_until_ms"] - finding["found_from_ms"]
+    return length
+
+
+def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
+    table, known_from, stretches = _stretches(published, group)
+    changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in stretches)
+    order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
+    rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
+    place = {queue: number for number, queue in enumerate(rows)}
+    drawn = [each for each in stretches if tuple(each[name] for name in _QUEUE) in place]
+    bars = merged(
+        (
+            Bar(
+                place[each["topic"], each["broker_name"], each["queue_id"]],
+                NOBODY if each["client_id"] is None else each["client_id"],
+                each["client_id"] is None,
+                each["valid_from_ms"],
+                each["valid_until_ms"],
+                each,
+            )
+            for each in drawn
+        ),
+        MOST_BARS,
+        SEVERAL,
+    )
+    left_out = []
+    if len(order) > len(rows):
+        queues = counted(len(order) - len(rows), "queue")
+        left_out.append(f"{queues} of group {group} whose owner changed least")
+    if len(bars) < len(drawn):
+        left_out.append(f"{len(drawn):,} stretches of {table.name} of group {group} are drawn as {len(bars):,} bars")
+    own = sorted(
+        (change for change in rebalances if change["consumer_group"] == group),
+        key=lambda change: (-change["moved"], change["changed_at_ms"], change["topic"]),
+    )
+    if len(own) > MOST_CHANGES:
+        few = counted(len(own) - MOST_CHANGES, "rebalance")
+        left_out.append(f"{few} of group {group} beyond the {MOST_CHANGES} that moved most")
+    return Ownership(
+        group, known_from, tuple(rows), tuple(bars), len(drawn), tuple(own[:MOST_CHANGES]), tuple(left_out)
+    )
+
+
+def _few_enough(queues: Sequence[Queue], stretches: Mapping[Queue, int]) -> list[Queue]:
+    """The first queues that together have no more bars than may be drawn; a few in any case."""
+    found: list[Queue] = []
+    bars = 0
+    for queue in queues[:MOST_QUEUES]:
+        bars += stretches[queue]
+        if bars > MOST_BARS and len(found) >= FEWEST_QUEUES:
+            break
+        found.append(queue)
+    return found
+
+
+def _stretches(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:
+    """The best that is known of a group: its clients' logs, else their answers, else what the strategy says."""
+    of_group = pc.field("consumer_group") == pc.scalar(group)
+    for source, words in (("CLIENT_LOG", "by the clients' logs"), ("RUNNING_INFO", "by the clients' answers")):
+        held = published.rows(QUEUE_OWNERSHIP, _BAR, of_group & (pc.field("source") == pc.scalar(source))).to_pylist()
+        if held:
+            return QUEUE_OWNERSHIP, f"who held them, {words}", held
+    return (
+        QUEUE_ALLOCATION,
+        "who should own them, by the strategy",
+        published.rows(QUEUE_ALLOCATION, _BAR, of_group).to_pylist(),
+    )

@@ -1,0 +1,181 @@
+"""What a report says in words and numbers: the night in a sentence, incidents, findings, the nights before."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.answers.published import Published
+from jobs.answers.words import counted, percent
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    BROKER_INCIDENTS,
+    BROKER_WINDOWS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    REBALANCES,
+    Table,
+)
+from jobs.text_parts import duration, safe
+
+NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
+_SEVERITIES = ("CRITICAL", "WARNING", "INFO")
+
+
+@dataclass(frozen=True)
+class Day:
+    """One published day in numbers; of both flows, 0 where one did not run."""
+
+    date: dt.date
+    sends: int
+    failures: int
+    isolations: int
+    isolated_ms: int
+    isolating_producers: int
+    incidents: int
+    findings: int
+    rebalances: int
+    moved: int
+    group_findings: int
+
+
+@dataclass(frozen=True)
+class Night:
+    """The days asked about in words and tables.
+
+    Attributes:
+        headline: one sentence.
+        whole: the days together.
+        days: the days before and the days asked about, in order.
+        incidents: rows of `broker_incidents`, the longest ones, in order of time.
+        findings: rows of `findings`, the gravest first.
+        kinds: kind to count, of all findings.
+        not_drawn: a sentence for each thing left out.
+    """
+
+    headline: str
+    whole: Day
+    days: tuple[Day, ...]
+    incidents: tuple[dict[str, Any], ...]
+    findings: tuple[dict[str, Any], ...]
+    kinds: Mapping[str, int]
+    not_drawn: tuple[str, ...]
+
+
+def night(published: Published) -> Night:
+    """Read the days and those before them."""
+    days = (*published.days_before[-NIGHTS_BEFORE:], *published.days)
+    counts = _days(published, days)
+    whole = _whole(published, [counts[day] for day in published.days])
+    incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames()).to_pylist()
+    findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
+    longest = sorted(incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"]))
+    gravest = sorted(
+        findings, key=lambda each: (_SEVERITIES.index(each["severity"]), each["found_from_ms"], each["sentence"])
+    )
+    not_drawn = [
+        f"{counted(len(found) - most, what)} beyond the {most} {which}"
+        for found, most, what, which in (
+            (longest, MOST_INCIDENTS, "incident", "longest"),
+            (gravest, MOST_FINDINGS, "finding", "gravest"),
+        )
+        if len(found) > most
+    ]
+    return Night(
+        headline(whole, longest),
+        whole,
+        tuple(counts[day] for day in days),
+        tuple(sorted(longest[:MOST_INCIDENTS], key=lambda each: (each["start_ms"], each["broker_name"]))),
+        tuple(gravest[:MOST_FINDINGS]),
+        dict(Counter(each["kind"] for each in findings).most_common()),
+        tuple(not_drawn),
+    )
+
+
+def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
+    """The night in one sentence, for a person; `incidents` the longest first."""
+    sends = f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
+    if incidents:
+        longest = incidents[0]
+        broker, lasted = safe(longest["broker_name"]), duration(longest["end_ms"] - longest["start_ms"])
+        peak = f"{longest['peak_producers']} of {longest['producers']} producers"
+        return f"{counted(len(incidents), 'incident')}: the longest took {broker} from {peak} for {lasted}; {sends}."
+    if whole.isolations:
+        isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker"
+        return f"No incident: {isolated}, never many the same one; {sends}."
+    if whole.sends:
+        return f"A quiet night: no producer isolated a broker; {sends}."
+    if whole.rebalances or whole.group_findings:
+        return (
+            f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')};"
+            " no send attempts are published."
+        )
+    return "Nothing happened that the tables tell of."
+
+
+def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
+    windows = _per_day(published, days, BROKER_WINDOWS, ("sends", "failures"))
+    isolations = published.rows(ISOLATION_INTERVALS, ["event_date", "client_id", "start_ms", "end_ms"], _real(), days)
+    length = pc.subtract(isolations["end_ms"], isolations["start_ms"])
+    isolated = _by_day(
+        isolations.append_column("isolated_ms", length)
+        .group_by("event_date")
+        .aggregate([("isolated_ms", "sum"), ("client_id", "count_distinct"), ([], "count_all")])
+    )
+    incidents = _per_day(published, days, BROKER_INCIDENTS)
+    findings = _per_day(published, days, FINDINGS)
+    rebalances = _per_day(published, days, REBALANCES, ("moved",))
+    group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
+
+    def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
+        return counts.get(day, {}).get(name, 0)
+
+    return {
+        day: Day(
+            date=day,
+            sends=of(windows, day, "sends_sum"),
+            failures=of(windows, day, "failures_sum"),
+            isolations=of(isolated, day),
+            isolated_ms=of(isolated, day, "isolated_ms_sum"),
+            isolating_producers=of(isolated, day, "client_id_count_distinct"),
+            incidents=of(incidents, day),
+            findings=of(findings, day),
+            rebalances=of(rebalances, day),
+            moved=of(rebalances, day, "moved_sum"),
+            group_findings=of(group_findings, day),
+        )
+        for day in days
+    }
+
+
+def _per_day(
+    published: Published, days: Sequence[dt.date], table: Table, sums: Sequence[str] = ()
+) -> dict[dt.date, dict[str, Any]]:
+    found = published.rows(table, ["event_date", *sums], None, days).group_by("event_date")
+    return _by_day(found.aggregate([*((name, "sum") for name in sums), ([], "count_all")]))
+
+
+def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
+    return {row["event_date"]: row for row in counts.to_pylist()}
+
+
+def _real() -> pc.Expression:
+    """Isolations that happened: the switch was on, and they have a length."""
+    return pc.field("enforced") & (pc.field("end_ms") > pc.field("start_ms"))
+
+
+def _whole(published: Published, days: Sequence[Day]) -> Day:
+    """The days together; a producer that isolated on several days counts once."""
+    producers = pc.count_distinct(published.rows(ISOLATION_INTERVALS, ["client_id"], _real())["client_id"])
+    summed = {
+        name: sum(getattr(day, name) for day in days)
+        for name in Day.__dataclass_fields__
+        if name not in {"date", "isolating_producers"}
+    }
+    return Day(date=days[-1].date, isolating_producers=producers.as_py(), **summed)

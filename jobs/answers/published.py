@@ -1,0 +1,188 @@
+"""A lake as it is published, read without Spark: some days of one cluster.
+
+A table that the lake lacks reads as empty and a column that it lacks as null: an older lake still answers.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+from pyspark.sql.types import ArrayType, DataType
+
+from jobs.errors import InputMissingError, LakeError
+from jobs.tables import RUN_LOG, Table
+
+_VERSION_PROPERTY = "faultline.tableVersion"
+_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
+_NAMED_DAYS = 10
+
+
+@dataclass(frozen=True)
+class Published:
+    """Some published days of one cluster.
+
+    Attributes:
+        root: folder or URI of the lake.
+        cluster: the cluster asked about.
+        days: the days asked about that are published, in order; never empty.
+        all_days: every published day of the cluster, in order.
+    """
+
+    root: str
+    cluster: str
+    days: tuple[dt.date, ...]
+    all_days: tuple[dt.date, ...]
+
+    def rows(
+        self,
+        table: Table,
+        columns: Sequence[str],
+        where: pc.Expression | None = None,
+        days: Sequence[dt.date] | None = None,
+    ) -> pa.Table:
+        """The rows of a table on these days, in no order.
+
+        Args:
+            table: what to read; one that the lake lacks has no rows.
+            columns: what to read of it; one that the lake lacks is null.
+            where: which rows; all if None.
+            days: other days than the ones asked about.
+
+        Raises:
+            LakeError: the table has another version than this program knows, or cannot be read.
+        """
+        chosen = list(self.days if days is None else days)
+        wanted = pc.field("event_date").isin(chosen) & (pc.field("cluster") == pc.scalar(self.cluster))
+        return _rows(self.root, table, columns, wanted if where is None else wanted & where)
+
+    @cached_property
+    def days_before(self) -> tuple[dt.date, ...]:
+        """Published days before the ones asked about, in order."""
+        return tuple(day for day in self.all_days if day < self.days[0])
+
+
+def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
+    """Open the days from `first` to `last`; without them, the last published day.
+
+    Args:
+        root: folder or URI of the lake.
+        cluster: None takes the lake's only cluster.
+        first: first day, inclusive.
+        last: last day, inclusive.
+
+    Raises:
+        LakeError: there is no lake, it cannot be read, or it is of another version.
+        InputMissingError: the cluster or all of the days are not published; names those that are.
+    """
+    with _explained(f"cannot open lake {root}"):
+        is_lake = DeltaTable.is_deltatable(_place(root, RUN_LOG))
+    if not is_lake:
+        raise LakeError(f"{root} is no lake: it holds no run log; name with --lake what a run of faultline wrote")
+    succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
+    runs = _rows(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
+    days: dict[str, list[dt.date]] = {}
+    for run in runs.to_pylist():
+        days.setdefault(run["cluster"], []).append(run["event_date"])
+    name = _chosen_cluster(root, cluster, sorted(days))
+    all_days = tuple(sorted(days[name]))
+    first = first or (last or all_days[-1])
+    asked = tuple(day for day in all_days if first <= day <= (last or first))
+    if not asked:
+        wanted = f"{first}" if last in {None, first} else f"{first} to {last}"
+        raise InputMissingError(
+            f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
+        )
+    return Published(root, name, asked, all_days)
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    """The Arrow type that a column of a published table is read as."""
+    if isinstance(kind, ArrayType):
+        return pa.list_(arrow_type(kind.elementType))
+    return _TYPES[kind.simpleString()]
+
+
+def _chosen_cluster(root: str, asked: str | None, there: Sequence[str]) -> str:
+    if not there:
+        raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
+    if asked is None and len(there) == 1:
+        return there[0]
+    names = ", ".join(map(repr, there))
+    if asked is None:
+        raise InputMissingError(f"{root} holds {len(there)} clusters; name one of them with --cluster: {names}")
+    if asked not in there:
+        raise InputMissingError(
+            f"cluster {asked!r} has no published day in {root}; name another with --cluster: {names}"
+        )
+    return asked
+
+
+def _named(days: Sequence[dt.date]) -> str:
+    shown = ", ".join(map(str, days[-_NAMED_DAYS:]))
+    return shown if len(days) <= _NAMED_DAYS else f"{shown} and {len(days) - _NAMED_DAYS} earlier days"
+
+
+def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
+    schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
+    with _explained(f"cannot read table {table.name} in {root}"):
+        try:
+            opened = DeltaTable(_place(root, table))
+        except TableNotFoundError:
+            return schema.empty_table().select(list(columns))
+        _check_version(root, table, opened)
+        there = opened.to_pyarrow_dataset(filesystem=_filesystem(_place(root, table)))
+        added = [field for field in schema if field.name not in there.schema.names]
+        whole = there.replace_schema(pa.schema([*there.schema, *added]))
+        return whole.to_table(columns=list(columns), filter=where)
+
+
+def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
+    found = opened.metadata().configuration.get(_VERSION_PROPERTY)
+    if found != str(table.version):
+        raise LakeError(
+            f"table {table.name} in {root} has version {found}, this program reads {table.version};"
+            " use the program that made it, or another --lake"
+        )
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (DeltaError, pa.ArrowException, OSError) as error:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        reason = " ".join(plain.split())[:300] or type(error).__name__
+        raise LakeError(f"{what}: {reason}") from error
+
+
+def _filesystem(place: str) -> SubTreeFileSystem | None:
+    """Arrow's own file system for a local table; None leaves another store to delta-rs.
+
+    delta-rs' own goes through Python from Arrow's threads, and one that is still at it when Python ends aborts it.
+    """
+    return None if "://" in place else SubTreeFileSystem(place, LocalFileSystem())
+
+
+def _place(root: str, table: Table) -> str:
+    parsed = urlparse(root)
+    folder = unquote(parsed.path) if parsed.scheme == "file" else root
+    return f"{folder.rstrip('/')}/{table.name}"

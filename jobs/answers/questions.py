@@ -1,0 +1,189 @@
+"""What `faultline show` can be asked: a table, the columns that fit a screen, and what narrows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    BROKER_INCIDENTS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    SENDS,
+    Table,
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to ask.
+
+    Attributes:
+        table: where the answer stands.
+        asks: the question in words, for the help.
+        screen: column to its heading in the text; JSON and CSV have every column of the table.
+        narrowed_by: option to the column that has to equal it.
+        stretch: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
+        order: columns that the rows are sorted by.
+        none: what to say when there is no such row.
+    """
+
+    table: Table
+    asks: str
+    screen: Mapping[str, str]
+    narrowed_by: Mapping[str, str]
+    stretch: tuple[str, str] | None
+    order: tuple[str, ...]
+    none: str
+
+
+QUESTIONS = {
+    "incidents": Question(
+        BROKER_INCIDENTS,
+        "stretches in which many producers isolate one broker",
+        {
+            "start_ms": "from",
+            "end_ms": "until",
+            "broker_name": "broker",
+            "peak_producers": "at the peak",
+            "producers": "of producers",
+            "never_noticed": "never noticed",
+            "sends": "sends",
+            "lost": "lost",
+            "retried": "retried",
+            "slowed": "slowed",
+            "first_producer": "noticed first by",
+        },
+        {"broker": "broker_name"},
+        ("start_ms", "end_ms"),
+        ("start_ms", "broker_name"),
+        "no incident",
+    ),
+    "findings": Question(
+        FINDINGS,
+        "what producers' nights showed that somebody should know",
+        {
+            "found_from_ms": "from",
+            "found_until_ms": "until",
+            "severity": "severity",
+            "kind": "kind",
+            "cause": "cause",
+            "sentence": "in words",
+        },
+        {
+            "kind": "kind",
+            "severity": "severity",
+            "cause": "cause",
+            "broker": "broker_name",
+            "producer": "client_id",
+            "topic": "topic",
+        },
+        ("found_from_ms", "found_until_ms"),
+        ("found_from_ms", "kind", "client_id", "broker_name", "topic"),
+        "no finding",
+    ),
+    "isolations": Question(
+        ISOLATION_INTERVALS,
+        "which producer held which broker as not available, when and why",
+        {
+            "start_ms": "from",
+            "end_ms": "until",
+            "broker_name": "broker",
+            "client_id": "producer",
+            "client_version": "client",
+            "cause": "cause",
+            "opener_latency_ms": "latency ms",
+            "ended_by": "ended by",
+            "enforced": "enforced",
+        },
+        {"broker": "broker_name", "producer": "client_id", "cause": "cause"},
+        ("start_ms", "end_ms"),
+        ("start_ms", "broker_name", "client_id", "process"),
+        "no isolation",
+    ),
+    "sends": Question(
+        SENDS,
+        "send attempts; name a producer or broker, there are many",
+        {
+            "ended_at_ms": "ended",
+            "client_id": "producer",
+            "topic": "topic",
+            "broker_name": "broker",
+            "queue_id": "queue",
+            "mode": "mode",
+            "attempt": "attempt",
+            "latency_ms": "latency ms",
+            "outcome": "outcome",
+        },
+        {"broker": "broker_name", "producer": "client_id", "topic": "topic", "outcome": "outcome"},
+        None,
+        ("ended_at_ms", "client_id", "seq", "row_hash"),
+        "no send attempt",
+    ),
+    "owners": Question(
+        QUEUE_OWNERSHIP,
+        "who held which queue, and who should have",
+        {
+            "valid_from_ms": "from",
+            "valid_until_ms": "until",
+            "consumer_group": "group",
+            "topic": "topic",
+            "broker_name": "broker",
+            "queue_id": "queue",
+            "client_id": "owner",
+            "source": "known from",
+        },
+        {"group": "consumer_group", "topic": "topic", "broker": "broker_name", "source": "source"},
+        ("valid_from_ms", "valid_until_ms"),
+        ("consumer_group", "topic", "broker_name", "queue_id", "valid_from_ms", "source", "client_id"),
+        "no owner",
+    ),
+    "group-findings": Question(
+        ALLOCATION_FINDINGS,
+        "queues, clients, topics and groups that were not as they should be",
+        {
+            "found_from_ms": "from",
+            "found_until_ms": "until",
+            "consumer_group": "group",
+            "topic": "topic",
+            "broker_name": "broker",
+            "queue_id": "queue",
+            "kind": "kind",
+            "cause": "cause",
+            "sentence": "in words",
+        },
+        {
+            "group": "consumer_group",
+            "topic": "topic",
+            "broker": "broker_name",
+            "kind": "kind",
+            "cause": "cause",
+        },
+        ("found_from_ms", "found_until_ms"),
+        ("found_from_ms", "consumer_group", "topic", "kind", "broker_name", "queue_id", "basis"),
+        "no finding about a group",
+    ),
+    "rebalances": Question(
+        REBALANCES,
+        "changes of members or queues, and what they moved",
+        {
+            "changed_at_ms": "at",
+            "consumer_group": "group",
+            "topic": "topic",
+            "trigger": "trigger",
+            "joined": "joined",
+            "left": "left",
+            "queues": "queues",
+            "moved": "moved",
+            "fewest_moves": "needed",
+        },
+        {"group": "consumer_group", "topic": "topic"},
+        None,
+        ("changed_at_ms", "consumer_group", "topic"),
+        "no rebalance",
+    ),
+}
+"""By the name that stands on the command line."""

@@ -1,0 +1,238 @@
+"""The picture of a night: sends, latency and isolations over one axis of time, as a Plotly figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from jobs.answers.causes import CLASSES
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named, stretch_words
+from jobs.answers.minutes import Minutes, Point
+from jobs.answers.timeline import Row, Timeline, isolation_hover
+from jobs.text_parts import duration
+
+_SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
+_LABEL = 30
+_LOWEST_MS = 0.5
+_INCIDENT, _CLEAR = "#7a828e", "rgba(0,0,0,0)"
+_BELOW = {"xaxis": "x2", "yaxis": "y", "legend": "legend2"}
+_SERIES = (
+    ("latency_p99_ms", "p99", "#cc79a7"),
+    ("latency_p95_ms", "p95", "#e69f00"),
+    ("latency_p50_ms", "p50", "#56b4e9"),
+)
+
+Figure = dict[str, Any]
+
+
+def timeline_figure(
+    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]]
+) -> tuple[Figure, list[list[dict[str, Any]]]]:
+    """The figure, and for all brokers and each of the worst what its first five traces show.
+
+    The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
+    page, which knows whether it is light or dark.
+    """
+    series = (windows.all_brokers, *windows.of_broker.values())
+    views = [_rate_traces(points, windows.width_ms) for points in series]
+    traces = [*views[0], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
+    gantt_px = max(2, len(drawn.rows)) * _ROW_PX
+    height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
+    return {"data": traces, "layout": _layout(drawn, windows, incidents, height, gantt_px), "height": height}, views
+
+
+def _rate_traces(points: Sequence[Point], width_ms: int) -> list[dict[str, Any]]:
+    """Sends, failures and three percentiles over time."""
+    failed = [point for point in points if point.failures]
+    return [
+        _rate("sends", "#8a94a6", points, [point.sends for point in points], width_ms),
+        _rate("failed", "#d55e00", failed, [point.failures for point in failed], width_ms),
+        *(_percentile(points, width_ms, *series) for series in _SERIES),
+    ]
+
+
+def _rate(name: str, colour: str, points: Sequence[Point], counts: Sequence[int], width_ms: int) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": [point.start_ms for point in points],
+        "y": list(counts),
+        "width": width_ms,
+        "offset": 0,
+        "yaxis": "y2",
+        "xaxis": "x",
+        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{y:,}}<extra></extra>",
+        "marker": {"color": colour, "line": {"width": 0}},
+    }
+
+
+def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, colour: str) -> dict[str, Any]:
+    """Steps as wide as the windows, broken where there is none."""
+    x: list[int] = []
+    values: list[int | None] = []
+    told = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
+    for (start_ms, value), after in zip_longest(told, told[1:]):
+        x.append(start_ms)
+        values.append(value)
+        end_ms = start_ms + width_ms
+        if after is None or after[0] > end_ms:
+            x += [end_ms, end_ms]
+            values += [value, None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": [None if value is None else max(value, _LOWEST_MS) for value in values],
+        "customdata": values,
+        "line": {"shape": "hv", "color": colour, "width": 2},
+        "yaxis": "y3",
+        "xaxis": "x",
+        "hovertemplate": f"%{{x|%H:%M}} UTC<br>{name} %{{customdata:,}} ms<extra></extra>",
+    }
+
+
+def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
+    lane_of = lanes(drawn.bars)
+    traces: list[dict[str, Any]] = []
+    for kind, colour in CLASSES.items():
+        for hollow in (False, True):
+            bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
+            if bars:
+                in_legend = any(trace["legendgroup"] == kind for trace in traces)
+                traces.append(_gantt(kind, bars, lane_of, colour) | {"showlegend": not in_legend})
+    return traces
+
+
+def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str) -> dict[str, Any]:
+    marker = {"color": _CLEAR if bars[0].hollow else colour, "line": {"color": colour, "width": 1}}
+    trace = bar_trace(kind, bars, in_lanes(bars, lane_of), isolation_hover, marker)
+    return {**trace, **_BELOW, "legendgroup": kind, "meta": "isolation"}
+
+
+def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A thin bar on the broker's heading; its band over the producers is a shape."""
+    bars = [
+        Bar(rows[0], "incident", False, each["start_ms"], each["end_ms"], each)
+        for each in incidents
+        if (rows := drawn.rows_of(each["broker_name"]))
+    ]
+    places = [bar.row for bar in bars], [0.5] * len(bars)
+    marker = {"color": _INCIDENT, "line": {"color": _INCIDENT, "width": 1}}
+    trace = bar_trace("incident", bars, places, _incident_hover, marker)
+    return [{**trace, **_BELOW, "meta": "incident"}] if bars else []
+
+
+def _incident_hover(bar: Bar) -> str:
+    each = bar.source
+    return (
+        f"<b>incident at {named(each['broker_name'])}</b><br>{stretch_words(bar.start_ms, bar.end_ms)}<br>"
+        f"isolated by {each['peak_producers']:,} of {each['producers']:,} producers at the peak"
+    )
+
+
+def _layout(
+    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], height: int, gantt_px: int
+) -> dict[str, Any]:
+    plot_px = height - _LEGEND_PX - _AXIS_PX
+    sends = [1 - _SENDS_PX / plot_px, 1.0]
+    latency_top = sends[0] - _GAP_PX / plot_px
+    latency = [latency_top - _LATENCY_PX / plot_px, latency_top]
+    time_axis = {"type": "date", "range": _range(drawn, windows), "tickformatstops": TICKS}
+    per = "per minute" if windows.width_ms == 60_000 else f"per {windows.width_ms // 60_000} minutes"
+    return {
+        "barmode": "overlay",
+        "bargap": 0,
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "margin": {"l": 215, "r": 16, "t": _LEGEND_PX, "b": _AXIS_PX},
+        "legend": {**LEGEND, "y": 1},
+        "legend2": {**LEGEND, "y": gantt_px / plot_px},
+        "xaxis": {**time_axis, "anchor": "y3", "domain": [0, 1]},
+        "xaxis2": {**time_axis, "anchor": "y", "matches": "x", "title": {"text": "time, UTC"}},
+        "yaxis": {
+            "domain": [0, gantt_px / plot_px],
+            "range": [len(drawn.rows) - 0.4, -0.6],
+            "tickvals": list(range(len(drawn.rows))),
+            "ticktext": [_label(row) for row in drawn.rows],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis2": {"domain": sends, "title": {"text": f"sends<br>{per}"}, "fixedrange": True, "rangemode": "tozero"},
+        "yaxis3": {
+            "domain": latency,
+            "title": {"text": "latency, ms"},
+            "type": "log",
+            "dtick": 1,
+            "fixedrange": True,
+        },
+        "shapes": [*_bands(drawn, incidents), *_rules(drawn)],
+    }
+
+
+LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom", "traceorder": "normal"}
+TICKS = [
+    {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L"},
+    {"dtickrange": [1000, 60_000], "value": "%H:%M:%S"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+    {"dtickrange": [86_400_000, None], "value": "%Y-%m-%d"},
+]
+
+
+def _range(drawn: Timeline, windows: Minutes) -> list[int]:
+    """While there were sends and isolations began; the ends of long ones may lie beyond, a double click away."""
+    points = [point for point in windows.all_brokers if point.sends]
+    starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in points[:1])]
+    ends = [point.start_ms + windows.width_ms for point in points[-1:]] or [bar.end_ms for bar in drawn.bars]
+    if not starts:
+        return [0, 86_400_000]
+    first, last = min(starts), max(*starts, *ends)
+    pad = (last - first) // 60
+    return [first - pad, last + pad]
+
+
+def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "rect",
+            "xref": "x2",
+            "yref": "y",
+            "x0": each["start_ms"],
+            "x1": each["end_ms"],
+            "y0": rows[0] - 0.5,
+            "y1": rows[1] + 0.5,
+            "fillcolor": "rgba(122,130,142,0.28)",
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for each in incidents
+        if (rows := drawn.rows_of(each["broker_name"]))
+    ]
+
+
+def _rules(drawn: Timeline) -> list[dict[str, Any]]:
+    """A line above each broker's heading."""
+    return [
+        {
+            "type": "line",
+            "xref": "paper",
+            "yref": "y",
+            "x0": 0,
+            "x1": 1,
+            "y0": place - 0.5,
+            "y1": place - 0.5,
+            "line": {"width": 1, "color": "rgba(128,128,128,0.6)"},
+            "layer": "below",
+        }
+        for place, row in enumerate(drawn.rows)
+        if row.client_id is None
+    ]
+
+
+def _label(row: Row) -> str:
+    """Of a producer its name, of a broker's heading the name and how long it was isolated."""
+    if row.client_id is not None:
+        return named(row.client_id, _LABEL)
+    return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"

@@ -1,0 +1,67 @@
+"""Values as a person reads them, in a terminal and on the page."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from jobs.text_parts import safe
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_DAY_MS = 86_400_000
+_UNTIL = ("end_ms", "until_ms")
+_INSTANTS = (*_UNTIL, "start_ms", "from_ms", "_at_ms")
+NOTHING = "–"
+
+
+def clock_time(epoch_ms: int, *, with_day: bool = False) -> str:
+    """An instant in UTC, to the millisecond.
+
+    >>> clock_time(1_795_219_611_042), clock_time(1_795_219_611_042, with_day=True)
+    ('00:06:51.042', '2026-11-21 00:06:51.042')
+    """
+    at = _EPOCH + dt.timedelta(milliseconds=epoch_ms)
+    text = at.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+    return text if with_day else text[11:]
+
+
+def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
+    """A cell of a table as text without anything that a terminal might act on; null is a dash.
+
+    >>> safe_cell("start_ms", 1_795_219_611_042), safe_cell("lost", 1200), safe_cell("left", ["a", "b"])
+    ('00:06:51.042', '1,200', 'a, b')
+    """
+    match value:
+        case None:
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case int() if column.endswith(_INSTANTS):
+            ends_day = column.endswith(_UNTIL) and not value % _DAY_MS and not with_day
+            return "24:00:00.000" if ends_day else clock_time(value, with_day=with_day)
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(safe(str(each)) for each in value) or NOTHING
+        case _:
+            return safe(str(value))
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "incident"), counted(1200, "incident"), counted(0, "day of its own", "days of their own")
+    ('1 incident', '1,200 incidents', '0 days of their own')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in percent; as many digits as it needs.
+
+    >>> percent(1, 2), percent(1, 3000), percent(0, 0)
+    ('50 %', '0.033 %', '0 %')
+    """
+    if not part or not whole:
+        return "0 %"
+    share = 100 * part / whole
+    return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.2g} %"

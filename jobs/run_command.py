@@ -1,0 +1,71 @@
+"""The commands that publish days, from parsed options to the last word: `nightly`, `fault-latency`, `allocation`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+
+from jobs.allocation_run import run_allocation
+from jobs.allocation_summary import summarize_allocation
+from jobs.allocation_text import allocation_text
+from jobs.errors import UsageError
+from jobs.fail_on import check_conditions, parse_conditions
+from jobs.nightly import run_fault_latency
+from jobs.progress import Progress
+from jobs.run_record import Run
+from jobs.session import open_session
+from jobs.settings import Settings
+from jobs.summary import summarize
+from jobs.summary_text import as_text
+
+
+def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
+    """Publish the run's days and say what they show.
+
+    Args:
+        options: as the command line parsed them.
+        settings: all settings.
+        run: what runs.
+        days: the days, and why these, in words.
+        say: takes the answer.
+
+    Raises:
+        FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
+    """
+    flows = _flows(run.command, settings)
+    conditions = parse_conditions(options.fail_on)
+    if conditions and "fault-latency" not in flows:
+        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
+    progress = Progress()
+    progress.say(f"faultline {run.command}: {days}, cluster {settings.cluster}, lake {settings.lake}")
+    with progress.step("starting Spark"):
+        spark = open_session(settings.spark, verbose=options.verbose)
+    try:
+        texts, tables = [], {}
+        if "fault-latency" in flows:
+            result = run_fault_latency(spark, settings, run, progress)
+            with progress.step("reading the answers"):
+                summary = summarize(spark, settings, result)
+            texts.append(as_text(summary))
+            tables.update(asdict(summary))
+        if "allocation" in flows:
+            result = run_allocation(spark, settings, run, progress)
+            with progress.step("reading the answers"):
+                allocated = summarize_allocation(spark, settings, result)
+            texts.append(allocation_text(allocated))
+            tables["allocation"] = asdict(allocated)
+        say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
+        if "fault-latency" in flows:
+            check_conditions(conditions, summary)
+    finally:
+        spark.stop()
+
+
+def _flows(command: str, settings: Settings) -> list[str]:
+    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    if command != "nightly":
+        return [command]
+    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
+    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]

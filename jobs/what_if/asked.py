@@ -1,0 +1,179 @@
+"""The policies that a run asks about: released profiles, ladders of one's own, sweeps of ladders."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.errors import UsageError
+from jobs.profiles import Profile
+from jobs.typed_table import typed
+from udfs.ladder import Ladder
+from udfs.policy import Policy
+
+AS_RUN = "AS_RUN"
+"""Name of the policy under which each producer keeps its own rules, its switch taken as on."""
+
+_DAY_MS = 86_400_000
+_MOST = 500
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The policies of one run.
+
+    Attributes:
+        policies: by unique names.
+        as_run: also each producer under its own policy, as `AS_RUN`.
+    """
+
+    policies: tuple[Policy, ...]
+    as_run: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every policy's name."""
+        return (*([AS_RUN] if self.as_run else []), *(each.name for each in self.policies))
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """`[ladders."NAME"]` of a file; `profile` is the newest one when absent."""
+
+    latency_max_ms: tuple[int, ...]
+    not_available_ms: tuple[int, ...]
+    profile: str | None = None
+
+
+@dataclass(frozen=True)
+class _Ladders:
+    ladders: dict[str, _Ladder]
+
+
+def asked_policies(
+    profiles: Sequence[Profile],
+    *,
+    names: Sequence[str] = (),
+    ladders: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    sweeps: Sequence[str] = (),
+) -> Asked:
+    """The policies behind the options; without any, `AS_RUN` and every released profile.
+
+    Args:
+        profiles: the released ones, oldest first.
+        names: `P1` … or `AS_RUN`.
+        ladders: `NAME=FLOORS/ISOLATIONS[@PROFILE]`, such as `short=550,2000/1000,5000@P5`, in ms.
+        files: TOML with a table `[ladders."NAME"]` each.
+        sweeps: `PROFILE/FACTORS/FACTORS`, such as `P5/0.5,1,2/1,2,4`: floors and isolations times each factor.
+
+    Raises:
+        UsageError: a text that has not this form, a value that makes no sense, or two policies of one name.
+        SettingsError: a file that cannot be used.
+    """
+    known = {each.name: each for each in profiles}
+    if not (names or ladders or files or sweeps):
+        names = (AS_RUN, *known)
+    policies = (
+        *(_profile(known, name, "--policy").policy(name) for name in names if name != AS_RUN),
+        *(_of_text(known, text) for text in ladders),
+        *(policy for file in files for policy in _of_file(known, file)),
+        *(policy for text in sweeps for policy in _of_sweep(known, text)),
+    )
+    asked = Asked(policies, AS_RUN in names)
+    _check_names([*(name for name in names if name == AS_RUN), *(each.name for each in policies)])
+    return asked
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UsageError(f"policy {twice[0]!r} is asked twice; give each policy a name of its own")
+    if len(names) > _MOST:
+        raise UsageError(f"{len(names)} policies are asked; ask at most {_MOST} in one run")
+
+
+def _profile(known: Mapping[str, Profile], name: str, where: str) -> Profile:
+    if name not in known:
+        raise UsageError(f"{where} {name!r} is no released profile; known are {AS_RUN}, {', '.join(known)}")
+    return known[name]
+
+
+def _of_text(known: Mapping[str, Profile], text: str) -> Policy:
+    name, named, rest = text.rpartition("=")
+    arrays, _, profile = rest.partition("@")
+    floors, halved, isolations = arrays.partition("/")
+    if not named or not halved:
+        raise UsageError(f"--ladder {text!r} has no form like short=550,2000/1000,5000@P5; give floors/isolations")
+    return _policy(known, f"--ladder {name!r}", name, _whole(text, floors), _whole(text, isolations), profile or None)
+
+
+def _of_file(known: Mapping[str, Profile], file: Path) -> Iterator[Policy]:
+    for name, each in typed(_Ladders, _table(file)).ladders.items():
+        yield _policy(known, f"{file}: ladder {name!r}", name, each.latency_max_ms, each.not_available_ms, each.profile)
+
+
+def _table(file: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--ladders {file} cannot be read: {error}; give an existing file") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"--ladders {file} is not valid TOML: {error}") from error
+
+
+def _of_sweep(known: Mapping[str, Profile], text: str) -> Iterator[Policy]:
+    parts = text.split("/")
+    if len(parts) != 3:
+        raise UsageError(f"--sweep {text!r} has no form like P5/0.5,1,2/1,2,4; give profile/floors/isolations")
+    profile = _profile(known, parts[0], "--sweep")
+    for floor_factor in _factors(text, parts[1]):
+        for factor in _factors(text, parts[2]):
+            name = f"{profile.name} x{floor_factor:g}/x{factor:g}"
+            floors = tuple(round(floor * floor_factor) for floor in profile.latency_max_ms)
+            isolations = tuple(round(length * factor) for length in profile.not_available_ms)
+            yield _policy(known, f"--sweep {text!r}", name, floors, isolations, profile.name)
+
+
+def _policy(
+    known: Mapping[str, Profile],
+    where: str,
+    name: str,
+    floors: tuple[int, ...],
+    isolations: tuple[int, ...],
+    profile: str | None,
+) -> Policy:
+    if not name.strip():
+        raise UsageError(f"{where} has no name; give one before the =")
+    if name == AS_RUN or name in known:
+        raise UsageError(f"{where} is the name of a released policy; give another")
+    outside = [value for value in (*floors, *isolations) if not 0 <= value <= _DAY_MS]
+    if outside:
+        raise UsageError(f"{where} has {outside[0]} ms; give 0 to {_DAY_MS} (one day)")
+    ladder = Ladder(floors, isolations)
+    if not ladder.is_even:
+        raise UsageError(
+            f"{where} has {len(floors)} floors but {len(isolations)} isolations; give one isolation per floor"
+        )
+    return _profile(known, profile or list(known)[-1], where).policy(name, ladder)
+
+
+def _whole(text: str, numbers: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(number) for number in numbers.split(","))
+    except ValueError:
+        raise UsageError(f"--ladder {text!r}: {numbers!r} is no list of milliseconds like 550,2000") from None
+
+
+def _factors(text: str, numbers: str) -> tuple[float, ...]:
+    try:
+        factors = tuple(float(number) for number in numbers.split(","))
+    except ValueError:
+        factors = (math.nan,)
+    if not all(0 < factor <= 1_000 for factor in factors):
+        raise UsageError(f"--sweep {text!r}: {numbers!r} is no list of factors like 0.5,1,2 (above 0, at most 1000)")
+    return factors

@@ -1,0 +1,56 @@
+"""The attempts whose queue the client chose, and the brokers that each process could choose from."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.producers import PRODUCER
+from jobs.what_if.isolations import PROCESS
+from udfs.choice import chosen_at_ms, is_bad
+
+_WRITE_BIT = 2
+
+
+def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """Grain: one attempt whose queue the client chose. `event_date`, `PROCESS`, `topic`, `broker_name`,
+    `chosen_at_ms`, `bad` (1 or 0).
+    """  # noqa: D205
+    day_start_ms = F.unix_date("event_date").cast("bigint") * 86_400_000
+    chosen = chosen_at_ms(F.col("started_at_ms"), F.col("ended_at_ms"), F.col("latency_ms"), day_start_ms)
+    return attempts.where("NOT by_caller").select(
+        "event_date",
+        *PROCESS,
+        "topic",
+        "broker_name",
+        chosen.alias("chosen_at_ms"),
+        is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms).cast("bigint").alias("bad"),
+    )
+
+
+def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+    """The brokers that a process could choose from: those it sent to, and those that its topics' routes named.
+
+    Grain: `event_date`, `PROCESS`; `brokers` is an array without duplicates. A route counts for its whole day.
+
+    Args:
+        chosen: as `choices` returns them.
+        topic_brokers: the days' stretches of unchanged routes; may be empty.
+    """
+    topic = ["event_date", "cluster", "topic"]
+    writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
+    hosts = topic_brokers.where(writable).groupBy(*topic).agg(F.collect_set("broker_name").alias("hosts"))
+    used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
+    named = used.join(F.broadcast(hosts), topic, "left")
+    both = F.concat(F.collect_set("broker_name"), F.flatten(F.collect_set("hosts")))
+    return named.groupBy("event_date", *PROCESS).agg(F.array_distinct(both).alias("brokers"))
+
+
+def totals(chosen: DataFrame) -> DataFrame:
+    """Grain: `event_date`, `cluster`, `broker_name`. `producers`, `sends`, `bad_sends`."""
+    of_producer = chosen.groupBy("event_date", *PRODUCER, "broker_name").agg(
+        F.count("*").alias("sends"), F.sum("bad").alias("bad_sends")
+    )
+    return of_producer.groupBy("event_date", "cluster", "broker_name").agg(
+        F.count("*").alias("producers"), F.sum("sends").alias("sends"), F.sum("bad_sends").alias("bad_sends")
+    )

@@ -1,0 +1,110 @@
+"""The contents page of `faultline what-if`: published days of sends → what each asked policy would have done."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.day import Day
+from jobs.fault_latency.producers import PRODUCER, policies, with_process, with_rules
+from jobs.profiles import released_profiles
+from jobs.settings import Settings
+from jobs.what_if.asked import Asked
+from jobs.what_if.choices import brokers_of_process, choices, totals
+from jobs.what_if.fallback import all_isolated
+from jobs.what_if.isolations import cut_at_midnight, isolations
+from jobs.what_if.outcomes import outcomes
+from jobs.what_if.rules import Rule, longest_ms, rules
+from jobs.what_if.steering import steered
+from jobs.what_if.writes import calls, isolating
+
+MadeOnce = Callable[[DataFrame], DataFrame]
+"""A small frame that several others rest on → the same rows, made once; they plan from the rows alone."""
+
+_ATTEMPT = (
+    "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
+    "broker_addr", "result_broker_name", "mode", "outcome", "cause", "error", "started_at_ms", "ended_at_ms",
+    "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
+    "policy", "detector", "by_caller",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What the days say.
+
+    Attributes:
+        isolated: the isolations of each rule, cut at midnight.
+        outcomes: `policy_outcomes` without `run_id`.
+    """
+
+    isolated: DataFrame
+    outcomes: DataFrame
+
+
+def asked_rules(asked: Asked, settings: Settings) -> tuple[Rule, ...]:
+    """The different rules among the asked policies."""
+    return rules(asked, policies(released_profiles(), settings.producers))
+
+
+def lead_in_ms(asked: Asked, settings: Settings) -> int:
+    """How long before midnight a send can still isolate after it, at most one day."""
+    return longest_ms(asked_rules(asked, settings))
+
+
+def what_if(
+    sends: DataFrame,
+    days: Sequence[Day],
+    settings: Settings,
+    asked: Asked,
+    *,
+    topic_brokers: DataFrame,
+    made_once: MadeOnce,
+) -> WhatIf:
+    """Replay days in a row under all asked policies at once.
+
+    Args:
+        sends: the published attempts of the days, and of the last `lead_in_ms` before them where they are kept.
+        days: the days that are asked, in a row.
+        settings: producers' rules, inference, `slow_ms`.
+        asked: the policies.
+        topic_brokers: the days' stretches of unchanged routes; may be empty.
+        made_once: for the few rows that several frames rest on.
+    """
+    of_asked = asked_rules(asked, settings)
+    attempts = (
+        sends.transform(with_rules, released_profiles(), settings.producers)
+        .transform(with_process, _nothing_carried(sends))
+        .where("not_replayed IS NULL")
+        .select(*_ATTEMPT, F.lit(True).alias("enforced"))
+        .persist(StorageLevel.MEMORY_AND_DISK)
+    )
+    written = calls(attempts, infer=settings.infer).transform(isolating, of_asked)
+    isolated = made_once(cut_at_midnight(isolations(written), days))
+    chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
+    unavoided = made_once(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
+    found = outcomes(
+        asked,
+        of_asked,
+        totals=totals(chosen),
+        isolated=isolated,
+        unavoided=unavoided,
+        steered=made_once(steered(chosen, isolated, unavoided)),
+    )
+    return WhatIf(isolated, found)
+
+
+def _nothing_carried(sends: DataFrame) -> DataFrame:
+    """No process of the day before, as `producers.carried_processes` would tell it."""
+    kinds = {"carried_process": "string", "carried_seq": "bigint", "carried_ended_at_ms": "bigint"}
+    nothing = [F.lit(None).cast(kind).alias(name) for name, kind in kinds.items()]
+    return sends.where(F.lit(False)).select(*PRODUCER, *nothing)
+
+
+def _first(days: Sequence[Day]) -> dt.date:
+    return min(day.date for day in days)

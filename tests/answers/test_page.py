@@ -1,0 +1,263 @@
+"""The page in a real Chromium: what is drawn is what the tables hold, names are inert, nothing is asked for."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from jobs import cli
+from tests.answers.bad_night import write_bad_night
+from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, write_night
+
+ROOT = Path(__file__).parents[2]
+POINTS = "#{plot} .barlayer .trace .point"
+
+
+class Opened:
+    """The page in a tab, with what it said and asked for."""
+
+    def __init__(self, browser: Browser, file: Path, **how: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.refused: list[tuple[str, str | None]] = []
+        self.page: Page = browser.new_page(**{"viewport": {"width": 1440, "height": 1000}, **how})
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("requestfailed", lambda request: self.refused.append((request.url, request.failure)))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("#group-plot .barlayer")
+
+    def traces(self, plot: str, meta: str) -> list[dict[str, Any]]:
+        """Traces of a kind, with their points as the DOM has them."""
+        found: list[dict[str, Any]] = self.page.evaluate(
+            """([plot, meta]) => [...document.querySelectorAll(`#${plot} .barlayer .trace`)]
+                .map((each) => ({trace: each.__data__[0].trace, points: each.querySelectorAll(".point").length}))
+                .filter(({trace}) => trace.meta === meta)
+                .map(({trace, points}) => ({points, hover: [].concat(trace.hovertext), base: [...trace.base ?? []],
+                    length: [...trace.x], color: trace.marker.color}))""",
+            [plot, meta],
+        )
+        return found
+
+    def hover(self, plot: str, start_ms: int, length_ms: int, contains: str) -> str:
+        """What a person reads who points at the bar that begins then and whose data contains the text."""
+        box = self.page.evaluate(
+            """([plot, start, length, contains]) => {
+                for (const each of document.querySelectorAll(`#${plot} .barlayer .trace`)) {
+                    const trace = each.__data__[0].trace;
+                    for (const [at, point] of [...each.querySelectorAll(".point path")].entries()) {
+                        if (trace.base && trace.base[at] === start && trace.x[at] === length
+                            && trace.hovertext[at].includes(contains)) {
+                            point.scrollIntoView({block: "center", behavior: "instant"});
+                            const {x, y, width, height} = point.getBoundingClientRect();
+                            return {x: x + width / 2, y: y + height / 2};
+                        }
+                    }
+                }
+            }""",
+            [plot, start_ms, length_ms, contains],
+        )
+        lines = self.page.locator(f"#{plot} .hoverlayer .hovertext text.nums")
+        self.page.mouse.move(1, 1)
+        lines.wait_for(state="detached")
+        self.page.mouse.move(box["x"], box["y"], steps=3)
+        lines.wait_for()
+        return "\n".join(lines.locator("tspan.line").all_text_contents()) or (lines.text_content() or "")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    write_night(folder / "lake")
+    page = folder / "page.html"
+    assert cli.main(["report", "--lake", str(folder / "lake"), "--cluster", "main", "--output", str(page)]) == 0
+    return page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = subprocess.run([ROOT / "bin/browser"], capture_output=True, text=True, check=True).stdout.strip()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, file: Path) -> Opened:
+    return Opened(browser, file, color_scheme="light")
+
+
+def test_it_says_nothing_and_asks_for_nothing(opened: Opened, file: Path) -> None:
+    assert opened.said == []
+    assert [url for url in opened.asked if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
+
+
+def test_every_isolation_is_a_bar_and_every_bar_an_isolation(opened: Opened) -> None:
+    traces = opened.traces("timeline-plot", "isolation")
+    drawn = [(start, length) for trace in traces for start, length in zip(trace["base"], trace["length"], strict=True)]
+    assert sorted(drawn) == sorted((each["start_ms"], each["end_ms"] - each["start_ms"]) for each in DRAWN)
+    assert sum(trace["points"] for trace in traces) == len(DRAWN)
+    hollow = [trace["points"] for trace in traces if trace["color"] == "rgba(0,0,0,0)"]
+    assert sum(hollow) == 1
+
+
+def test_pointing_at_a_bar_says_what_the_table_says(opened: Opened) -> None:
+    (each,) = [each for each in DRAWN if each["client_id"] == "p2"]
+    said = opened.hover("timeline-plot", each["start_ms"], 10_000, "p2")
+    assert said.split("\n") == [
+        "broker-a",
+        "p2 held it off",
+        "2026-03-02 00:00:06.000 – 00:00:16.000 UTC, 10.0 s",
+        "cause RemotingTimeoutException, 3,000 ms; ended: EXPIRED",
+        "client 5.3.3, group PG",
+        "evidence LOGGED",
+        "extended 2 times",
+    ]
+
+
+def test_pointing_at_a_bar_of_a_hostile_name_shows_the_name(opened: Opened) -> None:
+    (each,) = [each for each in DRAWN if each["client_id"] == IMAGE]
+    said = opened.hover("timeline-plot", each["start_ms"], 10_000, "cause &lt;img")
+    assert f"{IMAGE} held it off" in said
+    assert f"cause {IMAGE}, 600 ms; ended: EXPIRED" in said
+
+
+def test_minutes_are_the_windows_of_the_chosen_broker(opened: Opened) -> None:
+    shown = """() => document.getElementById("timeline-plot").data.slice(0, 5)
+        .map(({name, x, y, customdata}) => [name, x.length, customdata ?? y])"""
+    opened.page.select_option("#broker", label="broker-a")
+    assert opened.page.evaluate(shown) == [
+        ["sends", 3, [900, 900, 900]],
+        ["failed", 1, [45]],
+        ["p99", 7, [3001, 5, 5, None, 5, 5, None]],
+        ["p95", 7, [3, 3, 3, None, 3, 3, None]],
+        ["p50", 7, [1, 0, 0, None, 1, 1, None]],
+    ]
+    opened.page.select_option("#broker", index=0)
+    assert opened.page.evaluate(shown)[0] == ["sends", 3, [960, 900, 900]]
+
+
+def test_names_are_text(opened: Opened) -> None:
+    page = opened.page
+    assert page.evaluate("window.owned") is None
+    assert page.locator("main img, main iframe, main a[href^=javascript], svg a").count() == 0
+    assert page.locator("main bdi b, main bdi script, main option b").count() == 0
+    shown = page.locator("body").inner_text()
+    for name in HOSTILE:
+        readable = name.replace("\n", "\\n").replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
+        assert readable in shown, name
+    assert "49" not in page.locator("#incidents tbody").inner_text()
+    assert not [text for text in (shown, page.title()) if re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", text)]
+
+
+def test_labels_of_the_pictures_are_text(opened: Opened) -> None:
+    labels = opened.page.locator("#timeline-plot .ytick text").all_text_contents()
+    assert "<b>bold</b>&lt;i&gt;" in labels
+    assert IMAGE[:14] in " ".join(labels)
+    legend = opened.page.locator("#group-plot .legend2text").all_text_contents()
+    assert [name for name in legend if name.startswith("</script>")]
+
+
+def test_nothing_but_the_page_s_own_scripts_may_run_or_connect(browser: Browser, file: Path) -> None:
+    fresh = Opened(browser, file)
+    tried = """async () => {
+        const script = document.createElement("script");
+        script.textContent = "window.owned = 2";
+        document.body.append(script);
+        const image = document.createElement("img");
+        image.setAttribute("onerror", "window.owned = 3");
+        image.src = "https://example.invalid/x.png";
+        document.body.append(image);
+        const fetched = await fetch("https://example.invalid/").then(() => "fetched", () => "refused");
+        await new Promise((done) => setTimeout(done, 100));
+        return [window.owned ?? null, fetched];
+    }"""
+    assert fresh.page.evaluate(tried) == [None, "refused"]
+    assert [text for text in fresh.said if "Content Security Policy" in text]
+    assert fresh.refused == [("https://example.invalid/x.png", "csp")]
+
+
+def test_a_queue_with_two_owners_has_two_bars_side_by_side(opened: Opened) -> None:
+    traces = opened.traces("group-plot", "owner")
+    of_group = [each for each in OWNED if each["consumer_group"] == "g"]
+    assert sum(trace["points"] for trace in traces) == len(of_group)
+    both = [each for each in of_group if each["queue_id"] == 0]
+    said = [opened.hover("group-plot", each["valid_from_ms"], 60_000, each["client_id"]) for each in both]
+    assert said == [
+        "T broker-a:0\nc1\n2026-03-02 00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s",
+        "T broker-a:0\nc2\n2026-03-02 00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s",
+    ]
+
+
+def test_choosing_a_group_draws_it(opened: Opened) -> None:
+    opened.page.select_option("#group", label=f"{IMAGE}: who held them, by the clients' logs")
+    assert sum(trace["points"] for trace in opened.traces("group-plot", "owner")) == 1
+    assert SCRIPT[:8] in " ".join(opened.page.locator("#group-plot .ytick text").all_text_contents())
+    opened.page.select_option("#group", index=0)
+
+
+def test_it_follows_the_system_s_theme_and_the_button(browser: Browser, file: Path) -> None:
+    dark = Opened(browser, file, color_scheme="dark").page
+    back, text = "getComputedStyle(document.body).backgroundColor", "#timeline-plot .xtick text"
+    assert dark.evaluate(back) == "rgb(20, 23, 26)"
+    assert dark.locator(text).first.evaluate("(each) => getComputedStyle(each).fill") == "rgb(230, 233, 236)"
+    dark.click("#theme")
+    assert dark.evaluate(back) == "rgb(255, 255, 255)"
+    assert dark.locator(text).first.evaluate("(each) => getComputedStyle(each).fill") == "rgb(28, 33, 38)"
+
+
+def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.locator("details summary").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#isolated").is_visible()
+    page.get_by_placeholder("severity, kind").focus()
+    page.keyboard.type("calm")
+    assert page.locator("#found tbody tr:visible").count() == 1
+    assert page.locator("#findings output").inner_text() == f"1 of {1 + len(HOSTILE)}"
+    page.locator("#broker").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.getElementById('timeline-plot').data[0].y.length") == 3
+
+
+def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    page.get_by_role("button", name="zoom the timeline to broker-a").click()
+    shown = page.evaluate("document.getElementById('timeline-plot')._fullLayout.xaxis2.range")
+    assert [str(each)[11:19] for each in shown] == ["23:59:56", "00:00:26"]
+
+
+def test_it_fits_a_narrow_window(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file, viewport={"width": 800, "height": 900}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == 800
+
+
+def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
+    write_bad_night(tmp_path / "lake", 20_000)
+    file = tmp_path / "bad.html"
+    assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
+    bad = Opened(browser, file)
+    drawn = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
+        .reduce((sum, {base}) => sum + base.length, 0)"""
+    traces = """[...document.querySelectorAll("#timeline-plot .barlayer .trace")]
+        .filter((each) => each.__data__[0].trace.meta === "isolation")
+        .reduce((sum, each) => sum + each.querySelectorAll(".point").length, 0)"""
+    assert bad.page.evaluate(traces) == bad.page.evaluate(drawn) > 1_000
+    assert bad.said == []
+
+
+def test_it_counts_what_it_leaves_out(opened: Opened) -> None:
+    assert "1 isolation of no length" in opened.page.locator("#left-out").inner_text()
+    assert f"{NIGHT}" in opened.page.locator("#nights .asked").inner_text()

@@ -1,0 +1,277 @@
+"""`faultline show`: rows of the published tables in a terminal, whatever the names in them look like."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+from jobs import cli, environment
+from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
+from jobs.answers.published import _filesystem
+from jobs.answers.questions import QUESTIONS
+from jobs.tables import (
+    BROKER_INCIDENTS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    SENDS,
+)
+from tests.answers.lakes import publish, write_rows
+
+D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
+T1, T2 = 1_772_323_200_000, 1_772_409_600_000  # 00:00 UTC of each, epoch ms
+SQL = "x' OR '1'='1'; DROP TABLE sends --"
+ANSI = "\x1b[31mred\x1b]0;owned\x07"
+FORMULA = '=HYPERLINK("http://evil","x")'
+
+
+def isolation(start_ms: int, end_ms: int, **other: object) -> dict[str, Any]:
+    day, start = (D1, T1) if start_ms < 86_400_000 else (D2, T1)
+    return {
+        "event_date": day, "cluster": "main", "client_id": "p1", "broker_name": "broker-a", "process": "#1",
+        "start_ms": start + start_ms, "end_ms": start + end_ms, "cause": "LATENCY", "ended_by": "EXPIRED",
+        "opener_latency_ms": 600, "enforced": True, **other,
+    }  # fmt: skip
+
+
+def owned(client_id: str, from_ms: int, until_ms: int, **other: object) -> dict[str, Any]:
+    return {
+        "event_date": D1, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "broker-a",
+        "queue_id": 3, "client_id": client_id, "valid_from_ms": T1 + from_ms, "valid_until_ms": T1 + until_ms, **other,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lake")
+    publish(root, D1, D2)
+    publish(root, D1, cluster="other")
+    write_rows(
+        root,
+        ISOLATION_INTERVALS,
+        [
+            isolation(5_000, 7_000),
+            isolation(1_000, 31_000, client_id="p2", client_version="5.3.3"),
+            isolation(2_000, 2_500, broker_name="broker-b", enforced=False),
+            isolation(3_000, 4_000, broker_name=SQL, client_id=ANSI),
+            isolation(3_500, 4_000, broker_name="broker-c", client_id=FORMULA),
+            isolation(3_600, 4_000, broker_name="broker-c", client_id="-1\nsecond line,\u202eRTL"),
+            isolation(86_400_000, 86_401_000, client_id="p1"),
+            isolation(1_000, 2_000, cluster="other", client_id="elsewhere"),
+        ],
+    )
+    write_rows(root, QUEUE_OWNERSHIP, [owned("c1", 0, 10_000, source="CLIENT_LOG", process="log"),
+                                       owned("c2", 10_000, 86_400_000, source="RUNNING_INFO")])  # fmt: skip
+    write_rows(root, QUEUE_ALLOCATION, [owned("c1", 0, 8_000), owned("c2", 8_000, 86_400_000, queue_id=4)])
+    change = {"consumer_group": "g", "topic": "T", "changed_at_ms": T1 + 8_000, "joined": ["c2", ANSI], "moved": 1}
+    write_rows(root, REBALANCES, [{"event_date": D1, "cluster": "main", "queues": 4, **change}])
+    send = {"client_id": "p1", "broker_name": "broker-a", "outcome": "SEND_OK", "queue_id": -1}
+    sends = [{"event_date": D1, "cluster": "main", "ended_at_ms": T1 + each, **send} for each in range(5)]
+    write_rows(root, SENDS, sends)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
+
+
+class Said:
+    """What `faultline show` says."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> None:
+        self.code = cli.main(["show", *arguments, "--lake", str(lake)])
+        self.out, self.err = capsys.readouterr()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        assert self.code == 0, self.err
+        found: list[dict[str, Any]] = json.loads(self.out)["rows"]
+        return found
+
+
+def test_every_question_is_one_that_the_command_line_knows() -> None:
+    assert tuple(QUESTIONS) == _SUBJECTS
+    for question in QUESTIONS.values():
+        names = set(question.table.schema.fieldNames())
+        assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.stretch or ())} <= names
+        assert question.narrowed_by.items() <= _OPTION_COLUMNS.items()
+
+
+def test_isolations_of_a_broker_as_text(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    said = Said(capsys, lake, "isolations", "--broker", "broker-a", "--date", f"{D1}", "--cluster", "main")
+    assert said.code == 0
+    assert [line.split() for line in said.out.splitlines()[1:]] == [
+        ["from", "until", "broker", "producer", "client", "cause", "latency", "ms", "ended", "by", "enforced"],
+        ["00:00:01.000", "00:00:31.000", "broker-a", "p2", "5.3.3", "LATENCY", "600", "EXPIRED", "yes"],
+        ["00:00:05.000", "00:00:07.000", "broker-a", "p1", "–", "LATENCY", "600", "EXPIRED", "yes"],
+    ]
+    assert said.out.startswith("isolations, 2026-03-01 UTC, cluster main\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "clients"),
+    [
+        (["--producer", "p1", "--date", f"{D1}"], ["p1", "p1"]),
+        (["--producer", "p1", "--from", f"{D1}", "--to", f"{D2}"], ["p1", "p1", "p1"]),
+        (["--producer", "p1"], ["p1"]),  # the last published day
+        (["--at", "2026-03-01T00:00:02.250Z"], ["p2", "p1"]),
+        (["--at", "2026-03-01T01:00:02.250+01:00"], ["p2", "p1"]),
+        (["--at", "2026-03-01T00:00:31"], []),  # the end is exclusive
+        (["--date", f"{D1}", "--broker", SQL], [ANSI]),
+        (["--date", f"{D1}", "--broker", "' OR '1'='1"], []),
+        (["--date", f"{D1}", "--producer", FORMULA], [FORMULA]),
+    ],
+)
+def test_options_narrow_by_equality(
+    capsys: pytest.CaptureFixture[str], lake: Path, arguments: list[str], clients: list[str]
+) -> None:
+    rows = Said(capsys, lake, "isolations", "--json", "--cluster", "main", *arguments).rows
+    assert [row["client_id"] for row in rows] == clients
+
+
+def test_an_identifier_that_is_sql_finds_nothing_and_does_nothing(
+    capsys: pytest.CaptureFixture[str], lake: Path
+) -> None:
+    said = Said(capsys, lake, "isolations", "--date", f"{D1}", "--cluster", "main", "--producer", SQL)
+    assert (said.code, said.out) == (0, "isolations, 2026-03-01 UTC, cluster main: no isolation\n")
+    assert len(Said(capsys, lake, "sends", "--date", f"{D1}", "--cluster", "main", "--json").rows) == 5
+
+
+def test_text_shows_control_characters_instead_of_passing_them_on(
+    capsys: pytest.CaptureFixture[str], lake: Path
+) -> None:
+    out = Said(capsys, lake, "isolations", "--date", f"{D1}", "--cluster", "main").out
+    assert "\\x1b[31mred\\x1b]0;owned\\x07" in out
+    assert "-1\\nsecond line,\\u202eRTL" in out
+    assert all(character.isprintable() for character in out.replace("\n", ""))
+
+
+def test_a_spreadsheet_runs_nothing_of_the_csv(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    out = Said(capsys, lake, "isolations", "--date", f"{D1}", "--cluster", "main", "--csv").out
+    rows = list(csv.DictReader(io.StringIO(out)))
+    clients = [row["client_id"] for row in rows]
+    assert f"'{FORMULA}" in clients
+    assert "'-1\\nsecond line,\\u202eRTL" in clients
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert (rows[0]["start_ms"], rows[0]["enforced"], rows[0]["client_version"]) == (f"{T1 + 1_000}", "true", "5.3.3")
+
+
+def test_a_number_in_the_csv_stays_a_number(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    out = Said(capsys, lake, "sends", "--date", f"{D1}", "--cluster", "main", "--csv").out
+    assert {row["queue_id"] for row in csv.DictReader(io.StringIO(out))} == {"-1"}
+
+
+def test_json_keeps_names_as_they_are(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    said = Said(capsys, lake, "isolations", "--date", f"{D1}", "--cluster", "main", "--json")
+    assert ANSI in [row["client_id"] for row in said.rows]
+    assert "\x1b" not in said.out
+    assert json.loads(said.out)["days"] == [f"{D1}"]
+
+
+def test_what_a_limit_leaves_out_is_counted(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    where = ("sends", "--date", f"{D1}", "--cluster", "main")
+    assert "  3 more are not shown" in Said(capsys, lake, *where, "--limit", "2").out
+    assert json.loads(Said(capsys, lake, *where, "--limit", "2", "--json").out)["not_shown"] == 3
+    assert "not shown" not in Said(capsys, lake, *where, "--limit", "0").out
+
+
+def test_owners_and_who_should_have_been(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    where = ("owners", "--date", f"{D1}", "--cluster", "main", "--group", "g")
+    at = Said(capsys, lake, *where, "--queue", "broker-a:3", "--at", "2026-03-01T00:00:01Z", "--json").rows
+    assert [(row["client_id"], row["source"]) for row in at] == [("c1", "CLIENT_LOG"), ("c1", "STRATEGY")]
+    later = Said(capsys, lake, *where, "--queue", "broker-a:3", "--at", "2026-03-01T12:00:00Z").out
+    assert later.splitlines()[2:] == [
+        "  00:00:10.000  24:00:00.000  g      T      broker-a  3      c2     RUNNING_INFO"
+    ]
+    strategy = Said(capsys, lake, *where, "--source", "STRATEGY", "--json").rows
+    assert [row["queue_id"] for row in strategy] == [3, 4]
+
+
+def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    where = ("rebalances", "--date", f"{D1}", "--cluster", "main")
+    assert "c2, \\x1b[31mred" in Said(capsys, lake, *where).out
+    assert "c2; \\x1b[31mred" in Said(capsys, lake, *where, "--csv").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "nothing of 2026-02-01 is published"),
+        (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "there is 2026-03-01, 2026-03-02"),
+        (["incidents"], 3, "holds 2 clusters; name one of them with --cluster: 'main', 'other'"),
+        (["incidents", "--cluster", "mian"], 3, "cluster 'mian' has no published day"),
+        (["weather"], 2, "invalid choice: 'weather'"),
+        (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
+        (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
+        (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is no queue"),
+        (["incidents", "--at", "noon"], 2, "'noon' is no time; write it like 2026-11-21T00:26:51Z"),
+        (["incidents", "--limit", "many"], 2, "--limit 'many' is no number of rows"),
+        (["sends", "--at", "2026-03-01T00:00:00Z", "--cluster", "main"], 2, "--at does not go with sends"),
+        (["incidents", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
+        (["incidents", "--json", "--csv"], 2, "not allowed with"),
+    ],
+)
+def test_a_mistake_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], lake: Path, arguments: list[str], code: int, sentence: str
+) -> None:
+    said = Said(capsys, lake, *arguments)
+    assert (said.code, said.out) == (code, "")
+    assert sentence in said.err
+
+
+def test_no_lake_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = Said(capsys, tmp_path / "none", "incidents")
+    assert said.code == 1
+    assert "none is no lake: it holds no run log" in said.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    later_columns = ("never_noticed", "sends", "lost", "retried", "slowed", "first_producer")
+    incident = {"event_date": D1, "cluster": "main", "broker_name": "broker-a", "start_ms": T1, "end_ms": T1 + 1}
+    write_rows(tmp_path, BROKER_INCIDENTS, [incident], leave_out=later_columns)
+    assert Said(capsys, tmp_path, "incidents").out.split()[-6:] == ["–"] * 6
+    assert Said(capsys, tmp_path, "findings").out == "findings, 2026-03-01 UTC, cluster main: no finding\n"
+    write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=2)
+    newer = Said(capsys, tmp_path, "findings")
+    assert (newer.code, newer.out) == (1, "")
+    assert "has version 2, this program reads 1" in newer.err
+
+
+def test_a_lost_file_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [isolation(1, 2)])
+    for file in (tmp_path / "isolation_intervals").rglob("*.parquet"):
+        file.unlink()
+    said = Said(capsys, tmp_path, "isolations")
+    assert said.code == 1
+    assert said.err.startswith("faultline: cannot read table isolation_intervals in ")
+
+
+def test_no_thread_of_arrow_needs_python_while_python_ends() -> None:
+    local = _filesystem("/lake/sends")
+    assert local is not None
+    assert isinstance(local.base_fs, LocalFileSystem)
+    assert _filesystem("s3://bucket/lake/sends") is None
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "find_spec", lambda _: None)
+    said = Said(capsys, lake, "incidents")
+    assert said.code == 2
+    assert "needs the package deltalake, which is not installed; run: " in said.err
+    assert said.err.endswith("-m pip install 'faultline[report]'\n")

@@ -1,0 +1,90 @@
+"""What a what-if run says: one line per different policy, the best marked, names harmless, the limits stated."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from jobs.errors import PlatformError, UsageError
+from jobs.what_if_picture import check_picture, write_picture
+from jobs.what_if_summary import PolicyLine, WhatIfSummary, with_best
+from jobs.what_if_text import what_if_text
+
+
+def line(policy: str, hits: int, false_alarms: int, isolations: int = 3) -> PolicyLine:
+    return PolicyLine(policy, "P5", [550], [2000], isolations, 60_000, 0, hits + false_alarms, hits, false_alarms, 7)
+
+
+def summary(*lines: PolicyLine) -> WhatIfSummary:
+    return WhatIfSummary(
+        run_id="r", lake="lake", days=["2026-11-21"], clusters=["c"], slow_ms=550, sends=1_000, bad_sends=40,
+        unavoidable=7, policies=with_best(lines), starts_empty=True, switch_on_share=0.25,
+        not_replayed={"NOT_A_JAVA_CLIENT": 2},
+    )  # fmt: skip
+
+
+def test_the_answer_on_one_screen() -> None:
+    told = what_if_text(summary(line("P1", 10, 5), line("P2", 10, 5), line("P5", 30, 9), line("worse", 8, 50)))
+    sends = "2026-11-21  cluster c: 1,000 sends whose queue the client chose"
+    assert told.splitlines()[:7] == [
+        f"{sends}, 40 of them bad (failed, or 550 ms and longer)",
+        "",
+        "Policies, by bad sends that would have gone to another broker",
+        "     policy  bad avoided  good steered away  isolations  isolated (sum over producers)",
+        "  *  P5      30 (75 %)    9                  3           1 min 00 s",
+        "  *  P1, P2  10 (25 %)    5                  3           1 min 00 s",
+        "     worse   8 (20 %)     50                 3           1 min 00 s",
+    ]
+    for note in (
+        "7 bad sends would have been avoided by none of them",
+        "A log cannot show how the other brokers would have answered",
+        "25 % of all attempts come from producers whose switch was on",
+        "the first day starts with no isolation",
+        "2 producers not replayed: NOT_A_JAVA_CLIENT",
+    ):
+        assert note in told
+
+
+def test_a_long_sweep_shows_the_first_and_every_best() -> None:
+    lines = [line(f"p{number:02}", 100 - number, 100 + number) for number in range(60)]
+    told = what_if_text(summary(*lines, line("none", 0, 0, 0)))
+    assert "another broker, 21 of 61" in told
+    assert "  *  none" in told
+    assert "p30" not in told
+
+
+def test_nothing_bad_and_no_policy_is_no_error() -> None:
+    quiet = dataclasses.replace(summary(line("P5", 0, 0)), bad_sends=0, switch_on_share=None)
+    assert "P5      0            0" in what_if_text(quiet)
+    assert "switch was on" not in what_if_text(quiet)
+
+
+def test_names_do_nothing_to_a_terminal() -> None:
+    told = what_if_text(summary(line("\x1b[31m\nred", 1, 1)))
+    assert "\x1b" not in told
+    assert "\\x1b[31m\\nred" in told
+
+
+def test_the_picture_holds_every_policy_and_no_markup_of_its_names(tmp_path: Path) -> None:
+    file = tmp_path / "picture.html"
+    check_picture(file)
+    write_picture(summary(line("P5", 30, 9), line("</script><script>alert(1)</script><b>", 8, 50)), file)
+    page = file.read_text(encoding="utf-8")
+    assert "alert(1)" in page
+    assert "<script>alert(1)" not in page
+    assert "A log cannot show how the other brokers would have answered" in page
+    assert "src=" not in page.split("<body>")[1].split("plotly.js v")[0]
+
+
+def test_a_picture_that_cannot_be_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=r"x\.png is no \.html file"):
+        check_picture(tmp_path / "x.png")
+    with pytest.raises(UsageError, match="is in a folder that does not exist"):
+        check_picture(tmp_path / "none" / "x.html")
+    monkeypatch.setattr("jobs.what_if_picture.find_spec", lambda _: None)
+    with pytest.raises(PlatformError, match="--picture needs plotly"):
+        check_picture(tmp_path / "x.html")

@@ -1,0 +1,128 @@
+"""Sends as their callers saw them, and what fault latency did: each verdict in its smallest case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.fault_latency.calls import send_calls
+from jobs.fault_latency.health import broker_health
+
+ATTEMPTS = (
+    "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
+    " topic string, mode string, by_caller boolean, not_replayed string, invoke_id bigint, attempt int, seq bigint,"
+    " started_at_ms bigint, ended_at_ms bigint, latency_ms bigint, outcome string, broker_name string,"
+    " result_broker_name string, row_hash bigint"
+)
+CHOICES = (
+    "cluster string, client_id string, producer_group string, row_hash bigint, isolated array<string>,"
+    " all_hosts array<string>, since_ms bigint"
+)
+HEALTH = "cluster string, bucket bigint, is_bad_broker map<string, boolean>"
+SLOW_MS = 550
+REFUSED = "RemotingConnectException"
+
+
+def _attempt(
+    row_hash: int, ended_at_ms: int, latency_ms: int = 5, outcome: str = "SEND_OK", **other: Any
+) -> tuple[Any, ...]:
+    row = {
+        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "version": "5.3.3",
+        "topic": "t", "mode": "SYNC", "by_caller": False, "not_replayed": None, "invoke_id": None, "attempt": 1,
+        "seq": None, "started_at_ms": ended_at_ms - latency_ms, "ended_at_ms": ended_at_ms, "latency_ms": latency_ms,
+        "outcome": outcome, "broker_name": "a", "result_broker_name": None, "row_hash": row_hash,
+    } | other  # fmt: skip
+    return tuple(row.values())
+
+
+def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
+    attempts = [
+        _attempt(3, 3_010, 5, "SEND_OK", invoke_id=7, attempt=2, broker_name="b"),
+        _attempt(9, 3_000, 3_000, "RemotingTimeoutException", invoke_id=7),
+        _attempt(4, 500, 5, "SEND_OK", invoke_id=8, result_broker_name="b"),  # a hidden retry answered elsewhere
+        _attempt(5, 600, 5, REFUSED, invoke_id=9),
+        _attempt(6, 600, 5, REFUSED, invoke_id=9),  # the hook fired twice for one attempt
+        _attempt(7, 700),  # without an invoke id each attempt is a send
+        _attempt(8, 700),
+        _attempt(2, 700, invoke_id=7, process="#2"),  # another process counts its own
+        _attempt(1, 100, 5, started_at_ms=900),  # the clock was set back meanwhile
+    ]
+    nothing = spark.createDataFrame([], CHOICES), spark.createDataFrame([], HEALTH)
+    calls = send_calls(spark.createDataFrame(attempts, ATTEMPTS), *nothing, SLOW_MS)
+    found = {row["row_hash"]: row.asDict() for row in calls.collect()}
+    assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
+    names = ("started_ms", "ended_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
+    assert {key: tuple(found[key][name] for name in names) for key in (9, 4, 5, 1)} == {
+        9: (0, 3_010, 3_010, 2, ["a", "b"], "SEND_OK", False, True, True),
+        4: (495, 500, 5, 1, ["a", "b"], "SEND_OK", False, True, False),
+        5: (595, 600, 5, 1, ["a", "a"], REFUSED, True, False, False),
+        1: (100, 100, 0, 1, ["a"], "SEND_OK", False, False, False),
+    }
+    assert {found[key]["fault_latency"] for key in found} == {"NONE_ISOLATED"}
+
+
+HELD = ["b"]
+FINE: dict[str, Any] = {}
+SLOW: dict[str, Any] = {"latency_ms": 900}
+FAILED: dict[str, Any] = {"outcome": REFUSED}
+CASES: list[tuple[dict[str, Any], list[str], bool, dict[str, bool], str]] = [
+    # the send, isolated brokers, whether it went to one, brokers that were bad for others, what fault latency did
+    (FINE, [], False, {}, "NONE_ISOLATED"),
+    (FINE, ["z"], False, {}, "NONE_ISOLATED"),  # isolated, but no broker of this topic
+    (FINE, HELD, True, {"b": True}, "SENT_TO_ISOLATED"),
+    (FINE, HELD, False, {"b": True}, "SPARED"),
+    (FINE, ["b", "d"], False, {"b": False, "d": True}, "SPARED"),
+    (FAILED, HELD, False, {"b": True}, "NO_DIFFERENCE"),
+    (FINE, HELD, False, {"b": False}, "NO_DIFFERENCE"),
+    (SLOW, HELD, False, {"b": False}, "COST"),
+    (FAILED, HELD, False, {"b": False, "d": True}, "COST"),  # d was not avoided
+    (SLOW, HELD, False, {"a": True}, "UNKNOWN"),  # nobody sent to b
+    (FINE, HELD, False, {}, "UNKNOWN"),  # nobody sent at all
+    (FINE | {"by_caller": True}, HELD, True, {"b": True}, "CALLER_CHOSE_QUEUE"),
+    (FINE | {"not_replayed": "NOT_A_JAVA_CLIENT"}, HELD, False, {"b": True}, "NOT_REPLAYED"),
+    (FAILED | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
+    (SLOW | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_SPARED"),
+    (FINE | {"enforced": False}, HELD, True, {}, "WOULD_HAVE_COST"),
+    (FINE | {"enforced": False}, HELD, False, {"b": True}, "NO_DIFFERENCE"),
+]
+
+
+def test_what_fault_latency_did(spark: SparkSession) -> None:
+    """All cases at once, a cluster each."""
+    attempts, choices, healths = [], [], []
+    for place, (send, isolated, went_to_isolated, health, _) in enumerate(CASES):
+        cluster = f"c{place}"
+        told: dict[str, Any] = {"latency_ms": 5, "outcome": "SEND_OK"} | send
+        attempts.append(_attempt(1, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
+        choices.append((cluster, "p", "g", 1, isolated, ["a", "b", "d"], 0 if went_to_isolated else None))
+        healths.append((cluster, 0, health))
+    found = send_calls(
+        spark.createDataFrame(attempts, ATTEMPTS),
+        spark.createDataFrame(choices, CHOICES),
+        spark.createDataFrame(healths, HEALTH),
+        SLOW_MS,
+    )
+    effects = {row["cluster"]: (row["fault_latency"], row["isolated_brokers"]) for row in found.collect()}
+    assert effects == {
+        f"c{place}": (effect, [name for name in isolated if name != "z"] or None)
+        for place, (_, isolated, _, _, effect) in enumerate(CASES)
+    }
+
+
+def test_a_broker_is_bad_in_a_second_when_half_of_the_attempts_that_begin_then_are(spark: SparkSession) -> None:
+    attempts = [
+        _attempt(1, 5_500, outcome=REFUSED),  # a: one of two
+        _attempt(2, 5_500),
+        _attempt(3, 6_300, 900, broker_name="b"),  # b: one slow of four
+        *(_attempt(row, 5_500, broker_name="b") for row in (4, 5)),
+        _attempt(6, 5_500, 3, "RemotingTimeoutException", broker_name="d"),  # no time was left: says nothing of d
+        _attempt(7, 6_004, 5, broker_name="b"),  # began before the second was over
+        _attempt(8, 6_005, 5, REFUSED),  # a, the next second
+        _attempt(9, 6_300, 900, "SENT", broker_name="e"),  # one-way: its time says nothing
+    ]
+    found = broker_health(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS)
+    assert {row["bucket"]: row["is_bad_broker"] for row in found.collect()} == {
+        5: {"a": True, "b": False, "e": False},
+        6: {"a": True},
+    }

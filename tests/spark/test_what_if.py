@@ -1,0 +1,216 @@
+"""What other policies would have done: a story worked out by hand, plain loops over random sends, the real sample."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from jobs.day import Day
+from jobs.profiles import released_profiles
+from jobs.settings import Settings
+from jobs.tables import SENDS
+from jobs.what_if.asked import Asked, asked_policies
+from jobs.what_if.job import WhatIf, what_if
+from tests.site import D1, D2, START, at
+from tests.spark.what_if_oracle import Client, Send, outcome
+
+PROFILES = released_profiles()
+COUNTS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms",
+          "missed", "unavoidable")  # fmt: skip
+ROUTES = pa.schema(
+    [("event_date", pa.date32()), ("cluster", pa.string()), ("topic", pa.string()), ("broker_name", pa.string()),
+     ("perm", pa.int32()), ("write_queue_nums", pa.int32())]
+)  # fmt: skip
+Row = dict[str, Any]
+
+
+def sent(day: dt.date, started_ms: int, ended_ms: int, outcome: str = "SEND_OK", **other: object) -> Row:
+    """A published row: producer p1 on 5.3.3, switch off."""
+    base: Row = dict.fromkeys(SENDS.schema.fieldNames()) | {
+        "event_date": day, "cluster": "main", "client_id": "p1", "producer_group": "PG", "topic": "T",
+        "broker_name": "a", "client_version": "5.3.3", "mode": "SYNC", "attempt": 1, "started_at_ms": started_ms,
+        "ended_at_ms": ended_ms, "ended_at": dt.datetime(2026, 3, 1, tzinfo=dt.UTC), "outcome": outcome,
+        "latency_ms": ended_ms - started_ms, "fault_latency_enabled": False,
+    }  # fmt: skip
+    return base | other
+
+
+def frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
+    told = [row | {"seq": place, "row_hash": place} for place, row in enumerate(rows)]
+    return spark.createDataFrame(
+        pa.Table.from_pylist(told, to_arrow_schema(SENDS.schema, timezone="UTC")), SENDS.schema
+    )
+
+
+def replayed(
+    spark: SparkSession, rows: Sequence[Row], asked: Asked, *dates: dt.date, hosts: Sequence[str] = (), **told: object
+) -> WhatIf:
+    routes = [
+        {
+            "event_date": date,
+            "cluster": "main",
+            "topic": host.split("-")[0],
+            "broker_name": host,
+            "perm": 6,
+            "write_queue_nums": 4,
+        }
+        for host in hosts
+        for date in dates
+    ]
+    return what_if(
+        frame(spark, rows),
+        [Day(date, "main") for date in dates],
+        dataclasses.replace(Settings(), **told),  # type: ignore[arg-type]
+        asked,
+        topic_brokers=spark.createDataFrame(pa.Table.from_pylist(routes, ROUTES)),
+        made_once=lambda rows: rows.localCheckpoint(),
+    )
+
+
+def figures(found: WhatIf, *names: str) -> dict[tuple[object, ...], tuple[int, ...]]:
+    """Day, policy and broker to the chosen figures."""
+    chosen = names or COUNTS
+    return {
+        (row["event_date"], row["policy"], row["broker_name"]): tuple(row[name] for name in chosen)
+        for row in found.outcomes.collect()
+    }
+
+
+NOON = at(D1, "12:00:00.000")
+
+
+def story(**where: str) -> list[Row]:
+    """Milliseconds from noon. Under `short` a is isolated [0, 1500) and b [700, 1700); both, so none, [700, 1500)."""
+
+    def one(started: int, ended: int, went: str = "SEND_OK", broker: str = "a", **other: object) -> Row:
+        told = {**where, "broker_name": f"{where['topic']}-{broker}", **other}
+        return sent(D1, NOON + started, NOON + ended, went, **told)
+
+    return [
+        one(-200, 0),  # slow enough to isolate, not to be bad
+        one(100, 110),  # a false alarm; last write wins: it ends the isolation
+        one(300, 500, "RemotingTimeoutException"),  # a hit under `short`; until 1500
+        one(600, 605, broker="b"),
+        one(695, 700, "RemotingConnectException", broker="b"),  # nothing would have avoided it; until 1700
+        one(800, 810),  # every broker isolated: it goes to a all the same; last write wins: ends a's isolation
+        one(1_550, 1_560),  # a is available again
+        one(1_600, 1_610, broker="b"),  # a false alarm; last write wins: ends b's isolation
+        one(1_000, 1_600, "RemotingTimeoutException", queue_chosen_by="CALLER"),  # no write, nothing to steer
+        one(1_650, 1_660, client_id="p2", client_version=None),  # cannot be replayed
+        one(1_650, 1_660, client_id="p3", client_language="GO"),  # nor this one
+    ]
+
+
+def midnight() -> list[Row]:
+    eve, day, who = START[D2] - 400, START[D2], {"client_id": "p4", "broker_name": "m-a"}
+    return [
+        sent(D1, eve - 300, eve, **who),  # isolates a until 600 after midnight
+        sent(D1, eve - 20, eve - 10, **(who | {"broker_name": "m-b"})),
+        sent(D2, day - 50, day + 10, **who),  # under way at midnight: chosen at 00:00, inside
+        sent(D2, day + 500, day + 1_100, **who),  # inside, and bad; isolates anew until 2100
+        sent(D2, day + 800, day + 810, **(who | {"broker_name": "m-b"})),
+    ]
+
+
+ROWS = [*story(topic="T"), *story(topic="ROUTED", client_id="p5"), *midnight()]
+ASKED = asked_policies(PROFILES, ladders=["short=100/1000@P5", "last=100/1000@P2", "never=100/0@P5"])
+Figures = dict[tuple[object, ...], tuple[int, ...]]
+
+
+@pytest.fixture(scope="module")
+def told(spark: SparkSession) -> Figures:
+    """All stories in one run of two days. Topic ROUTED has a route of three brokers, the others none."""
+    return figures(replayed(spark, ROWS, ASKED, D1, D2, hosts=["ROUTED-a", "ROUTED-b", "ROUTED-c"]))
+
+
+def test_a_story_worked_out_by_hand(told: Figures) -> None:
+    assert {key[1:]: row for key, row in told.items() if str(key[2]).startswith("T-")} == {
+        ("short", "T-a"): (5, 1, 1, 1500, 800, 2, 1, 1, 0, 0),
+        ("short", "T-b"): (3, 1, 1, 1000, 800, 1, 0, 1, 1, 1),
+        ("last", "T-a"): (5, 1, 2, 420, 110, 1, 0, 1, 1, 0),
+        ("last", "T-b"): (3, 1, 1, 910, 110, 1, 0, 1, 1, 1),
+        ("never", "T-a"): (5, 1, 0, 0, 0, 0, 0, 0, 1, 0),
+        ("never", "T-b"): (3, 1, 0, 0, 0, 0, 0, 0, 1, 1),
+    }
+
+
+def test_a_broker_of_the_route_that_got_no_send_is_a_choice(told: Figures) -> None:
+    assert told[D1, "short", "ROUTED-a"] == (5, 1, 1, 1500, 0, 3, 1, 2, 0, 0)  # at 800 c was available
+    assert told[D1, "short", "ROUTED-b"] == (3, 1, 1, 1000, 0, 1, 0, 1, 1, 1)
+
+
+def test_isolation_goes_on_over_midnight(told: Figures) -> None:
+    assert {key: row for key, row in told.items() if key[1] == "short" and str(key[2]).startswith("m-")} == {
+        (D1, "short", "m-a"): (1, 0, 1, 400, 0, 0, 0, 0, 0, 0),
+        (D1, "short", "m-b"): (1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        (D2, "short", "m-a"): (2, 1, 1, 1600, 0, 2, 1, 1, 0, 0),
+        (D2, "short", "m-b"): (1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    }
+
+
+def test_a_day_alone_and_in_another_order_of_policies_is_the_same(spark: SparkSession, told: Figures) -> None:
+    turned = dataclasses.replace(ASKED, policies=ASKED.policies[::-1])
+    assert figures(replayed(spark, ROWS, turned, D2)) == {key: row for key, row in told.items() if key[0] == D2}
+
+
+OUTCOMES = ("SEND_OK", "SEND_OK", "SEND_OK", "SENT", "FLUSH_DISK_TIMEOUT", "RemotingTimeoutException",
+            "MQBrokerException", "MQClientException", "InterruptedTwiceException")  # fmt: skip
+LADDERS = (((100,), (700,)), ((50, 300), (0, 1500)), ((300, 20), (40, 900)), ((0,), (60,)), ((5_000,), (9_000,)))
+SLOW_MS = 250
+
+one_send = st.builds(
+    lambda broker, started, latency, outcome, by_caller: Send(
+        broker, started, started + latency, latency, outcome, by_caller
+    ),
+    broker=st.sampled_from(["a", "b", "c"]),
+    started=st.integers(-300, 3_000),
+    latency=st.sampled_from([0, 5, 20, 49, 50, 99, 100, 260, 300, 700]),
+    outcome=st.sampled_from(OUTCOMES),
+    by_caller=st.sampled_from([False, False, False, True]),
+).filter(lambda each: each.ended_ms >= 0)
+producers = st.lists(st.lists(one_send, min_size=4, max_size=14), min_size=30, max_size=30)
+asked_ladders = st.lists(
+    st.tuples(st.sampled_from(LADDERS), st.sampled_from(["P2", "P4", "P5"])), min_size=3, max_size=6, unique=True
+)
+
+
+def client(ladder: tuple[tuple[int, ...], tuple[int, ...]], profile: str) -> Client:
+    old = profile == "P2"
+    return Client(*ladder, 30_000 if old else 10_000, not old, profile == "P4", old)
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(sends_of=producers, ladders=asked_ladders)
+def test_any_sends_and_policies_are_as_plain_loops_say(
+    spark: SparkSession, sends_of: list[list[Send]], ladders: list[tuple[Any, str]]
+) -> None:
+    day, end = START[D1], START[D2]
+    rows = [
+        sent(D1, day + each.started_ms, day + each.ended_ms, each.outcome, client_id=f"p{number}",
+             broker_name=f"p{number} {each.broker}", mode="ONEWAY" if each.outcome == "SENT" else "SYNC",
+             queue_chosen_by="CALLER" if each.by_caller else "CLIENT", process_id="1")
+        for number, sends in enumerate(sends_of) for each in sends
+    ]  # fmt: skip
+    texts = [
+        f"{number}={','.join(map(str, floors))}/{','.join(map(str, lengths))}@{profile}"
+        for number, ((floors, lengths), profile) in enumerate(ladders)
+    ]
+    names = ("sends", "bad_sends", "isolations", "isolated_ms", "steered", "hits", "unavoidable")
+    found = figures(replayed(spark, rows, asked_policies(PROFILES, ladders=texts), D1, slow_ms=SLOW_MS), *names)
+    clients = [client(*each) for each in ladders]
+    expected = {
+        (D1, str(number), f"p{producer} {broker}"): tuple(told[name] for name in names)
+        for producer, sends in enumerate(sends_of)
+        for number, each in enumerate(clients)
+        for broker, told in outcome(each, clients, sends, 0, end - day, SLOW_MS).items()
+    }
+    assert found == expected

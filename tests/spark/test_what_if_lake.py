@@ -1,0 +1,137 @@
+"""`faultline what-if` on a lake: what it publishes, what it leaves alone, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import cli, what_if_command
+from jobs.day import Day
+from jobs.fault_latency.job import replayed
+from jobs.lake import Lake
+from jobs.settings import load_settings
+from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_BROKERS
+from jobs.what_if.asked import AS_RUN, asked_policies
+from jobs.what_if.job import what_if
+from tests.site import D1, D2, D3, published_rows
+from tests.spark.send_logs import stage
+from tests.spark.test_what_if import PROFILES, ROWS, frame
+
+SAMPLES = Path(__file__).parents[2] / "data_samples"
+HOSTILE = "x'; DROP TABLE sends -- </script><b>\x1b[31m"
+LADDER = f"{HOSTILE}=100/1000@P5"
+FIGURES = ("event_date", "policy", "profile", "latency_max_ms", "not_available_ms", "broker_name", "producers", "sends",
+           "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms", "missed",
+           "unavoidable")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Two days of sends; of the third only that there were some."""
+    lake = Lake(spark, str(tmp_path_factory.mktemp("what_if") / "lake"))
+    lake.create_tables((SENDS, TOPIC_BROKERS, PRODUCER_DAYS, RUN_LOG))
+    rows = frame(spark, ROWS)
+    for day in (D1, D2):
+        lake.publish_day(SENDS, rows.where(rows.event_date == day), "main", day, {})
+    spark.sql(
+        f"INSERT INTO delta.`{lake.path(PRODUCER_DAYS)}` BY NAME SELECT DATE'{D3}' AS event_date, 'main' AS cluster,"
+        " 'p1' AS client_id, 'PG' AS producer_group, false AS enforced, true AS switch_assumed, 5L AS sends,"
+        " 0L AS failures, 0L AS isolations, 0L AS isolated_ms, 0L AS inferred_isolations, 0L AS contradictions"
+    )
+    return lake
+
+
+@pytest.fixture
+def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command gets the tests' session and cannot end it."""
+    monkeypatch.setattr(what_if_command, "open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+
+
+def called(capsys: pytest.CaptureFixture[str], lake: Lake, *arguments: str) -> str:
+    code = cli.main(["what-if", "--lake", lake.root, *arguments])
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    return said.out
+
+
+def table(lake: Lake, *columns: str, **equal: object) -> list[dict[str, Any]]:
+    return published_rows(Path(lake.root) / "policy_outcomes", columns, equal)
+
+
+@pytest.mark.usefixtures("same_session")
+def test_the_command_publishes_its_policies_and_leaves_the_others(
+    lake: Lake, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    both = ("--from", str(D1), "--to", str(D2))
+    told = json.loads(called(capsys, lake, *both, "--policy", "P5", "--ladder", LADDER, "--json"))
+    assert (told["sends"], told["bad_sends"], told["unavoidable"], told["clusters"]) == (21, 5, 2, ["main"])
+    assert {each["policy"]: (each["hits"], each["false_alarms"], each["is_best"]) for each in told["policies"]} == {
+        HOSTILE: (3, 5, True), "P5": (0, 0, True),
+    }  # fmt: skip
+    first = table(lake, *FIGURES)
+    assert len(first) == 2 * (6 + 2)  # brokers of the first day and of the second, per policy
+
+    called(capsys, lake, *both, "--ladder", LADDER, "--policy", "P5", "--json")
+    assert table(lake, *FIGURES) == first
+
+    text = called(capsys, lake, "--date", str(D1), "--policy", "P2", "--picture", "picture.html")
+    assert [row for row in table(lake, *FIGURES) if row["policy"] != "P2"] == first
+    assert {row["event_date"] for row in table(lake, policy="P2")} == {D1}
+    assert "A log cannot show how the other brokers would have answered" in text
+    assert "the day before is not in the lake: the first day starts with no isolation" in text
+    assert "P2" in (tmp_path / "picture.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("same_session")
+@pytest.mark.parametrize(
+    ("day", "sentence"),
+    [
+        (D3, "no longer has sends of it (retention.sends_days)"),
+        (D3 + dt.timedelta(days=1), "has no sends of it; publish it with faultline nightly --date 2026-03-04"),
+    ],
+)
+def test_a_day_without_sends_is_refused(
+    lake: Lake, capsys: pytest.CaptureFixture[str], day: dt.date, sentence: str
+) -> None:
+    assert cli.main(["what-if", "--lake", lake.root, "--date", str(day)]) == 3
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("same_session")
+def test_a_lake_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["what-if", "--lake", str(tmp_path / "none"), "--date", str(D1)]) == 3
+    assert "holds no published day; run faultline nightly first" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSession, tmp_path: Path) -> None:
+    settings = load_settings([SAMPLES.parent / "conf/local.toml"], ["infer=false"], {"lake": str(tmp_path)})
+    day = Day(dt.date(2026, 11, 21), "LabCluster")
+    (tmp_path / "in").symlink_to(SAMPLES)
+    staged = stage(spark, tmp_path / "in", "sends", settings=settings)
+    sends, no_routes = staged.sends(day).localCheckpoint(), staged.topic_brokers(day).where("false")
+    asked = asked_policies(PROFILES, names=[AS_RUN])
+    what = what_if(
+        sends, [day], settings, asked, topic_brokers=no_routes, made_once=lambda rows: rows.localCheckpoint()
+    )
+    published = replayed(
+        sends,
+        spark.createDataFrame([], FAULT_ITEM_STATE.schema),
+        day,
+        settings,
+        topic_brokers=no_routes,
+        keep=lambda _, rows: rows.localCheckpoint(),
+    )
+    columns = ("client_id", "producer_group", "process", "broker_name", "start_ms", "end_ms")
+    ours = {tuple(row) for row in what.isolated.select(*columns).collect()}
+    theirs = {tuple(row) for row in published.isolations.where("end_ms > start_ms").select(*columns).collect()}
+    print(f"isolations as published: {len(ours & theirs)} of {len(theirs)}, {len(ours - theirs)} others")
+    assert len(theirs) > 150
+    assert ours == theirs

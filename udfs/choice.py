@@ -1,0 +1,41 @@
+"""The choice of a broker by a send attempt: when it was made, and how the attempt went."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from udfs.outcome import SENT, is_answer
+
+
+def chosen_at_ms(started_at_ms: Column, ended_at_ms: Column, latency_ms: Column, day_start_ms: Column) -> Column:
+    """When the client chose the queue, epoch ms: at the start of the attempt, at 00:00 if it was under way then.
+
+    Args:
+        started_at_ms: start of the attempt; null = its end less its latency.
+        ended_at_ms: end of the attempt.
+        latency_ms: latency of the attempt.
+        day_start_ms: 00:00 UTC of the day in which it ended.
+    """
+    started = F.coalesce(started_at_ms, ended_at_ms - latency_ms)
+    return F.greatest(F.least(started, ended_at_ms), day_start_ms)
+
+
+def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
+    """The attempt failed, or took `slow_ms` or longer; of a one-way send only that it failed.
+
+    Examples:
+        >>> rows = [("SEND_OK", 549), ("SEND_OK", 550), ("SENT", 900), ("RemotingConnectException", 1)]
+        >>> frame = spark.createDataFrame(rows, "outcome string, latency_ms bigint")
+        >>> frame.select("*", is_bad(F.col("outcome"), F.col("latency_ms"), 550).alias("is_bad")).show()
+        +--------------------+----------+------+
+        |             outcome|latency_ms|is_bad|
+        +--------------------+----------+------+
+        |             SEND_OK|       549| false|
+        |             SEND_OK|       550|  true|
+        |                SENT|       900| false|
+        |RemotingConnectEx...|         1|  true|
+        +--------------------+----------+------+
+        <BLANKLINE>
+    """
+    return ~is_answer(outcome) | ((outcome != SENT) & (latency_ms >= slow_ms))
