@@ -18,7 +18,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "data_samples/README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").glob("**/*.md")),
 ]
 
 
@@ -29,7 +29,7 @@ def _commands(page: Path) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_each_command_is_one_that_the_program_takes(page: Path) -> None:
     for command in _commands(page):
         arguments = shlex.split(command, comments=True)[1:]
@@ -40,7 +40,7 @@ def test_the_readme_shows_commands() -> None:
     assert len(_commands(ROOT / "README.md")) >= 3
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_each_link_leads_to_a_file(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
