@@ -12,9 +12,11 @@ POLICY_OUTCOMES = Table(
         EVENT_DATE,
         CLUSTER,
         required("policy", TEXT, "name of the policy, as asked"),
-        required("profile", TEXT, "released rules it rests on: a profile of conf/profiles.toml"),
-        required("latency_max_ms", ArrayType(LONG, False), "its ladder: floors, ms"),
-        required("not_available_ms", ArrayType(LONG, False), "its ladder: isolations, ms"),
+        required(
+            "profile", TEXT, "released rules it rests on: a profile of conf/profiles.toml; AS_RUN = each producer's own"
+        ),
+        required("latency_max_ms", ArrayType(LONG, False), "its ladder: floors, ms; empty for AS_RUN"),
+        required("not_available_ms", ArrayType(LONG, False), "its ladder: isolations, ms; empty for AS_RUN"),
         BROKER_NAME,
         required("producers", LONG, "producers that were replayed"),
         required("sends", LONG, "attempts at the broker whose queue the client chose"),
