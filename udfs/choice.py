@@ -8,17 +8,18 @@ from pyspark.sql import functions as F
 from udfs.outcome import SENT, is_answer
 
 
-def chosen_at_ms(started_at_ms: Column, ended_at_ms: Column, latency_ms: Column, day_start_ms: Column) -> Column:
-    """When the client chose the queue, epoch ms: at the start of the attempt, at 00:00 if it was under way then.
+def began_at_ms() -> Column:
+    """When the attempt of the row began, epoch ms: as logged, else its end less its latency."""
+    return F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms"))
+
+
+def chosen_at_ms(day_start_ms: Column) -> Column:
+    """When the client chose the queue of the row's attempt, epoch ms: as it began, at 00:00 if it was under way then.
 
     Args:
-        started_at_ms: start of the attempt; null = its end less its latency.
-        ended_at_ms: end of the attempt.
-        latency_ms: latency of the attempt.
         day_start_ms: 00:00 UTC of the day in which it ended.
     """
-    started = F.coalesce(started_at_ms, ended_at_ms - latency_ms)
-    return F.greatest(F.least(started, ended_at_ms), day_start_ms)
+    return F.greatest(F.least(began_at_ms(), F.col("ended_at_ms")), day_start_ms)
 
 
 def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:

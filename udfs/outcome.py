@@ -87,26 +87,6 @@ def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
     return ~((outcome == "MQBrokerException") | (remoting & detector_enabled))
 
 
-def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
-    """The attempt failed, or was answered late; of a one-way send only a failure is known.
-
-    Examples:
-        >>> rows = [("SEND_OK", 549), ("SEND_OK", 550), ("SENT", 900), ("RemotingTimeoutException", 1)]
-        >>> frame = spark.createDataFrame(rows, "outcome string, latency_ms bigint")
-        >>> frame.select(is_bad(F.col("outcome"), F.col("latency_ms"), 550).alias("is_bad")).show()
-        +------+
-        |is_bad|
-        +------+
-        | false|
-        |  true|
-        | false|
-        |  true|
-        +------+
-        <BLANKLINE>
-    """
-    return ~is_answer(outcome) | (outcome.isin(*ANSWERS) & (latency_ms >= slow_ms))
-
-
 def is_out_of_time(outcome: Column, latency_ms: Column) -> Column:
     """The attempt ended before any broker could have answered: what went before it had eaten the time-out.
 

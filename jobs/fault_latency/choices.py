@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout, topic_hosts
 from jobs.fault_latency.second_look import OWNER, chosen_within
+from udfs.choice import began_at_ms
 
 _ATTEMPT = (
     *OWNER,
@@ -28,8 +29,7 @@ _ATTEMPT = (
 
 def with_chosen_at(attempts: DataFrame) -> DataFrame:
     """With `chosen_at_ms`: when the attempt began, so when its broker was chosen."""
-    began = F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms"))
-    return attempts.withColumn("chosen_at_ms", began)
+    return attempts.withColumn("chosen_at_ms", began_at_ms())
 
 
 def choices(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame) -> DataFrame:

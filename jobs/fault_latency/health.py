@@ -6,7 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.choices import with_chosen_at
-from udfs.outcome import is_bad, is_out_of_time
+from udfs.choice import is_bad
+from udfs.outcome import is_out_of_time
 
 _BUCKET_MS = 1_000
 _BAD_SHARE = 0.5

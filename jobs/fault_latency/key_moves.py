@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS
 from jobs.fault_latency.producers import ORDER_OF_EVENTS
+from udfs.choice import began_at_ms
 from udfs.queue_by_hash import index_by_hash, string_hash
 
 _KEY = ("cluster", "topic", "order_key")
@@ -40,7 +41,7 @@ def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
         "queue_id",
         "outcome",
         "ended_at_ms",
-        F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms")).alias("chosen_at_ms"),
+        began_at_ms().alias("chosen_at_ms"),
         "version_number",
         F.coalesce(F.col("not_replayed") == _NOT_JAVA, F.lit(False)).alias("has_own_selectors"),
     )

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.profiles import Profile
 from jobs.settings import ProducerSettings
+from udfs.choice import began_at_ms
 from udfs.ladder import Ladder
 from udfs.policy import Policy
 from udfs.version import version_number
@@ -90,7 +91,7 @@ def with_process(sends: DataFrame, carried: DataFrame) -> DataFrame:
     known = sends.join(F.broadcast(carried), list(PRODUCER), "left")
     seq_before = F.coalesce(F.lag("seq").over(order), F.col("carried_seq"))
     all_ended_at = F.greatest(F.max("ended_at_ms").over(before), "carried_ended_at_ms")
-    restarted = (F.col("seq") < seq_before / 2) & (_started_at_ms() > all_ended_at)
+    restarted = (F.col("seq") < seq_before / 2) & (began_at_ms() > all_ended_at)
     carried_count = F.coalesce(F.regexp_extract("carried_process", r"^#(\d+)$", 1).try_cast("int"), F.lit(1))
     counted = known.withColumn("restarted", F.coalesce(restarted.cast("int"), F.lit(0)))
     named = counted.withColumn(
@@ -103,7 +104,7 @@ def with_process(sends: DataFrame, carried: DataFrame) -> DataFrame:
 def _lives(sends: DataFrame, carried: DataFrame) -> DataFrame:
     """Per process: `dies_at_ms`. The carried process counts with its last attempt of the day before."""
     lives = sends.groupBy(*PRODUCER, "process").agg(
-        F.min(_started_at_ms()).alias("born_at_ms"), F.max("ended_at_ms").alias("last_at_ms")
+        F.min(began_at_ms()).alias("born_at_ms"), F.max("ended_at_ms").alias("last_at_ms")
     )
     yesterday = carried.select(
         *PRODUCER,
@@ -157,17 +158,13 @@ def with_end_of_process(opening: DataFrame, attempts: DataFrame) -> DataFrame:
     life = [*PRODUCER, "process"]
     lives = attempts.select(*life, "dies_at_ms").distinct().withColumn("sends", F.lit(True))
     newborn = attempts.join(opening.select(*life).distinct(), life, "left_anti")
-    births = newborn.groupBy(*PRODUCER).agg(F.min(_started_at_ms()).alias("birth_ms"))
+    births = newborn.groupBy(*PRODUCER).agg(F.min(began_at_ms()).alias("birth_ms"))
     return (
         opening.join(lives, life, "left")
         .join(births, list(PRODUCER), "left")
         .withColumn("dies_at_ms", F.when(F.col("sends").isNull(), F.col("birth_ms")).otherwise(F.col("dies_at_ms")))
         .drop("sends", "birth_ms")
     )
-
-
-def _started_at_ms() -> Column:
-    return F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms"))
 
 
 def _own_policy(profile: str, owner: str) -> str:

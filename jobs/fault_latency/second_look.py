@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import ITEM, replay
 from jobs.fault_latency.updates import with_addressed_broker
+from udfs.choice import began_at_ms
 from udfs.policy import Policy, keeps_latest
 
 OWNER = ITEM[:-1]
@@ -52,7 +53,7 @@ def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame
         F.col("broker_name").alias("went_to"),
         "addressed_broker",
         "thread",
-        F.coalesce(F.col("started_at_ms"), F.col("ended_at_ms") - F.col("latency_ms")).alias("chosen_at_ms"),
+        began_at_ms().alias("chosen_at_ms"),
         "row_hash",
     )
 

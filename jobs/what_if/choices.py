@@ -17,13 +17,12 @@ def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
     `chosen_at_ms`, `bad` (1 or 0).
     """  # noqa: D205
     day_start_ms = F.unix_date("event_date").cast("bigint") * 86_400_000
-    chosen = chosen_at_ms(F.col("started_at_ms"), F.col("ended_at_ms"), F.col("latency_ms"), day_start_ms)
     return attempts.where("NOT by_caller").select(
         "event_date",
         *PROCESS,
         "topic",
         "broker_name",
-        chosen.alias("chosen_at_ms"),
+        chosen_at_ms(day_start_ms).alias("chosen_at_ms"),
         is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms).cast("bigint").alias("bad"),
     )
 

@@ -9,7 +9,7 @@ from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.producers import PRODUCER
-from udfs.outcome import is_bad
+from udfs.choice import is_bad
 
 _MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
