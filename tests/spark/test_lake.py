@@ -38,7 +38,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *incidents: tuple[str | None, float]) -> None:
     """Incidents of the day: a broker and the share of producers each."""
     rows = [
-        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share) for broker, share in incidents
+        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share, *_NOTICED, 0, [], 0, 0, 0, 0)
+        for broker, share in incidents
     ]  # fmt: skip
     frame = spark.createDataFrame(rows, ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in _FIELDS))
     lake.publish_day(BROKER_INCIDENTS, frame, cluster, day, {"run_id": "test"})
@@ -46,6 +47,7 @@ def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *incid
 
 _FIELDS = BROKER_INCIDENTS.columns
 _INSTANT = dt.datetime(2026, 3, 1, 12)  # noqa: DTZ001 - createDataFrame takes it as the session's zone has it
+_NOTICED = (1, 1, _INSTANT, 1, _INSTANT, "p", "p")
 
 
 def _published(lake: Lake) -> list[tuple[Any, ...]]:
