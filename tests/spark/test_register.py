@@ -31,6 +31,12 @@ LACKING = "findings"
 
 
 @pytest.fixture(scope="module")
+def spark(spark: SparkSession) -> SparkSession:
+    """A session of its own: temporary views of other tests would hide the tables that views rest on."""
+    return spark.newSession()
+
+
+@pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     """A lake without `findings`, in a folder whose name is hostile to SQL."""
     folder = tmp_path_factory.mktemp("register") / "la'ke`; DROP"
