@@ -125,8 +125,7 @@ def _add_where(parser: argparse.ArgumentParser, day: Callable[[str], dt.date]) -
         help="settings that name lake and cluster; default conf/local.toml",
     )
     where.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
-    unused = ("sends", "routes", "consumers", "running_info", "client_logs")
-    parser.set_defaults(assignments=[], **dict.fromkeys(unused))
+    parser.set_defaults(assignments=[])
 
 
 def _add_narrowing(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.choices import with_chosen_at
+from jobs.fault_latency.levels import levels
 from jobs.fault_latency.producers import PRODUCER
 
 _NAMED = 20
@@ -74,39 +75,25 @@ def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
         held.join(active, list(PRODUCER))
         .select(
             *_BROKER,
-            F.greatest("start_ms", "active_from_ms").alias("start_ms"),
-            F.least("end_ms", "active_until_ms").alias("end_ms"),
+            F.greatest("start_ms", "active_from_ms").alias("from_ms"),
+            F.least("end_ms", "active_until_ms").alias("until_ms"),
             F.lit(1).alias("isolating"),
             F.lit(0).alias("active"),
         )
-        .where("end_ms > start_ms")
+        .where("until_ms > from_ms")
     )
     living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
         *_BROKER,
-        F.col("active_from_ms").alias("start_ms"),
-        F.col("active_until_ms").alias("end_ms"),
+        F.col("active_from_ms").alias("from_ms"),
+        F.col("active_until_ms").alias("until_ms"),
         F.lit(0).alias("isolating"),
         F.lit(1).alias("active"),
     )
-    moves = F.explode(F.array(_step("start_ms", 1), _step("end_ms", -1))).alias("move")
-    steps = (
-        isolating.unionByName(living)
-        .select(*_BROKER, "isolating", "active", moves)
-        .groupBy(*_BROKER, "move.at_ms")
-        .agg(
-            F.sum(F.col("isolating") * F.col("move.sign")).alias("isolating"),
-            F.sum(F.col("active") * F.col("move.sign")).alias("active"),
-        )
-    )
     in_time = Window.partitionBy(*_BROKER).orderBy("at_ms")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    high = steps.withColumns(
-        {
-            "isolating": F.sum("isolating").over(so_far),
-            "active": F.sum("active").over(so_far),
-            "until_ms": F.lead("at_ms").over(in_time),
-        }
-    ).withColumn("is_high", (F.col("isolating") > 0) & (F.col("isolating") >= F.col("active") * F.lit(share)))
+    counted = levels(isolating.unionByName(living), _BROKER, ("isolating", "active"))
+    is_high = (F.col("isolating") > 0) & (F.col("isolating") >= F.col("active") * F.lit(share))
+    high = counted.withColumn("is_high", is_high)
     begins = F.col("is_high") & ~F.coalesce(F.lag("is_high").over(in_time), F.lit(False))
     numbered = high.withColumn("incident", F.sum(begins.cast("int")).over(so_far)).where("is_high")
     level = F.struct((F.col("isolating") / F.col("active")).alias("share"), "isolating", "active")
@@ -122,10 +109,6 @@ def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
             F.col("peak.share").alias("peak_share"),
         )
     )
-
-
-def _step(at: str, sign: int) -> Column:
-    return F.struct(F.col(at).alias("at_ms"), F.lit(sign).alias("sign"))
 
 
 def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:

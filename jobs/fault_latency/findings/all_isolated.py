@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
-from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.hosts import topic_hosts
+from jobs.fault_latency.levels import levels
 from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins
 from udfs.outcome import is_answer
 from udfs.policy import Policy
@@ -70,8 +71,7 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     chosen = _chosen_in(stretches, of_old).select(
         *OWNER,
         "broker_name",
-        F.col("chosen_at_ms").alias("from_ms"),
-        (F.col("chosen_at_ms") + 1).alias("until_ms"),
+        *moment(F.col("chosen_at_ms")),
         F.size("brokers").alias("hosts"),
         (~is_answer(F.col("outcome"))).alias("failed"),
     )
@@ -126,30 +126,11 @@ def stretches(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFra
         .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})
         .where("until_ms > from_ms")
     )
-    steps = (
-        hosted.select(*_TOPIC, "broker_name", "from_ms", "until_ms", F.lit(1).alias("hosts"), F.lit(0).alias("held"))
-        .unionByName(
-            isolated.select(
-                *_TOPIC, "broker_name", "from_ms", "until_ms", F.lit(0).alias("hosts"), F.lit(1).alias("held")
-            )
-        )
-        .select(*_TOPIC, "hosts", "held", F.explode(F.array(_step("from_ms", 1), _step("until_ms", -1))).alias("move"))
-        .groupBy(*_TOPIC, "move.at_ms")
-        .agg(
-            F.sum(F.col("hosts") * F.col("move.sign")).alias("hosts"),
-            F.sum(F.col("held") * F.col("move.sign")).alias("held"),
-        )
-    )
-    in_time = Window.partitionBy(*_TOPIC).orderBy("at_ms")
-    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    levels = steps.withColumns(
-        {
-            "hosts": F.sum("hosts").over(so_far),
-            "held": F.sum("held").over(so_far),
-            "until_ms": F.lead("at_ms").over(in_time),
-        }
-    )
-    none_left = levels.where("hosts > 0 AND held = hosts AND until_ms IS NOT NULL").withColumn(
+    span = (*_TOPIC, "from_ms", "until_ms")
+    hosts = hosted.select(*span, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
+    isolations_of_hosts = isolated.select(*span, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
+    counted = levels(hosts.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
+    none_left = counted.where("hosts > 0 AND held = hosts AND until_ms IS NOT NULL").withColumn(
         "from_ms", F.col("at_ms")
     )
     found = sessions(none_left, _TOPIC, [F.max("hosts").alias("hosts")], gap_ms=0)
@@ -171,10 +152,6 @@ def _hosted(attempts: DataFrame, topic_brokers: DataFrame) -> DataFrame:
         F.lit(0).cast("bigint").alias("from_ms"), (F.max("ended_at_ms") * 2).alias("until_ms")
     )
     return routed.unionByName(unrouted.join(F.broadcast(bounds), "cluster"))
-
-
-def _step(at: str, sign: int) -> Column:
-    return F.struct(F.col(at).alias("at_ms"), F.lit(sign).alias("sign"))
 
 
 def _as_frames(stretches: DataFrame) -> DataFrame:

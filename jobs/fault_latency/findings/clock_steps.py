@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
-from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.second_look import OWNER
 
 _STEP_MS = 1_000
@@ -28,7 +28,7 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
     stepped = (
         attempts.withColumn("step_ms", F.greatest(fell_ms, differs_ms))
         .where(F.col("step_ms") >= _STEP_MS)
-        .select(*OWNER, F.col("ended_at_ms").alias("from_ms"), (F.col("ended_at_ms") + 1).alias("until_ms"), "step_ms")
+        .select(*OWNER, *moment(F.col("ended_at_ms")), "step_ms")
     )
     found = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
     return finding(

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
-from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.health import health_bucket
 from jobs.fault_latency.second_look import OWNER
 from udfs.evidence import RETRY_MIDDLE, RETRY_TEXT
@@ -35,8 +35,7 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
         .select(
             *OWNER,
             "broker_name",
-            F.col("at_ms").alias("from_ms"),
-            (F.col("at_ms") + 1).alias("until_ms"),
+            *moment(F.col("at_ms")),
             "not_available_ms",
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.choices import with_chosen_at
@@ -14,6 +14,7 @@ from udfs.choice import is_bad
 _MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
 _HEALTHY_SHARE = 0.05
+_RUN = (*PRODUCER, "broker_name", "found_from_ms")
 
 
 def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
@@ -36,48 +37,12 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
     runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
-    mine = runs.where("enforced").drop("enforced")
-    theirs = runs.select(
-        "cluster",
-        "broker_name",
-        F.struct("client_id", "producer_group").alias("other"),
-        F.col("found_from_ms").alias("other_from_ms"),
-        F.col("found_until_ms").alias("other_until_ms"),
-    )
-    me = F.struct("client_id", "producer_group")
-    keys = [*PRODUCER, "broker_name", "found_from_ms"]
-    shared = (
-        mine.join(theirs, ["cluster", "broker_name"])
-        .where("other_from_ms < found_until_ms AND other_until_ms > found_from_ms")
-        .where(F.col("other") != me)
-    )
-    alone = mine.join(shared.select(*keys).distinct(), keys, "left_anti")
-    minutes = attempts.transform(with_chosen_at).groupBy(
-        "cluster",
-        "broker_name",
-        F.floor(F.col("chosen_at_ms") / _MINUTE_MS).alias("minute"),
-        F.struct("client_id", "producer_group").alias("other"),
-    )
-    sent = minutes.agg(
-        F.count("*").alias("sent"), F.count_if(is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)).alias("bad")
-    )
-    minute_span = F.sequence(
-        F.floor(F.col("found_from_ms") / _MINUTE_MS), F.floor((F.col("found_until_ms") - 1) / _MINUTE_MS)
-    )
-    others = (
-        alone.withColumn("minute", F.explode(minute_span))
-        .join(sent, ["cluster", "broker_name", "minute"])
-        .where(F.col("other") != me)
-        .groupBy(*keys)
-        .agg(
-            F.count_distinct("other").alias("producers"),
-            F.sum("sent").alias("sends"),
-            (F.sum("bad") / F.sum("sent")).alias("share"),
-        )
-        .where((F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE))
+    alone = _shared_with_nobody(runs)
+    others = _sends_of_others(alone, attempts, slow_ms).where(
+        (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
     return finding(
-        alone.join(others, keys),
+        alone.join(others, list(_RUN)),
         "LONE_ISOLATION",
         F.when(F.col("by_failure"), "WARNING").otherwise("INFO"),
         F.lit("PRODUCER_SIDE"),
@@ -94,6 +59,56 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
         percent_text(F.col("share")),
         " of their attempts slow or failed: look at the producer and its network",
     )
+
+
+def _shared_with_nobody(runs: DataFrame) -> DataFrame:
+    """The runs with the switch on that no run of another producer, whatever its switch, overlaps."""
+    mine = runs.where("enforced").drop("enforced")
+    theirs = runs.select(
+        "cluster",
+        "broker_name",
+        _producer().alias("other"),
+        F.col("found_from_ms").alias("other_from_ms"),
+        F.col("found_until_ms").alias("other_until_ms"),
+    )
+    shared = (
+        mine.join(theirs, ["cluster", "broker_name"])
+        .where("other_from_ms < found_until_ms AND other_until_ms > found_from_ms")
+        .where(F.col("other") != _producer())
+    )
+    return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
+
+
+def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """Per run: `producers`, others that sent to its broker in the same minutes, `sends`, and `share` of bad ones."""
+    sent = (
+        attempts.transform(with_chosen_at)
+        .groupBy("cluster", "broker_name", _minute(F.col("chosen_at_ms")).alias("minute"), _producer().alias("other"))
+        .agg(
+            F.count("*").alias("sent"),
+            F.count_if(is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)).alias("bad"),
+        )
+    )
+    minutes = F.sequence(_minute(F.col("found_from_ms")), _minute(F.col("found_until_ms") - 1))
+    return (
+        runs.withColumn("minute", F.explode(minutes))
+        .join(sent, ["cluster", "broker_name", "minute"])
+        .where(F.col("other") != _producer())
+        .groupBy(*_RUN)
+        .agg(
+            F.count_distinct("other").alias("producers"),
+            F.sum("sent").alias("sends"),
+            (F.sum("bad") / F.sum("sent")).alias("share"),
+        )
+    )
+
+
+def _producer() -> Column:
+    return F.struct("client_id", "producer_group")
+
+
+def _minute(instant_ms: Column) -> Column:
+    return F.floor(instant_ms / _MINUTE_MS)
 
 
 def wide_isolations(incidents: DataFrame) -> DataFrame:

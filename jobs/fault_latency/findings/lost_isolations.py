@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.attempt_writes import SUBMIT_STEPS
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
-from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.second_look import OWNER
 
 
@@ -72,7 +72,6 @@ def _lost(writes: DataFrame) -> DataFrame:
     return writes.select(
         *OWNER,
         "broker_name",
-        F.col("at_ms").alias("from_ms"),
-        (F.col("at_ms") + 1).alias("until_ms"),
+        *moment(F.col("at_ms")),
         (F.col("until_before_ms") - F.col("at_ms")).alias("lost_ms"),
     )

@@ -33,3 +33,8 @@ def sessions(rows: DataFrame, keys: Sequence[str], evidence: Sequence[Column], g
         .agg(F.min("from_ms").alias("found_from_ms"), F.max("until_ms").alias("found_until_ms"), *evidence)
         .drop("run")
     )
+
+
+def moment(at_ms: Column) -> tuple[Column, Column]:
+    """An instant as `from_ms` and `until_ms` of a row for `sessions`."""
+    return at_ms.alias("from_ms"), (at_ms + 1).alias("until_ms")
