@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import deltalake
 from pyspark.sql import SparkSession
 
+from bench.markdown import load, machine, rate, ratio, table
 from bench.peer import Peer, check_same_owners, compiled, run_peer
-from bench.process import Measured, run_measured
+from bench.process import Measured
+from bench.program import published_rows, run_program
 from bench.snapshots import DAY, Size, write_snapshots
 from bench.stage import Stage, measure_stage
-from jobs.environment import check_environment
 from jobs.session import open_session
 from jobs.settings import load_settings
 
-ROOT = Path(__file__).parents[1]
 BASE = Size("1×")
 SIZES = (
     BASE,
@@ -58,7 +55,7 @@ class Figures:
 def main(names: Sequence[str]) -> None:
     """Measure the sizes, all when none is named, and print the tables."""
     sizes = [size for size in SIZES if not names or size.name in names]
-    print(_machine(), flush=True)
+    print(machine(), flush=True)
     spark = open_session({})
     try:
         with tempfile.TemporaryDirectory(prefix="faultline-bench-") as scratch:
@@ -71,9 +68,9 @@ def main(names: Sequence[str]) -> None:
     finally:
         spark.stop()
     check_unchanged_snapshots_publish_nothing(figures)
-    for table in (_whole(figures), _stage(figures), _strategies(figures)):
-        print(f"\n{table}")
-    print(f"\nload average at the end: {_load()}")
+    for each in (_whole(figures), _stage(figures), _strategies(figures)):
+        print(f"\n{each}")
+    print(f"\nload average at the end: {load()}")
 
 
 def _warm_up(spark: SparkSession, snapshots: Path) -> None:
@@ -85,15 +82,6 @@ def _warm_up(spark: SparkSession, snapshots: Path) -> None:
 def _measure(size: Size, folder: Path, spark: SparkSession, class_path: str) -> Figures:
     snapshots, lake, owners = folder / "snapshots", folder / "lake", folder / "owners.tsv"
     write_snapshots(size, snapshots)
-    program = run_measured(_command(snapshots, lake), {**os.environ, **_environ()})
-    peer = run_peer(class_path, snapshots, owners)
-    changes = check_same_owners(lake, owners)
-    settings = load_settings([snapshots / "strategies.toml"], [], {})
-    return Figures(size, program, _rows(lake), peer, changes, measure_stage(spark, snapshots, DAY, settings))
-
-
-def _command(snapshots: Path, lake: Path) -> list[str]:
-    """What bin/faultline starts once its environment is there."""
     given = {
         "--date": DAY.isoformat(),
         "--consumers": snapshots / "consumers",
@@ -101,17 +89,11 @@ def _command(snapshots: Path, lake: Path) -> list[str]:
         "--settings": snapshots / "strategies.toml",
         "--lake": lake,
     }
-    options = (str(part) for option in given.items() for part in option)
-    return [sys.executable, "-P", "-m", "jobs.cli", "allocation", *options]
-
-
-def _environ() -> dict[str, str]:
-    return {"FAULTLINE_HOME": str(ROOT), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-
-
-def _rows(lake: Path) -> int:
-    tables = (log.parent for log in lake.glob("*/_delta_log") if log.parent.name != "run_log")
-    return sum(deltalake.DeltaTable(str(table)).to_pyarrow_dataset().count_rows() for table in tables)
+    program = run_program("allocation", given)
+    peer = run_peer(class_path, snapshots, owners)
+    changes = check_same_owners(lake, owners)
+    settings = load_settings([snapshots / "strategies.toml"], [], {})
+    return Figures(size, program, published_rows(lake), peer, changes, measure_stage(spark, snapshots, DAY, settings))
 
 
 def check_unchanged_snapshots_publish_nothing(figures: Sequence[Figures]) -> None:
@@ -136,12 +118,12 @@ def _whole(figures: Sequence[Figures]) -> str:
         ours, loop = each.program, each.peer.process
         rows.append((
             each.size.name, f"{each.size.units:,}", f"{each.size.lines:,}", f"{ours.seconds:.0f}",
-            f"{ours.cpu_seconds:.0f}", f"{ours.peak_mib:,.0f}", _rate(each.size.units, ours.seconds),
+            f"{ours.cpu_seconds:.0f}", f"{ours.peak_mib:,.0f}", rate(each.size.units, ours.seconds),
             f"{each.rows:,}", f"{loop.seconds:.0f}", f"{loop.cpu_seconds:.0f}",
-            _rate(each.size.units, loop.seconds), _ratio(loop.seconds, ours.seconds),
-            _ratio(loop.cpu_seconds, ours.cpu_seconds), f"{each.changes:,}",
+            rate(each.size.units, loop.seconds), ratio(loop.seconds, ours.seconds),
+            ratio(loop.cpu_seconds, ours.cpu_seconds), f"{each.changes:,}",
         ))  # fmt: skip
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _stage(figures: Sequence[Figures]) -> str:
@@ -158,10 +140,10 @@ def _stage(figures: Sequence[Figures]) -> str:
             each.size.name, f"{each.size.units / base.size.units:.2g}", f"{sum(stage.inputs.values()):,}",
             f"{stage.to_inputs.cpu_seconds:.2f}", f"{shares:.2f}", f"{stage.to_rows.cpu_seconds:.2f}",
             f"{total.cpu_seconds:.2f}", f"{total.cpu_seconds / of_base.cpu_seconds:.1f}", f"{total.seconds:.1f}",
-            f"{total.seconds / of_base.seconds:.1f}", _rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
-            _rate(each.size.units, loops), _ratio(loops, total.cpu_seconds),
+            f"{total.seconds / of_base.seconds:.1f}", rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
+            rate(each.size.units, loops), ratio(loops, total.cpu_seconds),
         ))  # fmt: skip
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _strategies(figures: Sequence[Figures]) -> str:
@@ -175,37 +157,10 @@ def _strategies(figures: Sequence[Figures]) -> str:
             loop = each.peer.loops[strategy]
             rows.append((
                 each.size.name, strategy, f"{loop.units:,}", f"{each.stage.inputs[strategy]:,}",
-                f"{took.cpu_seconds:.2f}", f"{took.seconds:.2f}", _rate(loop.units, took.cpu_seconds),
-                f"{loop.seconds:.2f}", _rate(loop.units, loop.seconds), _ratio(loop.seconds, took.cpu_seconds),
+                f"{took.cpu_seconds:.2f}", f"{took.seconds:.2f}", rate(loop.units, took.cpu_seconds),
+                f"{loop.seconds:.2f}", rate(loop.units, loop.seconds), ratio(loop.seconds, took.cpu_seconds),
             ))  # fmt: skip
-    return _table(head, rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *["--:"] * (len(head) - 1)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
-
-
-def _rate(count: int, seconds: float) -> str:
-    return f"{count / seconds:,.0f}"
-
-
-def _ratio(loop_seconds: float, our_seconds: float) -> str:
-    """How many times as long the loop takes."""
-    return f"{loop_seconds / our_seconds:.2g}"
-
-
-def _machine() -> str:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    found = check_environment()
-    return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB; Java {found.java}, Python {found.python},"
-        f" Spark {found.pyspark}, Delta {found.delta_spark}; load average at the start: {_load()}"
-    )
-
-
-def _load() -> str:
-    return ", ".join(f"{load:.1f}" for load in os.getloadavg())
+    return table(head, rows)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""What somebody would write instead: each peer a program of its own that gives the same rows."""

@@ -1,0 +1,109 @@
+"""Seeded days of send attempts of any size, in the shape of the recordings: `python -m bench.sends --help`.
+
+A site of producers and brokers; incidents in which a broker is slow or fails, met by every producer; now and then one
+slow answer. All sends are SYNC, none is one-way, no producer restarts, and every attempt ends within its day: so that
+the rules of the peers in bench/peers/ are short and yet give the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+FIRST_DAY = dt.date(2026, 3, 1)
+_TABLES = Path(__file__).with_suffix(".sql")
+_HOURS = range(24)
+_AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is sent.
+
+    Attributes:
+        sends: of a day; retries of failed ones come on top.
+        days: consecutive, from `FIRST_DAY`.
+        skewed: one producer sends a third of all, to one broker.
+        producers: a quarter each of client 5.3.3, 4.7.1, 4.9.8 and 5.1.3, the switch on.
+        brokers: every producer sends to all of them.
+        incidents: of a day.
+    """
+
+    sends: int
+    days: int = 1
+    skewed: bool = False
+    producers: int = 200
+    brokers: int = 24
+    incidents: int = 40
+
+    @property
+    def dates(self) -> tuple[dt.date, ...]:
+        """Its days."""
+        return tuple(FIRST_DAY + dt.timedelta(days=day) for day in range(self.days))
+
+
+def write_sends(size: Size, folder: Path, seed: int = 6) -> None:
+    """`<day>/<hour>.jsonl.gz` below the folder, byte for byte the same for one seed."""
+    for date in size.dates:
+        (folder / date.isoformat()).mkdir(parents=True)
+    with _site(size, seed) as site, ThreadPoolExecutor(_AT_ONCE) as pool:
+        hours = [(day, hour) for day in range(size.days) for hour in _HOURS]
+
+        def write(day: int, hour: int) -> None:
+            file = folder / size.dates[day].isoformat() / f"{hour:02}.jsonl.gz"
+            rows = f"(FROM attempts({day}, {hour}) ORDER BY ended_at_ms, client_id, seq)"
+            site.cursor().execute(f"COPY {rows} TO '{file}' (FORMAT json, COMPRESSION gzip)")
+
+        list(pool.map(lambda each: write(*each), hours))
+
+
+def _site(size: Size, seed: int) -> duckdb.DuckDBPyConnection:
+    """A database with `attempts(day, hour)`."""
+    hot = size.sends // 3 if size.skewed else 0
+    start_ms = (FIRST_DAY - dt.date(1970, 1, 1)).days * 86_400_000
+    given = {
+        "seed()": seed,
+        "days()": size.days,
+        "producers()": size.producers,
+        "brokers()": size.brokers,
+        "incidents()": size.incidents,
+        "lane_sends()": (size.sends - hot) // size.producers,
+        "hot_sends()": hot,
+        "day_start_ms(day)": f"{start_ms} + day * 86400000::BIGINT",
+    }
+    site = duckdb.connect()
+    for macro, value in given.items():
+        site.execute(f"CREATE MACRO {macro} AS {value}")
+    site.execute(_TABLES.read_text(encoding="utf-8"))
+    return site
+
+
+def main() -> None:
+    """Write the days that the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m bench.sends", description="Write days of send attempts.")
+    parser.add_argument("folder", type=Path, help="to write <day>/<hour>.jsonl.gz to; new days only")
+    add_size_options(parser)
+    parser.add_argument("--days", type=int, default=1, metavar="D", help="consecutive days; default %(default)s")
+    parser.add_argument("--seed", type=int, default=6, help="other seed, other sends; default %(default)s")
+    options = parser.parse_args()
+    write_sends(asked_size(options), options.folder, options.seed)
+
+
+def add_size_options(parser: argparse.ArgumentParser, sends: int = 200_000) -> None:
+    """`--sends`, `--skewed`."""
+    parser.add_argument("--sends", type=int, default=sends, metavar="N", help="sends a day; default %(default)s")
+    parser.add_argument("--skewed", action="store_true", help="one producer sends a third of all to one broker")
+
+
+def asked_size(options: argparse.Namespace) -> Size:
+    """The size that the options ask for."""
+    return Size(options.sends, getattr(options, "days", 1), options.skewed)
+
+
+if __name__ == "__main__":
+    main()
