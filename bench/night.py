@@ -52,7 +52,8 @@ def main() -> None:
         sends = options.reuse or Path(scratch, "sends")
         if not sends.is_dir():
             write_sends(size, sends)
-        night = measure_night(size, sends, Path(scratch), options.peers or list(PEERS), options.settings)
+        settings = [part for setting in options.settings for part in ("--set", setting)]
+        night = measure_night(size, sends, Path(scratch), options.peers or list(PEERS), settings)
     print(f"\n{_wholes(night)}\n{_MORE.format(rows=night.published)}\n\n{_steps(night)}")
     print(f"\nload average at the end: {load()}")
 

@@ -17,18 +17,17 @@ _STEP = re.compile(r"^(?P<step>.*): (?P<seconds>\d+\.\d) s$", re.MULTILINE)
 _DAY = re.compile(r" of \d{4}-\d\d-\d\d$")
 
 
-def run_program(command: str, options: Mapping[str, object], settings: Sequence[str] = ()) -> Measured:
+def run_program(command: str, options: Mapping[str, object], more: Sequence[str] = ()) -> Measured:
     """Run `faultline command`, cold.
 
     Args:
         command: such as `fault-latency`.
         options: option to value.
-        settings: `KEY=VALUE`.
+        more: further arguments.
     """
     given = [str(part) for option in options.items() for part in option]
-    given += [part for setting in settings for part in ("--set", setting)]
     environ = {"FAULTLINE_HOME": str(ROOT), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    return run_measured([sys.executable, "-P", "-m", "jobs.cli", command, *given], {**os.environ, **environ})
+    return run_measured([sys.executable, "-P", "-m", "jobs.cli", command, *more, *given], {**os.environ, **environ})
 
 
 def run_peer_program(module: str, *arguments: object) -> Measured:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import duckdb
 
 FIRST_DAY = dt.date(2026, 3, 1)
 _TABLES = Path(__file__).with_suffix(".sql")
-_HOURS = range(24)
+_GZIP_LINES = "FORMAT json, COMPRESSION gzip"
 _AT_ONCE = 2
 
 
@@ -49,17 +50,24 @@ class Size:
 
 def write_sends(size: Size, folder: Path, seed: int = 6) -> None:
     """`<day>/<hour>.jsonl.gz` below the folder, byte for byte the same for one seed."""
+    _write(size, folder, seed, "FROM attempts({}, {}) ORDER BY ended_at_ms, client_id, seq", "jsonl.gz", _GZIP_LINES)
+
+
+def write_table(size: Size, folder: Path, seed: int = 6) -> None:
+    """`<day>/<hour>.parquet` below the folder: the same attempts as the table `sends` holds them."""
+    _write(size, folder, seed, "FROM table_rows({}, {})", "parquet", "FORMAT parquet, COMPRESSION zstd")
+
+
+def _write(size: Size, folder: Path, seed: int, rows: str, ending: str, form: str) -> None:
     for date in size.dates:
         (folder / date.isoformat()).mkdir(parents=True)
     with _site(size, seed) as site, ThreadPoolExecutor(_AT_ONCE) as pool:
-        hours = [(day, hour) for day in range(size.days) for hour in _HOURS]
 
         def write(day: int, hour: int) -> None:
-            file = folder / size.dates[day].isoformat() / f"{hour:02}.jsonl.gz"
-            rows = f"(FROM attempts({day}, {hour}) ORDER BY ended_at_ms, client_id, seq)"
-            site.cursor().execute(f"COPY {rows} TO '{file}' (FORMAT json, COMPRESSION gzip)")
+            file = folder / size.dates[day].isoformat() / f"{hour:02}.{ending}"
+            site.cursor().execute(f"COPY ({rows.format(day, hour)}) TO '{file}' ({form})")
 
-        list(pool.map(lambda each: write(*each), hours))
+        list(pool.map(lambda each: write(*each), itertools.product(range(size.days), range(24))))
 
 
 def _site(size: Size, seed: int) -> duckdb.DuckDBPyConnection:

@@ -148,3 +148,9 @@ SELECT client_id, producer_group, client_version, 'JAVA' AS client_language,
        seq, format('send-{}', number % 4) AS thread, true AS fault_latency_enabled,
        if(client_version = '4.7.1', NULL, false) AS detector_enabled
 FROM (FROM first_ones UNION ALL BY NAME FROM retries) JOIN producers USING (producer);
+
+-- The same attempts with the columns that the table `sends` has besides, but for those that say a time once more.
+CREATE MACRO table_rows(of_day, hour) AS TABLE
+SELECT *, make_date((day_start_ms(of_day) // 86400000)::INTEGER) AS event_date, 'main' AS cluster,
+       (hash(client_id, seq) >> 1)::BIGINT AS row_hash
+FROM attempts(of_day, hour);

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import statistics
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from bench.process import own_cpu_seconds
+from bench.took import Took, all_rows, run_once, run_warm, together
 from jobs.allocation.allocate import queue_allocation, with_shares
 from jobs.allocation.inputs import allocation_inputs, group_members, group_topics
 from jobs.allocation.strategies import Seen, group_strategies
@@ -24,17 +21,6 @@ from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.snapshots import CONSUMERS, ROUTES, SnapshotKind
 from jobs.sources.topic_route import route_answers
 from jobs.tables import GROUP_MEMBERS, TOPIC_QUEUES
-
-_RUNS = 3
-_LONG_SECONDS = 5
-
-
-@dataclass(frozen=True)
-class Took:
-    """What one run over every row of a frame took, by the wall clock and in CPU time of all processes."""
-
-    seconds: float
-    cpu_seconds: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,7 @@ class Stage:
     @property
     def total(self) -> Took:
         """All of it."""
-        return _sum((self.to_inputs, *self.to_shares.values(), self.to_rows))
+        return together((self.to_inputs, *self.to_shares.values(), self.to_rows))
 
 
 def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings: Settings) -> Stage:
@@ -67,24 +53,26 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
     no_members = spark.createDataFrame([], GROUP_MEMBERS.schema)
     told = connections(consumers).persist()
     for frame in (consumers, routes, told):
-        _run(frame)
+        run_once(all_rows(frame))
     of_topics = topic_routes(route_answers(routes), day, no_routes, stale_ms)
     of_groups = group_members(member_answers(consumers), day, no_members, stale_ms)
-    to_stretches = [_median(of_topics), _median(of_groups)]
+    to_stretches = [run_warm(all_rows(of_topics)), run_warm(all_rows(of_groups))]
     inputs = allocation_inputs(
         _topics(told, day, stale_ms),
         of_topics.persist(),
         of_groups.persist(),
         group_strategies(spark, settings, _nothing_seen(told)),
     ).where("undetermined IS NULL")
-    _run(inputs)  # fills what is kept
-    to_inputs = _sum([*to_stretches, _median(inputs)])
+    run_once(all_rows(inputs))  # fills what is kept
+    to_inputs = together([*to_stretches, run_warm(all_rows(inputs))])
     kept = inputs.persist()
     counts = {row["strategy"]: row["count"] for row in kept.groupBy("strategy").count().collect()}
-    to_shares = {name: _median(with_shares(kept.where(F.col("strategy") == name))) for name in sorted(counts)}
+    to_shares = {
+        name: run_warm(all_rows(with_shares(kept.where(F.col("strategy") == name)))) for name in sorted(counts)
+    }
     shares = with_shares(kept).persist()
-    _run(shares)
-    to_rows = _median(queue_allocation(shares))
+    run_once(all_rows(shares))
+    to_rows = run_warm(all_rows(queue_allocation(shares)))
     spark.catalog.clearCache()
     return Stage(to_inputs, counts, to_shares, to_rows)
 
@@ -102,20 +90,3 @@ def _nothing_seen(told: DataFrame) -> dict[str, list[Seen]]:
 def _lines(spark: SparkSession, kind: SnapshotKind, snapshots: Path) -> DataFrame:
     schema = StructType([StructField("captured_at_ms", LongType()), *kind.fields.fields])
     return spark.read.schema(schema).json(str(snapshots / kind.name))
-
-
-def _sum(parts: Sequence[Took]) -> Took:
-    return Took(sum(part.seconds for part in parts), sum(part.cpu_seconds for part in parts))
-
-
-def _run(frame: DataFrame) -> Took:
-    started, cpu_started = time.perf_counter(), own_cpu_seconds()
-    frame.write.format("noop").mode("overwrite").save()
-    return Took(time.perf_counter() - started, own_cpu_seconds() - cpu_started)
-
-
-def _median(frame: DataFrame) -> Took:
-    """Of a few runs after one that is not counted; of one alone where it takes long."""
-    first = _run(frame)
-    runs = [_run(frame) for _ in range(_RUNS if first.seconds < _LONG_SECONDS else 1)]
-    return Took(statistics.median(run.seconds for run in runs), statistics.median(run.cpu_seconds for run in runs))

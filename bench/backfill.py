@@ -1,0 +1,130 @@
+"""`python -m bench.backfill`: many days in one run, many policies in one question, and the answers on that lake."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.markdown import load, machine, ratio, table
+from bench.process import Measured
+from bench.program import run_program
+from bench.same_rows import check_same_rows
+from bench.sends import Size, add_size_options, asked_size, write_sends
+
+_SWEEP = "P5/0.5,0.75,1,1.5,2,3,4,6/0.25,0.5,1,2,4,8,16,32"
+"""64 policies: eight times the floors by eight times the isolations."""
+
+_ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "report": ("report",),
+    "show incidents": ("show", "incidents"),
+    "show isolations": ("show", "isolations", "--broker", "broker-00"),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one thing took, and what it is measured by: seconds of another, None = of nothing."""
+
+    name: str
+    process: Measured
+    by_seconds: float | None = None
+
+
+def main() -> None:
+    """Measure one size and print the table."""
+    options = _parser().parse_args()
+    size = asked_size(options)
+    print(machine(), flush=True)
+    with tempfile.TemporaryDirectory(prefix="faultline-bench-", dir=options.scratch) as scratch:
+        sends, lake = Path(scratch, "sends"), Path(scratch, "lake")
+        write_sends(size, sends)
+        figures = [*measure_backfill(size, sends, lake, Path(scratch, "by-night"))]
+        figures += measure_policies(size, lake)
+        figures += measure_answers(lake, Path(scratch, "page.html"))
+    print(f"\n{_table(figures)}\n\nload average at the end: {load()}")
+
+
+def measure_backfill(size: Size, sends: Path, lake: Path, by_night: Path) -> list[Figure]:
+    """All days in one run, and the same days night by night into another lake.
+
+    Raises:
+        RuntimeError: the lakes differ.
+    """
+    first, last = (date.isoformat() for date in (size.dates[0], size.dates[-1]))
+    at_once = run_program("fault-latency", {"--from": first, "--to": last, "--sends": sends, "--lake": lake})
+    _say("at once", at_once)
+    nights = []
+    for date in size.dates:
+        given = {"--date": date.isoformat(), "--sends": sends / date.isoformat(), "--lake": by_night}
+        nights.append(run_program("fault-latency", given))
+        _say(date.isoformat(), nights[-1])
+    check_same_rows(lake, by_night)
+    summed = Measured(
+        sum(night.seconds for night in nights),
+        sum(night.cpu_seconds for night in nights),
+        max(night.peak_mib for night in nights),
+        "",
+        "",
+    )
+    return [
+        Figure(f"{size.days} nights, each a cold run", summed),
+        Figure(f"{size.days} days in one run", at_once, summed.seconds),
+    ]
+
+
+def measure_policies(size: Size, lake: Path) -> list[Figure]:
+    """What-if of the last day under one policy, and under 64."""
+    day = {"--date": size.dates[-1].isoformat(), "--lake": lake}
+    one = run_program("what-if", {**day, "--policy": "P5"})
+    _say("one policy", one)
+    many = run_program("what-if", {**day, "--sweep": _SWEEP})
+    _say("64 policies", many)
+    return [Figure("what-if, 1 policy, one day", one), Figure("what-if, 64 policies, one day", many, one.seconds)]
+
+
+def measure_answers(lake: Path, page: Path) -> list[Figure]:
+    """The answers without Spark."""
+    found = []
+    for name, (command, *what) in _ANSWERS.items():
+        to = {"--output": page} if command == "report" else {}
+        found.append(Figure(name, run_program(command, {"--lake": lake, **to}, what)))
+    return found
+
+
+def _say(name: str, process: Measured) -> None:
+    print(f"{name}: {process.seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+def _table(figures: list[Figure]) -> str:
+    head = ("", "seconds", "CPU s", "peak MiB", "ratio of seconds")
+    rows = [
+        (
+            each.name,
+            f"{each.process.seconds:.1f}",
+            f"{each.process.cpu_seconds:.1f}",
+            f"{each.process.peak_mib:,.0f}",
+            ratio(each.process.seconds, each.by_seconds) if each.by_seconds else "",
+        )
+        for each in figures
+    ]
+    return table(head, rows)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.backfill",
+        description="Days in one run against a cold run for each (the lakes must hold the same rows), what-if with 64"
+        " policies against one, and how long report and show take on that lake.",
+    )
+    add_size_options(parser, sends=100_000)
+    parser.add_argument("--days", type=int, default=30, metavar="D", help="consecutive days; default %(default)s")
+    parser.add_argument("--scratch", type=Path, metavar="DIR", help="for sends and lakes; default the system's")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
