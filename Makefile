@@ -8,9 +8,10 @@ export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 PYTHON := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
+BENCH_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick check lint types format docs docs-check bench package lock clean
+.PHONY: help setup browser test test-quick check lint types format docs docs-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -48,6 +49,9 @@ docs-check: setup ## fail when a generated page is stale
 
 bench: setup ## figures of scale against a plain loop over the real Java classes (bench/README.md); about a quarter of an hour
 	@$(PYTHON) -m bench.allocation
+
+bench-night: setup ## a night of send attempts beside DuckDB, Polars and plain Spark; BENCH_ARGS='--sends 2400000'; more in bench/README.md
+	@$(PYTHON) -m bench.night $(BENCH_ARGS)
 
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
 	@rm -rf dist

@@ -86,7 +86,7 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, peers: bool
         held.write.format(write).mode("overwrite").save(f"{folder}/ours/{_PUBLISHED}")
         spark.catalog.clearCache()
 
-    with duckdb.connect() as database:
+    with duckdb.connect(config={"temp_directory": f"{folder}/spilled"}) as database:
         database.execute(f"CREATE VIEW sends AS FROM '{files}'")
         windows = f"CREATE OR REPLACE TABLE isolations AS {ISOLATIONS}"
         by_duckdb = run_warm(lambda: database.execute(windows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def check_same_rows(ours: Path, theirs: Path, tables: Iterable[str] = tuple(COMP
     Raises:
         RuntimeError: a row that only one of them has, or a table without a row.
     """
-    with duckdb.connect() as database:
+    with tempfile.TemporaryDirectory() as spilled, duckdb.connect(config={"temp_directory": spilled}) as database:
         return {table: _same(database, table, ours / table, theirs / table) for table in tables}
 
 

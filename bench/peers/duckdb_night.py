@@ -111,7 +111,7 @@ FROM attempts FULL JOIN isolated USING (cluster, broker_name, window_start_ms)
 def main(sends: Path, out: Path) -> None:
     """Read the folder of sends, write the three tables as Parquet."""
     out.mkdir(parents=True)
-    database = duckdb.connect()
+    database = duckdb.connect(config={"temp_directory": f"{out}/spilled"})
     database.execute(
         f"COPY ({SENDS}) TO '{out}/sends.parquet' (COMPRESSION zstd)",
         {"files": f"{sends}/**/*.jsonl.gz", "fields": FIELDS},
