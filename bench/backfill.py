@@ -13,7 +13,7 @@ from bench.markdown import load, machine, ratio, table
 from bench.process import Measured
 from bench.program import run_program
 from bench.same_rows import check_same_rows
-from bench.sends import Size, add_size_options, asked_size, write_sends
+from bench.sends import Size, add_size_options, asked_size, write_sends, write_settings
 
 _SWEEP = "P5/0.5,0.75,1,1.5,2,3,4,6/0.25,0.5,1,2,4,8,16,32"
 """64 policies: eight times the floors by eight times the isolations."""
@@ -42,24 +42,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="faultline-bench-", dir=options.scratch) as scratch:
         sends, lake = Path(scratch, "sends"), Path(scratch, "lake")
         write_sends(size, sends)
-        figures = [*measure_backfill(size, sends, lake, Path(scratch, "by-night"))]
-        figures += measure_policies(size, lake)
-        figures += measure_answers(lake, Path(scratch, "page.html"))
+        site = {"--settings": write_settings(Path(scratch))}
+        figures = measure_backfill(size, sends, lake, Path(scratch, "by-night"), site)
+        figures += measure_policies(size, {**site, "--lake": lake})
+        figures += measure_answers({**site, "--lake": lake}, Path(scratch, "page.html"))
     print(f"\n{_table(figures)}\n\nload average at the end: {load()}")
 
 
-def measure_backfill(size: Size, sends: Path, lake: Path, by_night: Path) -> list[Figure]:
+def measure_backfill(size: Size, sends: Path, lake: Path, by_night: Path, site: Mapping[str, object]) -> list[Figure]:
     """All days in one run, and the same days night by night into another lake.
 
     Raises:
         RuntimeError: the lakes differ.
     """
     first, last = (date.isoformat() for date in (size.dates[0], size.dates[-1]))
-    at_once = run_program("fault-latency", {"--from": first, "--to": last, "--sends": sends, "--lake": lake})
+    at_once = run_program("fault-latency", {**site, "--from": first, "--to": last, "--sends": sends, "--lake": lake})
     _say("at once", at_once)
     nights = []
     for date in size.dates:
-        given = {"--date": date.isoformat(), "--sends": sends / date.isoformat(), "--lake": by_night}
+        given = {**site, "--date": date.isoformat(), "--sends": sends / date.isoformat(), "--lake": by_night}
         nights.append(run_program("fault-latency", given))
         _say(date.isoformat(), nights[-1])
     check_same_rows(lake, by_night)
@@ -76,9 +77,9 @@ def measure_backfill(size: Size, sends: Path, lake: Path, by_night: Path) -> lis
     ]
 
 
-def measure_policies(size: Size, lake: Path) -> list[Figure]:
+def measure_policies(size: Size, site: Mapping[str, object]) -> list[Figure]:
     """What-if of the last day under one policy, and under 64."""
-    day = {"--date": size.dates[-1].isoformat(), "--lake": lake}
+    day = {**site, "--date": size.dates[-1].isoformat()}
     one = run_program("what-if", {**day, "--policy": "P5"})
     _say("one policy", one)
     many = run_program("what-if", {**day, "--sweep": _SWEEP})
@@ -86,12 +87,12 @@ def measure_policies(size: Size, lake: Path) -> list[Figure]:
     return [Figure("what-if, 1 policy, one day", one), Figure("what-if, 64 policies, one day", many, one.seconds)]
 
 
-def measure_answers(lake: Path, page: Path) -> list[Figure]:
+def measure_answers(site: Mapping[str, object], page: Path) -> list[Figure]:
     """The answers without Spark."""
     found = []
     for name, (command, *what) in _ANSWERS.items():
         to = {"--output": page} if command == "report" else {}
-        found.append(Figure(name, run_program(command, {"--lake": lake, **to}, what)))
+        found.append(Figure(name, run_program(command, {**site, **to}, what)))
     return found
 
 

@@ -14,7 +14,7 @@ from bench.markdown import load, machine, ratio, table
 from bench.process import Measured
 from bench.program import published_rows, run_peer_program, run_program, steps
 from bench.same_rows import check_same_rows
-from bench.sends import Size, add_size_options, asked_size, write_sends
+from bench.sends import Size, add_size_options, asked_size, kept_sends, write_settings
 
 PEERS = {"DuckDB": "duckdb_night", "Polars": "polars_night", "Spark": "spark_night"}
 """Name in the table → module of bench/peers; the first one is what the others are measured by."""
@@ -49,16 +49,14 @@ def main() -> None:
     size = asked_size(options)
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory(prefix="faultline-bench-", dir=options.scratch) as scratch:
-        sends = options.reuse or Path(scratch, "sends")
-        if not sends.is_dir():
-            write_sends(size, sends)
-        settings = [part for setting in options.settings for part in ("--set", setting)]
-        night = measure_night(size, sends, Path(scratch), options.peers or list(PEERS), settings)
+        sends = kept_sends(size, options.keep_sends or Path(scratch, "sends"))
+        more = [part for setting in options.settings for part in ("--set", setting)]
+        night = measure_night(size, sends, Path(scratch), options.peers or list(PEERS), more)
     print(f"\n{_wholes(night)}\n{_MORE.format(rows=night.published)}\n\n{_steps(night)}")
     print(f"\nload average at the end: {load()}")
 
 
-def measure_night(size: Size, sends: Path, scratch: Path, peers: Sequence[str], settings: Sequence[str]) -> Night:
+def measure_night(size: Size, sends: Path, scratch: Path, peers: Sequence[str], more: Sequence[str]) -> Night:
     """Run Faultline and the peers on the first day, each a cold process, one after the other.
 
     Raises:
@@ -66,7 +64,8 @@ def measure_night(size: Size, sends: Path, scratch: Path, peers: Sequence[str], 
     """
     date, lake = size.dates[0].isoformat(), scratch / "lake"
     day = sends / date
-    program = run_program("fault-latency", {"--date": date, "--sends": day, "--lake": lake}, settings)
+    given = {"--date": date, "--sends": day, "--lake": lake, "--settings": write_settings(scratch)}
+    program = run_program("fault-latency", given, more)
     ran, rows = {}, {}
     for name in peers:
         out = scratch / "peer"
@@ -115,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="Faultline's; repeatable"
     )
-    parser.add_argument("--reuse", type=Path, metavar="DIR", help="sends are made there once and stay")
+    parser.add_argument("--keep-sends", type=Path, metavar="DIR", help="make the sends there, once for each size")
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="for sends and lakes; default the system's")
     return parser
 

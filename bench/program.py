@@ -18,7 +18,7 @@ _DAY = re.compile(r" of \d{4}-\d\d-\d\d$")
 
 
 def run_program(command: str, options: Mapping[str, object], more: Sequence[str] = ()) -> Measured:
-    """Run `faultline command`, cold.
+    """Run `faultline command`, cold; without `--settings` the checkout's own conf/local.toml would count.
 
     Args:
         command: such as `fault-latency`.

@@ -17,7 +17,7 @@ from bench.markdown import load, machine, ratio, table
 from bench.peers.duckdb_night import ISOLATIONS
 from bench.peers.spark_night import isolations
 from bench.same_rows import check_same_rows
-from bench.sends import Size, write_table
+from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
 from jobs.day import Day
 from jobs.fault_latency.job import replayed
@@ -103,7 +103,7 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, peers: bool
 
 def _replayed(spark: SparkSession, sends: DataFrame, size: Size, kept: str) -> DataFrame:
     nothing, no_routes = (spark.createDataFrame([], each.schema) for each in (FAULT_ITEM_STATE, TOPIC_BROKERS))
-    day = Day(size.dates[0], "main")
+    day = Day(size.dates[0], CLUSTER)
     keep = keeper(spark, kept)
     return replayed(sends, nothing.drop("event_date"), day, Settings(), topic_brokers=no_routes, keep=keep).isolations
 

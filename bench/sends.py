@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import itertools
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 FIRST_DAY = dt.date(2026, 3, 1)
+CLUSTER = "main"
 _TABLES = Path(__file__).with_suffix(".sql")
 _GZIP_LINES = "FORMAT json, COMPRESSION gzip"
 _AT_ONCE = 2
@@ -53,6 +55,24 @@ def write_sends(size: Size, folder: Path, seed: int = 6) -> None:
     _write(size, folder, seed, "FROM attempts({}, {}) ORDER BY ended_at_ms, client_id, seq", "jsonl.gz", _GZIP_LINES)
 
 
+def kept_sends(size: Size, parent: Path) -> Path:
+    """The folder of these sends below `parent`; made the first time, whole or not at all."""
+    folder = parent / f"{size.sends}{'-skewed' if size.skewed else ''}-{size.days}d"
+    if not folder.is_dir():
+        parent.mkdir(parents=True, exist_ok=True)
+        half = Path(tempfile.mkdtemp(dir=parent))
+        write_sends(size, half)
+        half.rename(folder)
+    return folder
+
+
+def write_settings(folder: Path) -> Path:
+    """The settings file of these sends: their cluster."""
+    file = folder / "site.toml"
+    file.write_text(f'cluster = "{CLUSTER}"\n', encoding="utf-8")
+    return file
+
+
 def write_table(size: Size, folder: Path, seed: int = 6) -> None:
     """`<day>/<hour>.parquet` below the folder: the same attempts as the table `sends` holds them."""
     _write(size, folder, seed, "FROM table_rows({}, {})", "parquet", "FORMAT parquet, COMPRESSION zstd")
@@ -76,6 +96,7 @@ def _site(size: Size, seed: int) -> duckdb.DuckDBPyConnection:
     start_ms = (FIRST_DAY - dt.date(1970, 1, 1)).days * 86_400_000
     given = {
         "seed()": seed,
+        "cluster()": f"'{CLUSTER}'",
         "days()": size.days,
         "producers()": size.producers,
         "brokers()": size.brokers,

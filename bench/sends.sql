@@ -1,4 +1,4 @@
--- What bench/sends.py makes days of send attempts from; it sets seed(), days(), producers(), brokers(), incidents(),
+-- What bench/sends.py makes days of send attempts from; it sets seed(), cluster(), days(), producers(), brokers(), incidents(),
 -- lane_sends() and hot_sends(). Every chance rests on the seed and the row's own numbers, never on the order in which
 -- rows are made. Times are milliseconds of the day.
 
@@ -151,6 +151,6 @@ FROM (FROM first_ones UNION ALL BY NAME FROM retries) JOIN producers USING (prod
 
 -- The same attempts with the columns that the table `sends` has besides, but for those that say a time once more.
 CREATE MACRO table_rows(of_day, hour) AS TABLE
-SELECT *, make_date((day_start_ms(of_day) // 86400000)::INTEGER) AS event_date, 'main' AS cluster,
+SELECT *, make_date((day_start_ms(of_day) // 86400000)::INTEGER) AS event_date, cluster() AS cluster,
        (hash(client_id, seq) >> 1)::BIGINT AS row_hash
 FROM attempts(of_day, hour);
