@@ -37,11 +37,7 @@ def run_peer_program(module: str, *arguments: object) -> Measured:
 
 
 def steps(measured: Measured) -> dict[str, float]:
-    r"""Each step that the program named on stderr, and its seconds; those of several days together.
-
-    >>> steps(Measured(9, 9, 9, "", "starting Spark: 3.5 s\npublishing sends of 2026-03-01: 4.0 s\n"))
-    {'starting Spark': 3.5, 'publishing sends': 4.0}
-    """
+    """Each step that the program named on stderr, and its seconds; those of several days together."""
     sums: dict[str, float] = {}
     for found in _STEP.finditer(measured.noted):
         name = _DAY.sub("", found["step"])

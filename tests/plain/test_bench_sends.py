@@ -10,6 +10,8 @@ import duckdb
 import pytest
 
 from bench.peers import duckdb_night, polars_night
+from bench.process import Measured
+from bench.program import steps
 from bench.same_rows import check_same_rows
 from bench.sends import Size, write_sends
 
@@ -121,3 +123,13 @@ def test_peers_find_the_same_rows_and_a_difference_is_named(tmp_path: Path) -> N
     (tmp_path / "changed.parquet").replace(sends)
     with pytest.raises(RuntimeError, match=r"sends differs in rows, latency_ms; we have"):
         check_same_rows(tmp_path / "one", tmp_path / "two")
+
+
+def test_steps_are_taken_from_the_progress_and_days_are_added_up() -> None:
+    noted = """\
+faultline fault-latency: 2026-03-01 to 2026-03-02, cluster main, lake /lake
+starting Spark: 4.9 s
+replaying fault items of 2026-03-01: 8.5 s
+replaying fault items of 2026-03-02: 4.0 s
+"""
+    assert steps(Measured(20, 30, 900, "", noted)) == {"starting Spark": 4.9, "replaying fault items": 12.5}
