@@ -77,16 +77,9 @@ def measure_night(size: Size, sends: Path, scratch: Path, peers: Sequence[str], 
 
 
 def _wholes(night: Night) -> str:
-    base = next(iter(night.peers.values()), night.program)
-    head = (
-        "one day",
-        "seconds",
-        "CPU s",
-        "peak MiB",
-        "× seconds",
-        "× CPU s",
-        *(f"{name}: rows" for name in night.rows),
-    )
+    base_name, base = next(iter(night.peers.items()), ("Faultline", night.program))
+    compared = (f"rows of {name}" for name in night.rows)
+    head = ("one day", "seconds", "CPU s", "peak MiB", f"× {base_name}: seconds", "CPU s", *compared)
     equal = [f"{rows:,}" for rows in night.rows.values()]
     rows = [
         (name, f"{each.seconds:.1f}", f"{each.cpu_seconds:.1f}", f"{each.peak_mib:,.0f}",
