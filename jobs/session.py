@@ -36,6 +36,8 @@ ONE_MACHINE = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.databricks.delta.snapshotPartitions": "2",
+    # Percentiles of each broker and minute of a day: by hash, not by sorting every attempt.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
     # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
