@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
+from jobs.doctor.options import add_doctor_command
 from jobs.errors import FaultlineError, UsageError
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.command == "doctor":
+        return _doctor(options)
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
     if options.command in COMMANDS:
@@ -83,6 +86,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "what-if":
         return _run_what_if(options, settings, days, why)
     return _run_flows(options, settings, days, why)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from jobs.doctor.command import as_json, as_text, examine, is_fit
+
+    checks = examine(lambda: _settings(options), with_session=options.session)
+    print(as_json(checks) if options.json else as_text(checks, colour=sys.stdout.isatty()))
+    return 0 if is_fit(checks) else 2
 
 
 def _answer(options: argparse.Namespace, settings: Settings) -> str:
@@ -213,6 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run_options(plan)
     add_answer_commands(commands, _day)
     add_serving_commands(commands, _add_settings)
+    add_doctor_command(commands, _add_inputs)
     return parser
 
 
@@ -239,13 +251,7 @@ def _add_settings(where: argparse._ActionsContainer) -> None:
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     _add_days(parser)
-    where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
-    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
-    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
-    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
-    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
-    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
-    _add_settings(where)
+    _add_inputs(parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)"))
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
     how.add_argument(
@@ -260,6 +266,15 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
     )
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
+
+
+def _add_inputs(where: argparse._ActionsContainer) -> None:
+    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
+    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
+    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
+    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
+    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
+    _add_settings(where)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import glob
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jobs.input_files import files_at
 from jobs.settings import Settings, setting_name
 
 _TO_HIDE = r"(?i)secret|passw|token|credential|private|sas\b|key"
@@ -41,23 +41,11 @@ def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _found(path: str) -> str:
-    local = re.sub("^file:(//)?", "", path)
-    if "://" in local:
+    files = files_at(path)
+    if files is None:
         return path
-    patterns = _without_braces(local)
-    matches = [Path(local)] if Path(local).exists() else [Path(match) for each in patterns for match in glob.glob(each)]  # noqa: PTH207 - any root
-    files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     return f"{path} ({len(files)} files, {size / 1e6:.1f} MB)" if files else f"{path} (MISSING)"
-
-
-def _without_braces(pattern: str) -> list[str]:
-    """`{a,b}.gz` → `a.gz`, `b.gz`: Hadoop's globs have braces, Python's do not."""
-    braces = re.search(r"\{([^{}]*)\}", pattern)
-    if braces is None:
-        return [pattern]
-    choices = (f"{pattern[: braces.start()]}{choice}{pattern[braces.end() :]}" for choice in braces.group(1).split(","))
-    return [each for choice in choices for each in _without_braces(choice)]
 
 
 def _is_there(lake: str) -> bool:

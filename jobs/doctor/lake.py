@@ -1,0 +1,38 @@
+"""The lake: can it be written, who holds it, what a killed run left, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from jobs.doctor.check import Check
+from jobs.doctor.folders import writable
+from jobs.local_folder import local_folder
+
+
+def lake(root: str) -> Iterator[Check]:
+    """Each check of the lake; of another store than a local folder only its tables."""
+    folder = local_folder(root)
+    if folder is not None:
+        yield writable("lake", folder, "give its folder to the user of the nightly run, or name another --lake")
+        yield leftovers(folder / "_staging")
+        if not folder.exists():
+            yield Check("tables", "ok", f"{folder} does not exist yet; the first run makes it")
+            return
+    if find_spec("deltalake") is None or find_spec("pyspark") is None:
+        fix = "install the extra report (see above) and call it again"
+        yield Check("tables", "warning", "not looked into, as the package deltalake is not installed", fix)
+        return
+    from jobs.doctor.tables import tables  # noqa: PLC0415 - needs what an extra brings
+
+    yield from tables(root.rstrip("/"))
+
+
+def leftovers(staging: Path) -> Check:
+    """What runs that were killed have left in the staging folder."""
+    size = sum(file.stat().st_size for file in staging.rglob("*") if file.is_file())
+    if size:
+        found = f"{staging} holds {size / 1e6:.1f} MB of a run that goes on or was killed"
+        return Check("leftovers", "warning", found, "nothing to do: the next run removes it")
+    return Check("leftovers", "ok", "none staged")
