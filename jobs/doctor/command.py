@@ -16,6 +16,7 @@ from jobs.doctor.machine import machine
 from jobs.doctor.software import jars, software
 from jobs.errors import SettingsError, UsageError
 from jobs.jars import jar_folder, locked_jars
+from jobs.redaction import redacted
 from jobs.settings import Settings
 
 _COLOURS: dict[Verdict, str] = {"ok": "32", "warning": "33", "wrong": "31"}
@@ -76,12 +77,14 @@ def as_text(checks: Sequence[Check], *, colour: bool) -> str:
         if check.fix:
             lines.append(f"{'':{width + 11}}→ {check.fix}")
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _COLOURS}
-    return "\n".join([*lines, ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)])
+    lines.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
+    return redacted("\n".join(lines))
 
 
 def as_json(checks: Sequence[Check]) -> str:
     """The checks as one JSON object."""
-    return json.dumps({"fit": is_fit(checks), "checks": [asdict(check) for check in checks]}, indent=1)
+    told = [{name: redacted(text) for name, text in asdict(check).items()} for check in checks]
+    return json.dumps({"fit": is_fit(checks), "checks": told}, indent=1)
 
 
 def is_fit(checks: Sequence[Check]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,12 +19,13 @@ def lake(root: str) -> Iterator[Check]:
     if folder is not None:
         yield writable("lake", folder, "give its folder to the user of the nightly run, or name another --lake")
         yield leftovers(folder / "_staging")
+        yield holder(folder / "_lock")
         if not folder.exists():
             yield Check("tables", "ok", f"{folder} does not exist yet; the first run makes it")
             return
     if find_spec("deltalake") is None or find_spec("pyspark") is None:
-        fix = "install the extra report (see above) and call it again"
-        yield Check("tables", "warning", "not looked into, as the package deltalake is not installed", fix)
+        fix = f"run: {sys.executable} -m pip install 'faultline[report]'"
+        yield Check("tables", "warning", "not looked into: the package deltalake or pyspark is not installed", fix)
         return
     from jobs.doctor.tables import tables  # noqa: PLC0415 - needs what an extra brings
 
@@ -36,3 +39,16 @@ def leftovers(staging: Path) -> Check:
         found = f"{staging} holds {size / 1e6:.1f} MB of a run that goes on or was killed"
         return Check("leftovers", "warning", found, "nothing to do: the next run removes it")
     return Check("leftovers", "ok", "none staged")
+
+
+def holder(lock: Path) -> Check:
+    """Who the lock file names: the run that holds the lake, or the last one that did."""
+    try:
+        told = lock.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        told = ""
+    try:
+        named = ", ".join(f"{key} {value}" for key, value in json.loads(told).items())
+    except (ValueError, AttributeError):
+        named = told
+    return Check("lock", "ok", f"held now or last by: {named}" if named else "held by nobody")

@@ -68,9 +68,7 @@ def locale(environ: Mapping[str, str]) -> Check:
     """Java opens files by names beyond ASCII only in a UTF-8 locale."""
     name = next((environ[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(key)), "POSIX")
     if re.search(r"utf-?8$", name, re.IGNORECASE):
-        return Check(
-            "locale", "ok", f"{name}; results are the same in any"
-        )
+        return Check("locale", "ok", f"{name}; results are the same in any")
     found = f"{name} is not UTF-8: Java cannot open files whose names go beyond ASCII"
     return Check("locale", "warning", found, "export LC_ALL=C.UTF-8")
 

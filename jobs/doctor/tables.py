@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -30,14 +30,18 @@ class _Seen:
     """What the tables hold together.
 
     Attributes:
+        there: how many tables the lake has.
+        files: active data files of all tables.
+        size: of these, bytes.
         versions: table to its version.
         published: table to the version that the run log's last success wrote.
     """
 
-    versions: dict[str, int] = field(default_factory=dict)
-    published: dict[str, int] = field(default_factory=dict)
+    there: int = 0
     files: int = 0
     size: int = 0
+    versions: dict[str, int] = field(default_factory=dict)
+    published: dict[str, int] = field(default_factory=dict)
 
 
 def tables(root: str) -> Iterator[Check]:
@@ -46,26 +50,27 @@ def tables(root: str) -> Iterator[Check]:
     Args:
         root: folder or URI of the lake, without a slash at its end.
     """
-    seen, lacking, broken = _Seen(), [], 0
-    for table in TABLES:
-        place = _place(root, table)
-        try:
-            store = _store(place)
-            sizes = _sizes(store)
-            problems = list(_problems(place, store, sizes, table, seen)) if sizes else []
-        except (DeltaError, OSError, pa.ArrowException) as error:
-            sizes, problems = {"": 0}, [(_one_line(error), "see whether the store can be reached")]
-        if not sizes:
-            lacking.append(table.name)
-        broken += bool(problems)
-        yield from (Check(f"table {table.name}", "wrong", found, fix) for found, fix in problems)
-    for name, found, fix in _gone_back(seen):
-        yield Check(f"table {name}", "wrong", found, fix)
-    held = f"{len(TABLES) - len(lacking)} of {len(TABLES)} tables, {seen.files} files, {seen.size / 1e6:.1f} MB"
-    if broken:
+    seen = _Seen()
+    problems = {table.name: _looked_into(_place(root, table), table, seen) for table in TABLES}
+    for name, problem in _gone_back(seen):
+        problems[name].append(problem)
+    for name, of_table in problems.items():
+        yield from (Check(f"table {name}", "wrong", found, fix) for found, fix in of_table)
+    held = f"{seen.there} of {len(TABLES)} tables, {seen.files} files, {seen.size / 1e6:.1f} MB"
+    if broken := sum(map(bool, problems.values())):
         yield Check("tables", "wrong", f"{held}; {broken} with problems", "see the lines above")
     else:
         yield Check("tables", "ok", f"{held}; logs whole, every file there")
+
+
+def _looked_into(place: str, table: Table, seen: _Seen) -> list[Problem]:
+    try:
+        store = _store(place)
+        sizes = _sizes(store)
+        seen.there += bool(sizes)
+        return list(_problems(place, store, sizes, table, seen)) if sizes else []
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        return [(_one_line(error), "see whether the store can be reached, and with which rights")]
 
 
 def _problems(place: str, store: FileSystem, sizes: Mapping[str, int], table: Table, seen: _Seen) -> Iterator[Problem]:
@@ -126,17 +131,13 @@ def _published(opened: DeltaTable, store: FileSystem) -> dict[str, int]:
     return versions
 
 
-def _gone_back(seen: _Seen) -> Sequence[tuple[str, str, str]]:
+def _gone_back(seen: _Seen) -> Iterator[tuple[str, Problem]]:
     """Tables that lack commits which a successful run made: the log's own end cannot show that."""
-    return [
-        (
-            name,
-            f"it is at version {seen.versions[name]}, the run log says that {published} was published",
-            "put the table back from a copy of the lake, or publish its days again",
-        )
-        for name, published in sorted(seen.published.items())
-        if seen.versions.get(name, published) < published
-    ]
+    for name, published in seen.published.items():
+        found = seen.versions.get(name, published)
+        if found < published:
+            fix = "put the table back from a copy of the lake, or publish its days again"
+            yield name, (f"it is at version {found}, the run log says that {published} was published", fix)
 
 
 def _sizes(store: FileSystem) -> dict[str, int]:
