@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 
 from jobs.doctor.check import Check, Verdict, checked
 from jobs.doctor.folders import temporary
@@ -44,9 +43,11 @@ def examine(load: Callable[[], Settings], *, with_session: bool) -> list[Check]:
 
 
 def _surroundings(settings: Settings) -> Iterator[Check]:
-    if find_spec("pyspark") is not None:
-        from jobs.session import ONE_MACHINE  # noqa: PLC0415 - it imports Spark, which may not be installed
-
+    try:
+        from jobs.session import ONE_MACHINE  # noqa: PLC0415 - it imports Spark, which may not fit
+    except ImportError as error:
+        yield Check("machine", "warning", f"not looked into, as Spark cannot be imported: {error}", "see above")
+    else:
         spark = {**ONE_MACHINE, **settings.spark}
         yield from machine(spark, os.environ)
         yield from temporary(spark, os.environ)
