@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "jobs.group_settings": {"jobs.errors"},
     "jobs.profiles": {"jobs.errors", "jobs.typed_table", "udfs"},
     "jobs.environment": {"jobs.errors"},
-    "jobs.jars": {"jobs.errors", "jobs.environment", "jobs.progress"},
+    "jobs.jars": {"jobs.errors", "jobs.environment", "jobs.progress", "jobs.redaction"},
     "jobs.session": {"jobs.errors", "jobs.environment", "jobs.jars", "jobs.redaction", "jobs.spark_errors"},
     "jobs.spark_errors": {"jobs.errors"},
     "jobs.sources": {

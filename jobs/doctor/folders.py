@@ -50,7 +50,7 @@ def temporary(spark: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[
     for folder in dict.fromkeys(local.split(",")):
         yield writable("spark.local.dir", Path(folder), "name a folder of your own in the setting spark.local.dir")
     fix = "name another in spark.driver.extraJavaOptions, -Djava.io.tmpdir=DIR"
-    if Path(java).exists() and os.statvfs(java).f_flag & os.ST_NOEXEC:
+    if Path(java).exists() and os.statvfs(java).f_flag & getattr(os, "ST_NOEXEC", 0):
         found = f"{java} is mounted noexec: Java cannot load its compression libraries from it"
         yield Check("java.io.tmpdir", "wrong", found, fix)
     else:

@@ -24,7 +24,8 @@ def machine(spark: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Ch
         environ: the environment.
     """
     yield memory(spark["spark.driver.memory"], _memory_bytes())
-    yield Check("cores", "ok", f"{len(os.sched_getaffinity(0))} for {spark['spark.master']}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Check("cores", "ok", f"{cores} for {spark['spark.master']}")
     yield address(spark["spark.driver.host"], spark["spark.driver.bindAddress"])
     yield time_zone(environ)
     yield locale(environ)

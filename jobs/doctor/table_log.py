@@ -69,7 +69,7 @@ class TableLog:
         known = [*self.commits, *self.checkpoints]
         first = min([*self.commits, max(self.checkpoints) + 1]) if self.checkpoints else 0
         for version in range(first, max(known, default=0) + 1):
-            if version not in self.commits and not (version in self.checkpoints and version < min(self.commits)):
+            if version not in self.commits:
                 yield f"{LOG}/{version:020}.json is missing", _REBUILD
 
     def _commit(self, path: str) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from jobs.doctor.folders import LITTLE_BYTES, TOO_LITTLE_BYTES, room, temporary,
 from jobs.doctor.inputs import inputs
 from jobs.doctor.machine import address, locale, memory, time_zone
 from jobs.doctor.software import jars
+from jobs.errors import PlatformError
 from jobs.jars import Jar
 from jobs.settings import load_settings
 
@@ -117,6 +118,20 @@ def test_settings_that_do_not_load_are_one_line_beside_the_others(
     assert (code, checks["settings"]["verdict"], checks["settings"]["found"]) == (2, "wrong", found)
     assert checks["settings"]["fix"]
     assert checks["java"]["verdict"] == "ok"
+
+
+@pytest.mark.usefixtures("site")
+def test_a_session_that_does_not_start_is_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PlatformError("Spark does not start: no heap; run again with -v for all it says")
+
+    monkeypatch.setattr("jobs.session.open_session", fail)
+    code, checks = examined(capsys, "--session")
+    assert (code, checks["session"]["found"]) == (2, "Spark does not start: no heap")
+    code, checks = examined(capsys)
+    assert (code, "session" in checks) == (0, False)
 
 
 JAR = Jar("g", "thing", "1.0", hashlib.sha256(b"as published").hexdigest())

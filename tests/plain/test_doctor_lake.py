@@ -221,7 +221,17 @@ def test_a_folder_that_is_no_table(folder: Path) -> None:
 def test_damage_in_two_tables_is_two_lines(folder: Path) -> None:
     log(folder, 1).unlink()
     log(folder, 2, RUN_LOG.name).write_text("{")
-    assert [check.name for check in wrong(folder)] == [f"table {TABLE}", "table run_log"]
+    assert [check.name for check in wrong(folder)] == ["table run_log", f"table {TABLE}"]
+
+
+def test_a_table_that_lost_much_does_not_fill_the_screen(folder: Path) -> None:
+    for number in range(8):
+        LiteralLake(folder, ()).add(TABLE, dt.date(2026, 12, 1 + number), {"client_id": "c1"})
+    for file in (folder / TABLE).glob("event_date=2026-12-*/*.parquet"):
+        file.unlink()
+    told = wrong(folder)
+    assert len(told) == 6
+    assert told[-1].found == "3 more problems of this table"
 
 
 def test_another_store_is_listed_the_same(folder: Path) -> None:
