@@ -80,6 +80,7 @@ MAY_IMPORT = {
         "jobs.session",
         "jobs.settings",
         "jobs.tables",
+        "jobs.text_parts",
     },
     "jobs.answers": {"jobs.answers", "jobs.errors", "jobs.tables", "jobs.text_parts"},
     "jobs.what_if": {

@@ -17,6 +17,7 @@ from jobs.errors import SettingsError, UsageError
 from jobs.jars import jar_folder, locked_jars
 from jobs.redaction import redacted
 from jobs.settings import Settings
+from jobs.text_parts import safe
 
 _COLOURS: dict[Verdict, str] = {"ok": "32", "warning": "33", "wrong": "31"}
 
@@ -74,9 +75,9 @@ def as_text(checks: Sequence[Check], *, colour: bool) -> str:
     for check in checks:
         verdict = f"{check.verdict:7}"
         shown = f"\x1b[{_COLOURS[check.verdict]}m{verdict}\x1b[0m" if colour else verdict
-        lines.append(f"{shown}  {check.name:{width}}  {check.found}")
+        lines.append(f"{shown}  {check.name:{width}}  {safe(check.found)}")
         if check.fix:
-            lines.append(f"{'':{width + 11}}→ {check.fix}")
+            lines.append(f"{'':{width + 11}}→ {safe(check.fix)}")
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _COLOURS}
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
     return redacted("\n".join(lines))

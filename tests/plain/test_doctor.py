@@ -254,3 +254,12 @@ def test_text_has_a_line_per_check_its_fix_below_and_colour_only_when_asked() ->
         "1 ok, 1 wrong",
     ]
     assert "\x1b[31mwrong  \x1b[0m  lake" in as_text(checks, colour=True)
+
+
+def test_hostile_names_do_not_reach_the_terminal() -> None:
+    said = as_text([Check("lock", "wrong", "held by \x1b[2J\nok  all is well", "ask \r them")], colour=False)
+    assert said.splitlines() == [
+        "wrong    lock  held by \\x1b[2J\\nok  all is well",
+        "               → ask \\r them",
+        "1 wrong",
+    ]
