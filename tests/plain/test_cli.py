@@ -123,7 +123,7 @@ def test_every_end_has_its_exit_code_and_its_sentence(
     code: int,
     sentence: str,
 ) -> None:
-    def fail(_: object) -> int:
+    def fail(*_: object) -> int:
         raise error
 
     monkeypatch.setattr(cli, "_run", fail)
