@@ -45,7 +45,7 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     cpu_seconds, peak_bytes = 0.0, 0
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
-        signal.signal(signal.SIGTERM, _end)
+        end_in_order()
         with subprocess.Popen(command, env=environ, stdout=out, stderr=err, start_new_session=True) as process:
             try:
                 while process.poll() is None:
@@ -64,8 +64,13 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     return Measured(seconds, cpu_seconds, peak_bytes / 2**20, said, noted)
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+def end_in_order() -> None:
+    """Let whoever ends this process raise SystemExit in it: what it started and wrote goes with it."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def own_cpu_seconds() -> float:
