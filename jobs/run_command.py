@@ -19,6 +19,7 @@ from jobs.session import open_session
 from jobs.settings import Settings
 from jobs.summary import summarize
 from jobs.summary_text import as_text
+from jobs.text_parts import safe
 
 
 def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
@@ -39,7 +40,7 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     if conditions and "fault-latency" not in flows:
         raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
     progress = Progress()
-    progress.say(f"faultline {run.command}: {days}, cluster {settings.cluster}, lake {settings.lake}")
+    progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=options.verbose)
     try:
