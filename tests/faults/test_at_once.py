@@ -88,6 +88,7 @@ def test_writers_of_different_days_are_not_in_each_others_way(spark: SparkSessio
     assert [lake.read_day(SENDS, "main", day).count() for day in (D1, D2, D3)] == [rows] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.fault(29)
 def test_compaction_and_vacuum_during_a_run_are_harmless(
     spark: SparkSession, site: Site, published: Site, monkeypatch: pytest.MonkeyPatch
@@ -104,6 +105,7 @@ def test_compaction_and_vacuum_during_a_run_are_harmless(
     assert content(site.lake) == content(published.lake)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(29)
 def test_maintenance_of_a_table_that_is_being_swapped_is_a_conflict_or_harmless(
     spark: SparkSession, site: Site, published: Site
@@ -139,6 +141,7 @@ def test_a_vacuum_that_takes_what_readers_need_is_refused(spark: SparkSession, s
         spark.sql(f"VACUUM delta.`{site.lake / 'sends'}` RETAIN 0 HOURS")
 
 
+@pytest.mark.slow
 @pytest.mark.fault(29)
 def test_a_reader_that_began_before_a_run_sees_what_was(spark: SparkSession, site: Site) -> None:
     opened = Lake(spark, str(site.lake)).read(ISOLATION_INTERVALS)

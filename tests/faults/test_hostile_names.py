@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from pyspark.sql import SparkSession
 
 from jobs import cli
 from jobs.errors import UsageError
+from jobs.run_record import RunResult
 from jobs.settings import load_settings
 from jobs.sources.files import list_files
+from jobs.summary import summarize
+from jobs.summary_text import as_text
 from tests.site import D1, Site, at, send
 from tests.spark.send_logs import fates, line, stage, write
 
@@ -29,38 +33,37 @@ PATHS = ["../../outside", "..", "/etc", "file:///tmp/x", "a/../../b", "%2e%2e%2f
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\nfaultline: all is well\u202e"
 
 
+BIDI = "[red]b\u202e\u2028roker\u0085"
+NAMES = [*SQL, *PATHS, BIDI]
+CLUSTERS = [SQL[0], PATHS[0]]  # days of their own, which cost time
+
+
 @pytest.fixture(scope="module")
-def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Each name is a cluster with its own producer, group, topic and broker, which fails."""
+def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, RunResult]:
+    """Each name is a producer, group, process, topic, key and broker, which fails; two of them are clusters, too."""
     site = Site(spark, tmp_path_factory.mktemp("around") / "site")
-    names = [*SQL, *PATHS]
     site.log(
-        send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", cluster=name, client_id=name, producer_group=name,
-             topic=name, broker_name=name, process_id=name, order_key=name)
-        for name in names[::4]
+        send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", client_id=name, producer_group=name, topic=name,
+             broker_name=name, process_id=name, order_key=name, cluster=name if name in CLUSTERS else None)
+        for name in NAMES
     )  # fmt: skip
-    site.log((send(at(D1, "12:00:03"), client_id=name, topic=name, broker_name=name) for name in names), "more.jsonl")
-    site.run(D1)
-    return site
+    return site, site.run(D1)
 
 
 @pytest.mark.fault(37)
-def test_names_are_values(hostile: Site) -> None:
-    names = [*SQL, *PATHS]
-    clusters = {row["cluster"] for row in hostile.rows("sends", "cluster")}
-    assert clusters == {*names[::4], "main"}
-    assert sorted(row["broker_name"] for row in hostile.rows("isolation_intervals", "broker_name")) == sorted(
-        names[::4]
-    )
-    assert len(hostile.rows("sends")) == len(names) + len(names[::4])
+def test_names_are_values(hostile: tuple[Site, RunResult]) -> None:
+    site, _ = hostile
+    assert {row["cluster"] for row in site.rows("sends", "cluster")} == {*CLUSTERS, "main"}
+    for table in ("sends", "isolation_intervals"):
+        assert sorted(row["broker_name"] for row in site.rows(table, "broker_name")) == sorted(NAMES)
 
 
 @pytest.mark.fault(38)
-def test_no_name_becomes_a_path(hostile: Site) -> None:
-    around = hostile.folder.parent
-    assert {path.name for path in around.iterdir()} == {"site"}
-    assert {path.name for path in hostile.folder.iterdir()} == {"sends", "lake"}
-    folders = {path.name for path in hostile.lake.glob("*/*") if path.is_dir()}
+def test_no_name_becomes_a_path(hostile: tuple[Site, RunResult]) -> None:
+    site, _ = hostile
+    assert [path.name for path in site.folder.parent.iterdir()] == ["site"]
+    assert {path.name for path in site.folder.iterdir()} == {"sends", "lake"}
+    folders = {path.name for path in site.lake.glob("*/*") if path.is_dir()}
     assert {name for name in folders if not name.startswith("_")} == {"event_date=2026-03-01"}
 
 
@@ -116,17 +119,10 @@ def test_a_file_that_forges_a_line_is_shown_escaped(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.fault(41)
-def test_the_summary_shows_names_escaped(spark: SparkSession, tmp_path: Path) -> None:
-    from jobs.summary import summarize
-    from jobs.summary_text import as_text
-
-    site = Site(spark, tmp_path)
-    name = "[red]b\u202e\u2028roker\u0085"
-    site.log(
-        [send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", broker_name=name, client_id=name, cluster=name)]
-    )
-    result = site.run(D1)
+def test_the_summary_shows_names_escaped(spark: SparkSession, hostile: tuple[Site, RunResult]) -> None:
+    site, result = hostile
     settings = load_settings([], [], {"lake": str(site.lake)})
-    text = as_text(summarize(spark, settings, result))
-    assert "[red]b\\u202e\\u2028roker\\x85" in text
+    summary = dataclasses.replace(summarize(spark, settings, result), missing_producers=NAMES, hidden_files=[BIDI])
+    text = as_text(summary)
+    assert "1 hidden or half-copied files were not read: [red]b\\u202e\\u2028roker\\x85" in text
     assert all(char.isprintable() for char in text.replace("\n", ""))

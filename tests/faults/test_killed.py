@@ -28,7 +28,7 @@ STEPS = [
     ("before", "run_log 2"),
     ("after", "run_log 2"),
 ]
-QUICK = {("after", "sends 1"), ("after", "fault_item_state 1")}
+QUICK = {("after", "fault_item_state 1")}
 
 
 def _killed(site: Site, when: str, step: str) -> list[str]:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from jobs.spark_errors import root_cause
+from jobs.spark_errors import failure
 from tests.faults.lakes import content
 from tests.site import D1, START, Site
 from tests.snapshots import SnapshotSite, connection, members, route
@@ -49,9 +51,9 @@ def test_a_python_worker_that_dies_fails_the_run_and_the_next_makes_good(
 
     with monkeypatch.context() as patched:
         patched.setattr("udfs.allocation_udf._shares_of_batch", dying)
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's own; its cause is looked at
+        with pytest.raises((Py4JError, PySparkException)) as caught:
             ill.run(D1)
-    assert "Python worker exited unexpectedly" in root_cause(caught.value)
+    assert str(failure(caught.value, str(ill.lake))).startswith("a Python worker died, killed or out of memory; run it")
     failed = ill.rows("run_log", "status", "message", status="FAILED")
     assert ["Python worker exited unexpectedly" in row["message"] for row in failed] == [True]
     assert ill.rows("queue_allocation") == []
