@@ -68,7 +68,7 @@ def test_no_name_becomes_a_path(hostile: tuple[Site, RunResult]) -> None:
 
 
 @pytest.mark.fault(38)
-def test_links_are_followed_once_and_a_circle_ends(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_link_in_the_input_is_followed(spark: SparkSession, tmp_path: Path) -> None:
     elsewhere = write(tmp_path / "elsewhere", {"b.jsonl": line(seq=2)})
     folder = write(tmp_path / "logs", {"a.jsonl": line(seq=1)})
     (folder / "linked").symlink_to(elsewhere)
