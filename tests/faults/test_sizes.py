@@ -95,8 +95,8 @@ def test_a_line_of_100_mb(tmp_path: Path) -> None:
 @pytest.mark.fault(45)
 def test_a_gigabyte_in_a_megabyte(spark: SparkSession, tmp_path: Path) -> None:
     """It is told before a byte of it is unpacked; logs that pack well are read."""
-    folder = write(tmp_path / "logs", {"repeated.jsonl.gz": gzip.compress(b"\n".join([line(seq=1)] * 100_000))})
-    assert fates(stage(spark, folder)) == {"PUBLISHED": 1, "DUPLICATE": 99_999}
+    folder = write(tmp_path / "logs", {"repeated.jsonl.gz": gzip.compress(b"\n".join([line(seq=1)] * 20_000))})
+    assert fates(stage(spark, folder)) == {"PUBLISHED": 1, "DUPLICATE": 19_999}
     with gzip.open(folder / "bomb.jsonl.gz", "wb", compresslevel=6) as bomb:
         for _ in range(1_000):
             bomb.write(bytes(1_000_000))
