@@ -11,7 +11,7 @@ LOCK_ARGS ?=
 BENCH_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick faults check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,9 @@ test: check browser ## every check, then every test; two JVMs at once; PYTEST_AR
 
 test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
+
+faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
+	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 

@@ -22,6 +22,7 @@ from jobs.errors import FaultlineError, UsageError
 from jobs.redaction import redacted, secrets_of
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
+from jobs.text_parts import safe
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
 if TYPE_CHECKING:  # it imports Spark
@@ -198,7 +199,7 @@ def _span(days: tuple[dt.date, ...]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or "no message").splitlines()[0][:300]
+    return safe((str(error).strip() or "no message").splitlines()[0][:300])
 
 
 def _day(text: str) -> dt.date:

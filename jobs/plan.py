@@ -11,6 +11,7 @@ from typing import Any
 from jobs.input_files import files_at
 from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
+from jobs.text_parts import safe
 
 
 def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
@@ -18,9 +19,9 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
     lines = [
         f"faultline {command} would",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
-        *(f"  read     {kind}: {_found(path)}" for kind, path in _inputs(settings)),
+        *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings)),
         (
-            f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
+            f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
             " the days above in every table, and later days that start from them"
         ),
         "",

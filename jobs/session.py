@@ -78,6 +78,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         settings = {**ONE_MACHINE, **HIDING, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():

@@ -18,7 +18,8 @@ LONGEST_FILE = 300
 MAY_IMPORT = {
     "udfs": {"udfs"},
     "conf": set(),
-    "jobs.errors": set(),
+    "jobs.errors": {"jobs.text_parts"},
+    "jobs.text_parts": set(),
     "jobs.tables": {"jobs.tables"},
     "jobs.day": set(),
     "jobs.dated": {"jobs.day"},

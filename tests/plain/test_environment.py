@@ -81,6 +81,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+@pytest.mark.fault(34)
 def test_a_fitting_machine_passes_within_two_seconds(machine: Machine) -> None:
     began = time.monotonic()
     done = machine.check()
@@ -105,6 +106,7 @@ def test_a_line_from_java_tool_options_is_not_taken_for_the_version(machine: Mac
     assert "java='17.0.15'" in machine.check().stdout
 
 
+@pytest.mark.fault(34)
 def test_no_java_is_named_with_the_fix(machine: Machine) -> None:
     (machine.folder / "bin/java").unlink()
     refusal = machine.refusal()
@@ -116,6 +118,7 @@ def test_java_home_without_java_is_named(machine: Machine) -> None:
     assert machine.refusal().startswith("JAVA_HOME is /nowhere, which has no bin/java; install")
 
 
+@pytest.mark.fault(34)
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -142,6 +145,7 @@ def test_a_java_that_cannot_be_run_is_named(machine: Machine) -> None:
     assert "bin/java cannot be run (" in machine.refusal()
 
 
+@pytest.mark.fault(36)
 @pytest.mark.parametrize("name", sorted(FITTING))
 def test_a_missing_package_is_named_with_the_fix(machine: Machine, name: str) -> None:
     del machine.packages[name]
@@ -151,6 +155,7 @@ def test_a_missing_package_is_named_with_the_fix(machine: Machine, name: str) ->
     )
 
 
+@pytest.mark.fault(34, 36)
 @pytest.mark.parametrize(
     ("name", "found", "said"),
     [
@@ -166,6 +171,7 @@ def test_a_package_of_another_version_is_named_with_the_fix(machine: Machine, na
     assert machine.refusal().startswith(said)
 
 
+@pytest.mark.fault(34)
 def test_a_spark_home_of_another_spark_is_named(machine: Machine) -> None:
     machine.spark("3.5.1", at="spark-3.5")
     machine.environ["SPARK_HOME"] = str(machine.folder / "spark-3.5")
@@ -202,6 +208,7 @@ def test_spark_submit_with_an_older_python_is_refused_before_anything_is_importe
     assert refusal.startswith(f"faultline: Python 3.10 at {sys.executable} does not fit; name one of 3.11, 3.12, 3.13")
 
 
+@pytest.mark.fault(36)
 @pytest.mark.parametrize("found", [(3, 10, 13), (3, 14, 0), (2, 7, 18)])
 def test_a_python_out_of_range_is_named(found: tuple[int, ...]) -> None:
     with pytest.raises(PlatformError, match=rf"^Python {'.'.join(map(str, found))} at .*; use one of 3.11, 3.12, 3.13"):

@@ -15,6 +15,8 @@ from tests.site import published_rows
 ROOT = Path(__file__).parents[2]
 CANARY = "cAnAry9x"
 
+pytestmark = pytest.mark.fault(42)
+
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[str]]:
