@@ -51,7 +51,7 @@ def _json_damage() -> Column:
     is_object = F.ltrim(raw).startswith("{")
     # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
     values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
-    ends_at_first_brace = F.locate("}", raw) == F.length(raw)
+    ends_at_first_brace = F.octet_length(F.substring_index(raw, "}", 1)) == F.octet_length(raw) - 1
     is_single = ends_at_first_brace | F.coalesce(values == 1, F.lit(False))
     is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
     return (
