@@ -20,6 +20,7 @@ from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_day
 from jobs.errors import FaultlineError, UsageError
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
+from jobs.upkeep_options import add_break_lock
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
 if TYPE_CHECKING:  # it imports Spark
@@ -141,6 +142,7 @@ def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
         allow_empty=getattr(options, "allow_empty", False),
         cascade=not getattr(options, "no_cascade", False),
         clock=lambda: dt.datetime.now(dt.UTC),
+        break_lock=getattr(options, "break_lock", False),
     )
 
 
@@ -251,6 +253,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--no-cascade", action="store_true", help="report later days that should be recomputed, but leave them"
     )
+    add_break_lock(how)
     how.add_argument("--json", action="store_true", help="print the summary as JSON")
     how.add_argument(
         "--fail-on",

@@ -91,7 +91,8 @@ MAY_IMPORT = {
         "jobs.tables",
         "udfs",
     },
-    "jobs.lake": {"jobs.day", "jobs.errors", "jobs.spark_errors", "jobs.tables"},
+    "jobs.lake": {"jobs.day", "jobs.errors", "jobs.run_lock", "jobs.spark_errors", "jobs.tables"},
+    "jobs.run_lock": {"jobs.errors", "jobs.text_parts"},
     "jobs.cli": {"jobs", "udfs"},
     "*": {"jobs", "udfs", "not jobs.cli"},
 }
