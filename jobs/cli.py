@@ -20,7 +20,7 @@ from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_day
 from jobs.errors import FaultlineError, UsageError
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
-from jobs.upkeep_options import add_break_lock
+from jobs.upkeep_options import UPKEEP, add_break_lock, add_upkeep_commands
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
 if TYPE_CHECKING:  # it imports Spark
@@ -74,6 +74,8 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command in {"register", "serve"}:
         return _run_serving(options, settings)
+    if options.command in UPKEEP:
+        return _run_upkeep(options, settings, today)
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -119,6 +121,17 @@ def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
 
     run = run_register if options.command == "register" else run_serve
     run(options, settings, lambda line: print(line, flush=True))
+    return 0
+
+
+def _run_upkeep(options: argparse.Namespace, settings: Settings, today: dt.date) -> int:
+    from jobs.environment import check_environment
+
+    check_environment()
+    from jobs.upkeep_command import run_upkeep
+
+    days = (options.date,) if getattr(options, "date", None) else ()
+    run_upkeep(options, settings, _new_run(options, days), f"{today}", print)
     return 0
 
 
@@ -215,6 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run_options(plan)
     add_answer_commands(commands, _day)
     add_serving_commands(commands, _add_settings)
+    add_upkeep_commands(commands, _add_settings, _day)
     return parser
 
 

@@ -135,7 +135,7 @@ class Lake:
         Raises:
             LakeError: it was made by a newer or older version of the product.
         """
-        with _explained(f"cannot look for table {table.name} in {self.root}"):
+        with explained(f"cannot look for table {table.name} in {self.root}"):
             if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 return False
             self._check_version(table)
@@ -143,7 +143,7 @@ class Lake:
 
     def read(self, table: Table) -> DataFrame:
         """The whole table."""
-        with _explained(f"cannot read table {table.name} in {self.root}"):
+        with explained(f"cannot read table {table.name} in {self.root}"):
             return self._spark.read.format("delta").load(self.path(table))
 
     def read_day(self, table: Table, cluster: str, day: dt.date) -> DataFrame:
@@ -238,7 +238,7 @@ class Lake:
     def _writing(self, what: str) -> Iterator[None]:
         if self._lock is not None:
             self._lock.check()
-        with _explained(what):
+        with explained(what):
             yield
 
 
@@ -251,7 +251,8 @@ def local_folder(uri: str) -> Path | None:
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
+def explained(what: str) -> Iterator[None]:
+    """Turn what Spark and Delta raise in the block into errors of ours."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
