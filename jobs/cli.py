@@ -1,7 +1,8 @@
 """The command line: arguments to settings, one call, an exit code.
 
 Exit codes: 0 done · 2 wrong usage, settings or machine · 3 input missing or unreadable · 4 too many bad lines ·
-5 the lake is busy · 6 the run's own counts do not add up · 7 a `--fail-on` condition held · 1 anything else.
+5 the lake is busy · 6 counts do not add up, or a day is not what its sends say ·
+7 a `--fail-on` condition held · 1 anything else.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Verification:
 
     Attributes:
         days: `DATE (cluster)` of each day derived anew.
-        forgotten: published days whose sends are no longer kept.
+        forgotten: days that were in turn, but whose sends are no longer kept.
         sums: counts of the run log that do not add up, a sentence each.
         since: what differs from when a day was published, a sentence each; it may explain a difference.
     """
@@ -104,10 +104,7 @@ def run_verify(spark: SparkSession, settings: Settings, run: Run, seed: str, pro
 def differences(table: Table, published: DataFrame, derived_anew: DataFrame) -> DataFrame:
     """Compare two frames as bags of rows, by every column of the table. One row: `Compared` from `table` on."""
     columns = table.schema.fieldNames()
-    casts = [F.col(field.name).cast(field.dataType).alias(field.name) for field in table.columns]
-    both = published.select(*casts, F.lit(_PUBLISHED).alias("side")).unionByName(
-        derived_anew.select(*casts, F.lit(_DERIVED).alias("side"))
-    )
+    both = _sided(table, published, _PUBLISHED).unionByName(_sided(table, derived_anew, _DERIVED))
     rows = both.groupBy(*columns).agg(
         F.count_if(F.col("side") == _PUBLISHED).alias("there"), F.count_if(F.col("side") == _DERIVED).alias("anew")
     )
@@ -120,6 +117,13 @@ def differences(table: Table, published: DataFrame, derived_anew: DataFrame) -> 
         F.coalesce(F.sum(F.greatest(F.col("there") - F.col("anew"), F.lit(0))), F.lit(0)).alias("extra"),
         F.min(F.when(F.col("there") != F.col("anew"), shown)).alias("example"),
     )
+
+
+def _sided(table: Table, rows: DataFrame, side: int) -> DataFrame:
+    """The table's columns, null where a lake of an earlier release lacks one, and the side."""
+    there = (F.col(field.name) if field.name in rows.columns else F.lit(None) for field in table.columns)
+    typed = (column.cast(field.dataType).alias(field.name) for column, field in zip(there, table.columns, strict=True))
+    return rows.select(*typed, F.lit(side).alias("side"))
 
 
 def _compared(
@@ -158,36 +162,44 @@ def _published(lake: Lake) -> dict[Day, Row]:
 def _chosen(
     lake: Lake, published: Mapping[Day, Row], dates: Sequence[dt.date], seed: str
 ) -> tuple[list[Day], list[Day]]:
-    """The days to derive anew, and the published ones among the candidates that cannot be."""
+    """The days to derive anew, and those that were in turn and no longer have their sends."""
     for date in dates:
         if date not in {day.date for day in published}:
             raise InputMissingError(
                 f"{date} is not published in lake {lake.root}; publish it with faultline nightly --date {date}"
             )
-    candidates = sorted(day for day in published if not dates or day.date in dates)
-    forgotten = [day for day in candidates if has_forgotten(lake, day)]
-    kept = [day for day in candidates if day not in forgotten]
-    if not kept:
+    asked = [[day] for day in sorted(published) if day.date in dates]
+    chosen, forgotten = [], []
+    for in_turn in asked or shuffled(sorted(published), seed):
+        for day in in_turn:
+            if not has_forgotten(lake, day):
+                chosen.append(day)
+                break
+            forgotten.append(day)
+    if not chosen:
         which = ", ".join(map(str, dates)) or "any published day"
         raise InputMissingError(
             f"{which} cannot be derived anew: lake {lake.root} no longer has its sends (retention.sends_days);"
             " give another --date"
         )
-    return (kept if dates else sampled(kept, seed)), forgotten
+    return chosen, forgotten
 
 
-def sampled(days: Sequence[Day], seed: str) -> list[Day]:
-    """One day of each cluster; the same days and seed pick the same.
+def shuffled(days: Sequence[Day], seed: str) -> list[list[Day]]:
+    """The days of each cluster in an order that the seed gives.
 
     >>> days = [Day(dt.date(2026, 3, number), cluster) for number in (1, 2, 3) for cluster in ("north", "south")]
-    >>> sampled(days, "2026-03-09") == sampled(days[::-1], "2026-03-09")
+    >>> [sorted({day.cluster for day in each}) for each in shuffled(days, "2026-03-09")]
+    [['north'], ['south']]
+    >>> shuffled(days, "2026-03-09") == shuffled(days[::-1], "2026-03-09")
     True
-    >>> [day.cluster for day in sampled(days, "2026-03-09")]
-    ['north', 'south']
     """
-    clusters = sorted({day.cluster for day in days})
-    of = {cluster: sorted(day for day in days if day.cluster == cluster) for cluster in clusters}
-    return [random.Random(f"{seed} {cluster}").choice(of[cluster]) for cluster in clusters]  # noqa: S311 - a sample
+    found = []
+    for cluster in sorted({day.cluster for day in days}):
+        of_cluster = sorted(day for day in days if day.cluster == cluster)
+        random.Random(f"{seed} {cluster}").shuffle(of_cluster)  # noqa: S311 - a sample, no secret
+        found.append(of_cluster)
+    return found
 
 
 def _since(row: Row, settings: Settings, day: Day, start: tuple[str, str]) -> list[str]:
