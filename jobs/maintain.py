@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import Row, SparkSession
@@ -18,6 +19,7 @@ from jobs.settings import Settings
 from jobs.tables import TABLES, Table
 
 SMALL_BYTES = 128 * 1024 * 1024
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ def _tables(lake: MaintainedLake) -> list[Table]:
 def _looked_at(lake: MaintainedLake, settings: Settings, progress: Progress, *, applied: bool) -> Upkeep:
     with progress.step("looking at the tables"):
         days = settings.retention.versions_days
-        states = [_state(lake, table, days) for table in _tables(lake)]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
         return Upkeep(lake.root, applied, days, lake.size(lake.staging), states)
 
 

@@ -9,6 +9,7 @@ import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -25,9 +26,10 @@ class MaintainedLake(Lake):
     def files(self, table: Table) -> list[tuple[dt.date, int]]:
         """Day and bytes of each file that the table's newest version is made of."""
         with explained(f"cannot list the files of table {table.name}"):
-            log = self._spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
-            snapshot = log.forTable(self._spark._jsparkSession, self.path(table)).unsafeVolatileSnapshot()
-            found = DataFrame(snapshot.allFiles().toDF(), self._spark)
+            jvm: Any = self._spark._jvm
+            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
+            newest = log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
+            found = DataFrame(newest.allFiles().toDF(), self._spark)
             return [
                 (dt.date.fromisoformat(row["partition"]), row["size"])
                 for row in found.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()
@@ -58,7 +60,8 @@ class MaintainedLake(Lake):
 
     def size(self, path: str) -> int:
         """Bytes of a file or folder; 0 when there is none."""
-        found = self._spark._jvm.org.apache.hadoop.fs.Path(path)  # type: ignore[union-attr]
+        jvm: Any = self._spark._jvm
+        found = jvm.org.apache.hadoop.fs.Path(path)
         with suppress(Py4JJavaError):
             store = found.getFileSystem(self._spark._jsc.hadoopConfiguration())
             return int(store.getContentSummary(found).getLength())
