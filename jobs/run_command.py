@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from jobs.allocation_run import run_allocation
 from jobs.allocation_summary import summarize_allocation
@@ -51,7 +51,9 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
             texts.append(as_text(summary))
             tables.update(asdict(summary))
         if "allocation" in flows:
-            result = run_allocation(spark, settings, run, progress)
+            is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
+            second = replace(run, break_lock=run.break_lock and is_first)
+            result = run_allocation(spark, settings, second, progress)
             with progress.step("reading the answers"):
                 allocated = summarize_allocation(spark, settings, result)
             texts.append(allocation_text(allocated))
