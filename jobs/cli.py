@@ -1,7 +1,8 @@
 """The command line: arguments to settings, one call, an exit code.
 
 Exit codes: 0 done · 2 wrong usage, settings or machine · 3 input missing or unreadable · 4 too many bad lines ·
-5 the lake is busy · 6 the run's own counts do not add up · 7 a `--fail-on` condition held · 1 anything else.
+5 the lake is busy · 6 counts do not add up, or a day is not what its sends say ·
+7 a `--fail-on` condition held · 1 anything else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from jobs.redaction import redacted, secrets_of
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
 from jobs.text_parts import safe
+from jobs.upkeep_options import UPKEEP, add_break_lock, add_upkeep_commands
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
 if TYPE_CHECKING:  # it imports Spark
@@ -74,24 +76,20 @@ def _run(options: argparse.Namespace, secrets: set[str]) -> int:
     """Run the command; `secrets` learns those of the settings, for what is said when it fails."""
     if options.command == "doctor":
         return _doctor(options)
-    today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
     secrets |= secrets_of(settings.spark)
     if options.command in COMMANDS:
         print(_answer(options, settings))
-        return 0
-    if options.command in {"register", "serve"}:
-        return _run_serving(options, settings)
-    days, why = _days(options, settings, today)
-    command = options.planned if options.command == "plan" else options.command
-    if options.command == "plan":
-        from jobs.plan import describe_plan
+    elif options.command == "plan":
+        print(_plan(options, settings))
+    else:
+        from jobs.environment import check_environment
 
-        print(describe_plan(command, settings, days, why))
-        return 0
-    if options.command == "what-if":
-        return _run_what_if(options, settings, days, why)
-    return _run_flows(options, settings, days, why)
+        check_environment()
+        others = {"what-if": _run_what_if, "register": _run_serving, "serve": _run_serving}
+        others |= dict.fromkeys(UPKEEP, _run_upkeep)
+        others.get(options.command, _run_flows)(options, settings)
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -113,38 +111,41 @@ def _answer(options: argparse.Namespace, settings: Settings) -> str:
     return getattr(command, options.command)(options, settings.lake, cluster)  # type: ignore[no-any-return]
 
 
-def _run_what_if(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
-    from jobs.environment import check_environment
+def _plan(options: argparse.Namespace, settings: Settings) -> str:
+    from jobs.plan import describe_plan
 
-    check_environment()
+    return describe_plan(options.planned, settings, *_days(options, settings))
+
+
+def _run_what_if(options: argparse.Namespace, settings: Settings) -> None:
     from jobs.what_if_command import asked_by, what_if_answer
 
+    days, why = _days(options, settings)
     asked = asked_by(options)
     told = f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {redacted(settings.lake)}"
     print(told, file=sys.stderr)
     print(what_if_answer(options, settings, _new_run(options, days), asked))
-    return 0
 
 
-def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
-    from jobs.environment import check_environment
-
-    check_environment()
+def _run_serving(options: argparse.Namespace, settings: Settings) -> None:
     from jobs.serving.command import run_register, run_serve
 
     run = run_register if options.command == "register" else run_serve
     run(options, settings, lambda line: print(line, flush=True))
-    return 0
 
 
-def _run_flows(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> int:
-    from jobs.environment import check_environment
+def _run_upkeep(options: argparse.Namespace, settings: Settings) -> None:
+    from jobs.upkeep_command import run_upkeep
 
-    check_environment()
+    days = (options.date,) if getattr(options, "date", None) else ()
+    run_upkeep(options, settings, _new_run(options, days), f"{_today()}", print)
+
+
+def _run_flows(options: argparse.Namespace, settings: Settings) -> None:
     from jobs.run_command import run_flows
 
+    days, why = _days(options, settings)
     run_flows(options, settings, _new_run(options, days), f"{_span(days)} ({why})", print)
-    return 0
 
 
 def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
@@ -157,6 +158,7 @@ def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
         allow_empty=getattr(options, "allow_empty", False),
         cascade=not getattr(options, "no_cascade", False),
         clock=lambda: dt.datetime.now(dt.UTC),
+        break_lock=getattr(options, "break_lock", False),
     )
 
 
@@ -181,7 +183,11 @@ def _settings_files(named: Sequence[str]) -> list[Path]:
     return next(([home / local] for home in homes if (home / local).is_file()), [])
 
 
-def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
+def _today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()
+
+
+def _days(options: argparse.Namespace, settings: Settings) -> tuple[tuple[dt.date, ...], str]:
     first, last = asked_days(options)
     if first and last:
         span = (last - first).days
@@ -191,7 +197,7 @@ def _days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tu
     named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
     if settings.date and origins.get("date") in named:
         return (settings.date,), f"date in {Path(origins['date']).name}"
-    return (today - dt.timedelta(days=1),), "yesterday, as no --date was given"
+    return (_today() - dt.timedelta(days=1),), "yesterday, as no --date was given"
 
 
 def _span(days: tuple[dt.date, ...]) -> str:
@@ -230,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     add_answer_commands(commands, _day)
     add_serving_commands(commands, _add_settings)
     add_doctor_command(commands, _add_inputs)
+    add_upkeep_commands(commands, _add_settings, _day)
     return parser
 
 
@@ -262,6 +269,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--no-cascade", action="store_true", help="report later days that should be recomputed, but leave them"
     )
+    add_break_lock(how)
     how.add_argument("--json", action="store_true", help="print the summary as JSON")
     how.add_argument(
         "--fail-on",

@@ -77,7 +77,7 @@ class LakeBusyError(FaultlineError):
 
 
 class ReconciliationError(FaultlineError):
-    """The run's own counts do not add up; nothing was published."""
+    """Counts do not add up, or a published day is not what its sends say; nothing was published."""
 
     exit_code = 6
 

@@ -53,11 +53,13 @@ def run_flow(
     days = [Day(date, settings.cluster) for date in run.days]
     result = RunResult(run)
     what, stage = reading
-    with lake.held():
+    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as told:
         with progress.step("opening the lake"):
             lake.create_tables((*tables, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
-        log_run(spark, lake, run, flow, days, "STARTED", settings)
+        log_run(spark, lake, run, flow, days, "STARTED", settings, message=told)
+        if told:
+            progress.say(told)
         try:
             with progress.step(f"reading {what}"):
                 staged = stage(spark, settings, (run.days[0], run.days[-1]), f"{lake.staging}/{run.run_id}")

@@ -7,9 +7,7 @@ leaves nothing stale. No transaction spans two tables, so a run's SUCCEEDED row 
 from __future__ import annotations
 
 import datetime as dt
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import LakeBusyError, LakeError
+from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import root_cause
 from jobs.tables import RUN_LOG, TABLES, Table
 
@@ -48,6 +47,7 @@ class Lake:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._spark = spark
         self.root = root.rstrip("/")
+        self._lock: RunLock | None = None
 
     def path(self, table: Table) -> str:
         """Where the table lies."""
@@ -61,11 +61,13 @@ class Lake:
     def clear_staging(self, run_id: str) -> None:
         """Remove what runs have staged; call it only while the lake is held.
 
-        On a store that is not a local folder another run may be at work: only this run's own goes.
+        Where another run may be at work, on a store that is not a local folder or after the lock was broken, only this
+        run's own goes.
         """
         folder = local_folder(self.staging)
         if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            is_alone = self._lock is None or self._lock.is_own()
+            shutil.rmtree(folder if is_alone else folder / run_id, ignore_errors=True)
             return
         own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
         with suppress(Py4JJavaError):  # leftovers cost space, not correctness
@@ -81,7 +83,7 @@ class Lake:
             list(pool.map(self._ensure, tables))
 
     def _ensure(self, table: Table) -> None:
-        with _explained(f"cannot create table {table.name} in {self.root}"):
+        with self._writing(f"cannot create table {table.name} in {self.root}"):
             if DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 self._check_version(table)
                 self._add_columns(table)
@@ -133,7 +135,7 @@ class Lake:
         Raises:
             LakeError: it was made by a newer or older version of the product.
         """
-        with _explained(f"cannot look for table {table.name} in {self.root}"):
+        with explained(f"cannot look for table {table.name} in {self.root}"):
             if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 return False
             self._check_version(table)
@@ -141,7 +143,7 @@ class Lake:
 
     def read(self, table: Table) -> DataFrame:
         """The whole table."""
-        with _explained(f"cannot read table {table.name} in {self.root}"):
+        with explained(f"cannot read table {table.name} in {self.root}"):
             return self._spark.read.format("delta").load(self.path(table))
 
     def read_day(self, table: Table, cluster: str, day: dt.date) -> DataFrame:
@@ -173,7 +175,7 @@ class Lake:
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
-        with _explained(f"cannot publish {day} in table {table.name}"):
+        with self._writing(f"cannot publish {day} in table {table.name}"):
             (
                 rows.select(*table.schema.fieldNames())
                 .write.format("delta")
@@ -193,12 +195,12 @@ class Lake:
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows; for the run log."""
-        with _explained(f"cannot append to table {table.name}"):
+        with self._writing(f"cannot append to table {table.name}"):
             rows.select(*table.schema.fieldNames()).write.format("delta").mode("append").save(self.path(table))
 
     def forget_before(self, table: Table, cluster: str, day: dt.date) -> None:
         """Delete the cluster's rows of days before `day`."""
-        with _explained(f"cannot delete old days of table {table.name}"):
+        with self._writing(f"cannot delete old days of table {table.name}"):
             old = (F.col("event_date") < F.lit(day)) & (F.col("cluster") == F.lit(cluster))
             if not self.read(table).where(old).isEmpty():
                 DeltaTable.forPath(self._spark, self.path(table)).delete(old)
@@ -213,36 +215,31 @@ class Lake:
         return Commit(table.name, commits[0]["version"], 0)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lake against other runs on this machine; a dead run lets go by itself.
+    def held(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
+        """Hold the lake against other runs, and tell whose lock was taken over or broken, if any was.
 
         On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
 
         Raises:
-            LakeBusyError: another run holds it.
+            LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
         """
         folder = local_folder(self.root)
         if folder is None:
-            yield
+            yield None
             return
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(folder / "_lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise LakeError(f"lake {folder} cannot be written: {error.strerror}; check its permissions") from error
-        try:
+        with hold(folder, run_id, clock, break_lock=break_lock) as lock:
+            self._lock = lock
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                holder = os.read(handle, 200).decode(errors="replace").strip()
-                raise LakeBusyError(
-                    f"lake {folder} is held by {holder or 'another run'}; try again when it has ended"
-                ) from None
-            os.ftruncate(handle, 0)
-            os.write(handle, f"process {os.getpid()}\n".encode())
+                yield lock.told
+            finally:
+                self._lock = None
+
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        if self._lock is not None:
+            self._lock.check()
+        with explained(what):
             yield
-        finally:
-            os.close(handle)
 
 
 def local_folder(uri: str) -> Path | None:
@@ -254,7 +251,8 @@ def local_folder(uri: str) -> Path | None:
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
+def explained(what: str) -> Iterator[None]:
+    """Turn what Spark and Delta raise in the block into errors of ours."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,6 +14,7 @@ from jobs.fault_latency.job import fault_latency, order_key_moves, replayed
 from jobs.fault_latency.key_moves import with_order_key
 from jobs.flow import check_rows, keeper_of, run_flow, state_hash
 from jobs.ingest import StagedSends, stage_sends
+from jobs.kept import Keep
 from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.run_record import (
@@ -39,6 +41,7 @@ from jobs.tables import (
     SEND_CALLS,
     SENDS,
     TOPIC_BROKERS,
+    Table,
 )
 
 _DERIVED = (
@@ -52,6 +55,15 @@ _DERIVED = (
     FINDINGS,
 )
 _TABLES = (SENDS, TOPIC_BROKERS, ORDER_KEY_MOVES, *_DERIVED)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a day's sends say, a frame per table, and the closing state that it started from, as the run log has it."""
+
+    started_from: str
+    opening_state: str
+    frames: tuple[tuple[Table, DataFrame], ...]
 
 
 def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -105,6 +117,18 @@ def _order_key_moves(sends: DataFrame, settings: Settings, day: Day, staged: Sta
     return order_key_moves(sends, day, settings, publish_queues=staged.publish_queues(day))
 
 
+def derived(lake: Lake, settings: Settings, day: Day, keep: Keep) -> Derived:
+    """Every table that rests on the day's sends, its routes and the day before's closing state, all from the lake."""
+    known_start = day.before.date in published_openings(lake, FAULT_LATENCY, day.cluster)
+    opening = lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
+    opening_state = state_hash([opening])
+    sends, hosts = (lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
+    items = replayed(sends, opening, day, settings, topic_brokers=hosts, keep=keep)
+    told = fault_latency(items, day, settings, known_start=known_start, topic_brokers=hosts, keep=keep)
+    frames = tuple((table, getattr(told, table.name)) for table in _DERIVED)
+    return Derived("PREVIOUS_DAY" if known_start else "EMPTY", opening_state, frames)
+
+
 def _derive(
     spark: SparkSession,
     lake: Lake,
@@ -116,24 +140,13 @@ def _derive(
     progress: Progress,
 ) -> DayResult:
     """Recompute and publish every table that rests on the day's sends and the day before's closing state."""
-    known_start = day.before.date in published_openings(lake, FAULT_LATENCY, day.cluster)
     with progress.step(f"replaying fault items of {day.date}"):
-        opening = (
-            lake.read_day(FAULT_ITEM_STATE, day.cluster, day.before.date).where(F.lit(known_start)).drop("event_date")
-        )
-        opening_state = state_hash([opening])
-        sends, hosts = (lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
-        keep = keeper_of(spark, lake, run, day)
-        items = replayed(sends, opening, day, settings, topic_brokers=hosts, keep=keep)
-        told = fault_latency(items, day, settings, known_start=known_start, topic_brokers=hosts, keep=keep)
-        frames = [(table, getattr(told, table.name)) for table in _DERIVED]
-        commits = lake.publish_day_of_each(frames, day.cluster, day.date, run_metadata(run, settings))
+        told = derived(lake, settings, day, keeper_of(spark, lake, run, day))
+        commits = lake.publish_day_of_each(told.frames, day.cluster, day.date, run_metadata(run, settings))
         versions.update({commit.table: commit.version for commit in commits})
         closing_state = state_hash([lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date")])
         spark.catalog.clearCache()
-    done = DayResult(
-        day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, counts is None, versions
-    )
+    done = DayResult(day, counts, told.started_from, told.opening_state, closing_state, counts is None, versions)
     log_run(spark, lake, run, FAULT_LATENCY, [day], "SUCCEEDED", settings, done=done)
     return done
 
@@ -148,14 +161,14 @@ def _cascade(
     last = result.days[-1]
     openings = published_openings(lake, FAULT_LATENCY, last.day.cluster)
     while last.day.after.date in openings and openings[last.day.after.date] != ("PREVIOUS_DAY", last.closing_state):
-        if not run.cascade or _has_forgotten(lake, last.day.after):
+        if not run.cascade or has_forgotten(lake, last.day.after):
             result.stale_days.append(last.day.after.date)
             return
         last = _derive(spark, lake, settings, run, last.day.after, None, {}, progress)
         result.days.append(last)
 
 
-def _has_forgotten(lake: Lake, day: Day) -> bool:
+def has_forgotten(lake: Lake, day: Day) -> bool:
     """Whether the day's sends were there and are gone (`retention.sends_days`): it cannot be recomputed."""
     had_sends = not lake.read_day(PRODUCER_DAYS, day.cluster, day.date).isEmpty()
     return had_sends and lake.read_day(SENDS, day.cluster, day.date).isEmpty()

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -57,7 +57,9 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
             texts.append(as_text(summary))
             tables.update(asdict(summary))
         if "allocation" in flows:
-            result = run_allocation(spark, settings, run, progress)
+            is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
+            second = replace(run, break_lock=run.break_lock and is_first)
+            result = run_allocation(spark, settings, second, progress)
             with progress.step("reading the answers"):
                 allocated = summarize_allocation(spark, settings, result)
             texts.append(allocation_text(allocated))

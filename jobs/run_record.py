@@ -34,7 +34,8 @@ class Run:
         days: the UTC days asked for, ascending.
         allow_empty: a day without a line is published as an empty day.
         cascade: recompute the published days after a day whose closing state changed.
-        clock: tells the time for the run log.
+        clock: tells the time for the run log and the lock's lease.
+        break_lock: take the lake even from a run that holds it.
     """
 
     run_id: str
@@ -43,6 +44,7 @@ class Run:
     allow_empty: bool
     cascade: bool
     clock: Callable[[], dt.datetime]
+    break_lock: bool = False
 
 
 @dataclass(frozen=True)

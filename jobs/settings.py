@@ -114,11 +114,22 @@ class ProducerSettings:
 
 @dataclass(frozen=True)
 class Retention:
-    """`[retention]`: how many days of a table stay in the lake; absent = all."""
+    """`[retention]`: how many days stay in the lake.
+
+    Attributes:
+        sends_days: days of `sends` and `send_calls`; absent = all.
+        versions_days: days after which `maintain` deletes the files of versions that are no longer the newest.
+    """
 
     sends_days: int | None = None
+    versions_days: int = 7
 
     def __post_init__(self) -> None:
+        if self.versions_days < 7:
+            raise SettingValueError(
+                f"retention.versions_days is {self.versions_days}; readers may still be at a version"
+                " of the last 7 days: keep at least 7"
+            )
         if self.sends_days is not None and self.sends_days < 1:
             raise SettingValueError(f"retention.sends_days is {self.sends_days}; keep at least 1 day")
 

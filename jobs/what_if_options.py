@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from jobs.upkeep_options import add_break_lock
+
 WHAT_IF = "what other policies would have done with published days"
 WHAT_IF_IN_FULL = """\
 Replay published days of sends under other policies, all in one pass: released profiles, ladders of your own, sweeps.
@@ -29,5 +31,6 @@ def add_what_if_options(parser: argparse.ArgumentParser) -> None:
         which.add_argument(option, dest=name, action="append", default=[], metavar=example, help=does)
     how = parser.add_argument_group("how")
     how.add_argument("--picture", metavar="FILE.html", help="bad sends avoided against good ones steered away")
+    add_break_lock(how)
     how.add_argument("--json", action="store_true", help="print the summary as JSON")
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")

@@ -38,11 +38,12 @@ def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked,
         found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, made_once=_made_once)
         rows = _made_once(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
         spark.catalog.clearCache()
-    with progress.step("publishing policy_outcomes"), lake.held():
+    held = lake.held(run.run_id, run.clock, break_lock=run.break_lock)
+    with progress.step("publishing policy_outcomes"), held as told:
         lake.create_tables((POLICY_OUTCOMES,))
         for day in days:
             of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
-            metadata = run_metadata(run, settings)
+            metadata = run_metadata(run, settings) | ({"lock": told} if told else {})
             lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
 
 

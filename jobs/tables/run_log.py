@@ -25,7 +25,7 @@ RUN_LOG = Table(
         column("table_versions", TEXT, "JSON: table to the Delta version this run committed"),
         column("settings_hash", TEXT, "hash of all settings; equal = same settings"),
         column("code_version", TEXT, "version of faultline"),
-        column("message", TEXT, "why it failed; null = it did not"),
+        column("message", TEXT, "why it failed; when it started, whose lock it took over or broke; null = neither"),
     ),
     closed_lists={
         "flow": ("FAULT_LATENCY", "ALLOCATION"),

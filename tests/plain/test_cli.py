@@ -40,7 +40,10 @@ def _setting(plan: str, name: str) -> str:
             ["nightly", "fault-latency", "allocation", "plan", "Exit codes: 0 done, 2 usage or settings, 3 input"],
         ),
         (["nightly", "--help"], ["--date", "--from", "--to", "--sends", "--routes", "--lake", "--settings", "--set"]),
-        (["nightly", "-h"], ["--allow-empty", "--no-cascade", "--json", "--fail-on", "-v"]),
+        (["nightly", "-h"], ["--allow-empty", "--no-cascade", "--json", "--fail-on", "-v", "--break-lock"]),
+        (["what-if", "-h"], ["--break-lock"]),
+        (["maintain", "-h"], ["--apply", "dry run", "--history", "--last", "--break-lock", "--json"]),
+        (["verify-lake", "-h"], ["--date", "--seed", "exit 6", "not derived anew", "--break-lock", "--json"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),
     ],
 )

@@ -129,6 +129,11 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("slow_ms = 0", SettingValueError, "slow_ms is 0; give at least 1"),
         ("max_line_bytes = 0", SettingValueError, "max_line_bytes is 0; give at least 1"),
         ("cluster = ''", SettingValueError, "cluster is empty"),
+        (
+            "retention.versions_days = 6",
+            SettingValueError,
+            "retention.versions_days is 6; readers may still be",
+        ),
         ("retention.sends_days = 0", SettingValueError, "[retention] retention.sends_days is 0; keep at least 1 day"),
         (
             "[producers.PG]\nlatency_max_ms = [-1]\nnot_available_ms = [0]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from pyspark.sql import SparkSession
 
 import jobs.lake
 import jobs.nightly
-from jobs.errors import LakeError
+from jobs.errors import LakeBusyError, LakeError
 from jobs.lake import Lake
 from jobs.tables import BROKER_INCIDENTS, SENDS, TABLES, Table
 from tests.site import D1, D2, Site, at, send
@@ -132,19 +133,33 @@ def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Pa
         other.create_tables()
 
 
-@pytest.mark.fault(27)
-def test_a_second_process_finds_the_lake_held(spark: SparkSession, tmp_path: Path) -> None:
-    code = "import sys; from jobs.lake import Lake\nwith Lake(None, sys.argv[1]).held(): print('held')"
+@pytest.mark.fault(28)
+def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(spark: SparkSession, lake: Lake) -> None:
+    before, breaker = _published(lake), Lake(spark, lake.root)
+    with lake.held("slow", _clock), breaker.held("breaker", _clock, break_lock=True) as told:
+        assert told is not None
+        assert told.startswith("broke the lock of run slow (process ")
+        writes: list[Callable[[], None]] = [
+            lambda: _publish(spark, lake, "main", D1, ("late", 0.5)),
+            lambda: lake.append(BROKER_INCIDENTS, lake.read(BROKER_INCIDENTS)),
+            lambda: lake.forget_before(BROKER_INCIDENTS, "south", D2),
+            lake.create_tables,
+        ]
+        for write in writes:
+            with pytest.raises(LakeBusyError, match=r"was broken by run breaker .*; nothing more is published"):
+                write()
+        for run_id in ("slow", "breaker"):
+            (Path(lake.staging) / run_id).mkdir(parents=True)
+        lake.clear_staging("slow")
+        assert [path.name for path in Path(lake.staging).iterdir()] == ["breaker"]
+        breaker.clear_staging("breaker")
+        assert not Path(lake.staging).exists()
+    assert before
+    assert _published(lake) == before
 
-    def second_process() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", code, str(tmp_path)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
-    with Lake(spark, str(tmp_path)).held():
-        refused = second_process()
-    assert refused.returncode == 1
-    assert "LakeBusyError" in refused.stderr
-    assert second_process().stdout == "held\n"
+def _clock() -> dt.datetime:
+    return dt.datetime(2026, 3, 5, tzinfo=dt.UTC)
 
 
 def test_on_another_store_only_the_runs_own_staging_goes(
@@ -233,6 +248,8 @@ def test_a_killed_run_is_made_good_by_the_next(corrected: Callable[[str], Site])
     assert len(succeeded) == 1  # the first night's; the killed run has only STARTED
     site.run(D1)
     whole.run(D1)
+    *_, started = (row["message"] for row in site.rows("run_log", "logged_at", "message", status="STARTED"))
+    assert re.fullmatch(r"took over the lock of run run-1 \(process \d+ on host .+\), which is gone; .+ UTC", started)
     assert _told(site) == _told(whole)
     # By hand: the time-out at noon is gone, the one at 18:00 isolates broker-b for 10 s.
     assert site.rows("isolation_intervals", "broker_name", "start_ms", "end_ms") == [

@@ -146,7 +146,8 @@ def test_a_day_without_lines_is_refused_and_logged(spark: SparkSession, folder: 
 
 @pytest.mark.fault(27)
 def test_a_held_lake_refuses_a_second_run(spark: SparkSession, folder: Path, at_once: Path) -> None:
-    with Lake(spark, str(at_once)).held(), pytest.raises(LakeBusyError, match="is held by process"):
+    held = Lake(spark, str(at_once)).held("first", _Clock())
+    with held, pytest.raises(LakeBusyError, match=r"is held by run first \(process"):
         _night(spark, at_once, folder / "log", D1)
 
 

@@ -1,0 +1,315 @@
+"""A published lake is maintained without a change of its rows, and proves itself against its own sends."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime as dt
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import jobs.maintain
+from jobs.day import Day
+from jobs.errors import InputMissingError, LakeBusyError, ReconciliationError, UsageError
+from jobs.lake import Lake
+from jobs.maintain import TableFiles, Upkeep, run_maintain, table_history
+from jobs.maintain_text import upkeep_text
+from jobs.progress import Progress
+from jobs.run_record import Run
+from jobs.settings import Settings, load_settings
+from jobs.tables import TABLES
+from jobs.upkeep_command import run_upkeep
+from jobs.verify_lake import Verification, run_verify, shuffled
+from jobs.verify_text import breach, verification_text
+from tests.site import D1, D2, D3, Line, Site, at, send
+
+MARCH_9 = dt.datetime(2026, 3, 9, tzinfo=dt.UTC)
+NORTH: Line = {"cluster": "north"}
+SOUTH: Line = {"cluster": "south", "client_id": "p2"}
+# The last send of the first day isolates broker-a of the north for 10 s, into the second.
+LOG = [
+    send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", **SOUTH),
+    send(at(D1, "12:00:08"), **SOUTH),
+    send(at(D1, "06:00:00"), **NORTH),
+    send(at(D1, "23:59:58"), 3_000, "RemotingTimeoutException", **NORTH),
+    send(at(D2, "00:00:20"), **NORTH),
+]
+
+
+@pytest.fixture(scope="module")
+def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Two days of the north, one of the south."""
+    site = Site(spark, tmp_path_factory.mktemp("published"))
+    site.log(LOG)
+    site.run(D1, D2)
+    return site
+
+
+@pytest.fixture
+def site(spark: SparkSession, published: Site, tmp_path: Path) -> Site:
+    """A copy of its own."""
+    copy = Site(spark, tmp_path)
+    shutil.copytree(published.folder, tmp_path, dirs_exist_ok=True)
+    return copy
+
+
+def _settings(site: Site) -> Settings:
+    """As `Site.run` publishes with."""
+    return load_settings([], [], {"lake": str(site.lake), "inputs.sends.path": str(site.folder / "sends")})
+
+
+def _run(*days: dt.date) -> Run:
+    return Run("upkeep", "maintain", days, allow_empty=False, cascade=True, clock=lambda: MARCH_9)
+
+
+def _progress() -> Progress:
+    return Progress(io.StringIO())
+
+
+def _maintained(spark: SparkSession, site: Site, *, apply: bool) -> Upkeep:
+    return run_maintain(spark, _settings(site), _run(), _progress(), apply=apply)
+
+
+def _verified(spark: SparkSession, site: Site, *days: dt.date, seed: str = "2026-03-09") -> Verification:
+    return run_verify(spark, _settings(site), _run(*days), seed, _progress())
+
+
+def _content(site: Site) -> dict[str, list[str]]:
+    return {
+        table.name: sorted(json.dumps(row, default=str, sort_keys=True) for row in site.rows(table.name))
+        for table in TABLES
+        if (site.lake / table.name).is_dir()
+    }
+
+
+def _versions(site: Site) -> dict[str, int]:
+    return {name: site.version(name) for name in _content(site)}
+
+
+def _files(site: Site, table: str) -> dict[str, list[Any]]:
+    """Path and size of each file of the newest version, as delta-rs knows them."""
+    added = pa.table(deltalake.DeltaTable(str(site.lake / table)).get_add_actions(flatten=True))
+    return {name: added[name].to_pylist() for name in ("path", "size_bytes")}
+
+
+def _of(found: Upkeep, table: str) -> TableFiles:
+    return next(each for each in found.tables if each.table == table)
+
+
+def _orphan(site: Site, name: str, *, days_old: int) -> Path:
+    file = site.lake / "sends" / f"event_date={D1}" / name
+    file.write_bytes(b"x" * 1_000_000)
+    old = file.stat().st_mtime - days_old * 86_400
+    os.utime(file, (old, old))
+    return file
+
+
+def test_a_dry_run_counts_and_writes_nothing(spark: SparkSession, site: Site) -> None:
+    _orphan(site, "old.parquet", days_old=8)
+    _orphan(site, "young.parquet", days_old=6)
+    before = _versions(site)
+    with Lake(spark, str(site.lake)).held("nightly", lambda: MARCH_9):  # it may be asked during a run
+        found = _maintained(spark, site, apply=False)
+    sends = _of(found, "sends")
+    added = _files(site, "sends")
+    assert (sends.files, sends.size_bytes) == (len(added["path"]), sum(added["size_bytes"]))
+    of_first = sum(f"event_date={D1}" in path for path in added["path"])
+    assert (sends.days, sends.files_to_merge) == (2, of_first)
+    assert of_first == 2  # one of each cluster
+    assert (sends.files_to_delete, sends.bytes_to_delete) == (1, 1_000_000)
+    assert sends.versions == before["sends"] + 1
+    assert (found.applied, found.leftover_bytes) == (False, 0)
+    assert {each.table for each in found.tables} == set(before)
+    assert _versions(site) == before
+    told = upkeep_text(found)
+    assert "(nothing done; --apply does it)" in told
+    assert "  sends " in told
+
+
+def test_maintained_tables_hold_the_same_rows_in_fewer_files(spark: SparkSession, site: Site) -> None:
+    old, young = _orphan(site, "old.parquet", days_old=8), _orphan(site, "young.parquet", days_old=6)
+    left = site.lake / "_staging" / "killed" / "sends"
+    left.mkdir(parents=True)
+    (left / "part.parquet").write_bytes(b"x" * 500)
+    before, versions = _content(site), _versions(site)
+    found = _maintained(spark, site, apply=True)
+    assert (found.applied, found.leftover_bytes) == (True, 500)
+    assert _content(site) == before
+    for name in before:
+        table = deltalake.DeltaTable(str(site.lake / name))
+        days = [path.split("/")[0] for path in _files(site, name)["path"]]
+        assert len(days) == len(set(days)), name  # one file a day is left
+        assert table.protocol().min_reader_version == 1
+        assert (table.version() > versions[name]) == bool(_of(found, name).files_to_merge)
+    assert [old.exists(), young.exists(), left.parents[1].exists()] == [False, True, False]
+    after = _versions(site)
+    again = _maintained(spark, site, apply=True)
+    assert sum(each.files_to_merge + each.files_to_delete for each in again.tables) == 0
+    assert _versions(site) == after
+
+    # A merged file holds both clusters: a day of one is still swapped alone, and its rows are still counted right.
+    site.run(D1)
+    assert _content(site)["sends"] == before["sends"]
+    optimized = [each for each in table_history(spark, _settings(site), "sends", 10) if each.operation == "OPTIMIZE"]
+    assert [(each.run_id, each.table) for each in optimized] == [("upkeep", "sends")]
+
+
+def test_the_history_names_runs_and_rows(spark: SparkSession, published: Site) -> None:
+    commits = table_history(spark, _settings(published), "sends", 3)
+    assert [(each.version, each.operation, each.run_id, each.rows) for each in commits] == [
+        (3, "WRITE", "run-1", 2),
+        (2, "WRITE", "run-1", 1),
+        (1, "WRITE", "run-1", 2),
+    ]
+    every = table_history(spark, _settings(published), None, 1)
+    assert {each.table for each in every} == set(_content(published))
+
+
+def test_maintenance_and_runs_exclude_each_other(
+    spark: SparkSession, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(spark, str(site.lake))
+    for call in (lambda: _maintained(spark, site, apply=True), lambda: _verified(spark, site, D1)):
+        with lake.held("nightly", lambda: MARCH_9), pytest.raises(LakeBusyError, match="is held by run nightly"):
+            call()
+
+    def meanwhile(*_: object, **__: object) -> None:
+        with pytest.raises(LakeBusyError, match="is held by run upkeep"):
+            site.run(D1)
+        raise InterruptedError
+
+    monkeypatch.setattr(jobs.maintain, "_looked_at", meanwhile)
+    with pytest.raises(InterruptedError):
+        _maintained(spark, site, apply=True)
+
+
+def test_a_lake_without_tables_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    empty = Site(spark, tmp_path)
+    with pytest.raises(InputMissingError, match="holds no table; run faultline nightly first"):
+        _maintained(spark, empty, apply=False)
+    with pytest.raises(InputMissingError, match="holds no published day"):
+        _verified(spark, empty)
+    assert not empty.lake.exists()
+
+
+def test_a_published_lake_verifies_clean(spark: SparkSession, site: Site) -> None:
+    before = _versions(site)
+    found = _verified(spark, site, D1, D2)
+    assert found.days == ["2026-03-01 (north)", "2026-03-02 (north)", "2026-03-01 (south)"]
+    assert (found.differing, found.sums, found.since, found.forgotten) == ([], [], [], [])
+    assert {(each.table, each.cluster, each.date): (each.published, each.derived) for each in found.tables}[
+        "isolation_intervals", "north", "2026-03-02"
+    ] == (1, 1)
+    assert len(found.tables) == 3 * 8
+    assert breach(found) is None
+    assert "Notes" not in verification_text(found)
+    assert _versions(site) == before
+    assert not (site.lake / "_staging").exists()
+
+
+def test_a_row_that_was_tampered_with_is_found_and_named(
+    spark: SparkSession, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = site.lake / "isolation_intervals"
+    spark.sql(f"UPDATE delta.`{where}` SET end_ms = end_ms - 1 WHERE cluster = 'south'")
+    found = _verified(spark, site, D1)
+    (each,) = found.differing
+    assert (each.table, each.cluster, each.date) == ("isolation_intervals", "south", "2026-03-01")
+    assert (each.published, each.derived, each.missing, each.extra) == (1, 1, 1, 1)
+    assert each.example is not None
+    assert json.loads(each.example)["client_id"] == "p2"
+    said: list[str] = []
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    monkeypatch.setattr("jobs.upkeep_command.open_session", lambda *_, **__: spark)
+    options = argparse.Namespace(command="verify-lake", seed=None, json=True, verbose=False)
+    with pytest.raises(ReconciliationError) as refused:
+        run_upkeep(options, _settings(site), _run(D1), "2026-03-09", said.append)
+    assert refused.value.exit_code == 6
+    sentence = str(refused.value)
+    assert sentence.startswith(
+        "isolation_intervals of 2026-03-01 (south) is not what the sends say: 1 rows missing and 1 extra, such as {"
+    )
+    assert sentence.endswith("; run faultline nightly --date 2026-03-01 again")
+    assert [row["table"] for row in json.loads(said[0])["tables"] if row["extra"]] == ["isolation_intervals"]
+
+
+def test_what_changed_since_a_day_was_published_is_told_beside_a_difference(spark: SparkSession, site: Site) -> None:
+    settings = dataclasses.replace(_settings(site), slow_ms=1)
+    found = run_verify(spark, settings, _run(D2), "", _progress())
+    then, now = _settings(site).content_hash(), settings.content_hash()
+    assert found.since == [f"2026-03-02 (north) was published by run run-1 with settings {then}; now it is {now}"]
+    assert found.differing  # a send of 5 ms is slow now
+    assert f"it may be explained: {found.since[0]}" in str(breach(found))
+
+
+def test_a_day_that_starts_from_another_state_now_is_told(spark: SparkSession, site: Site) -> None:
+    spark.sql(f"DELETE FROM delta.`{site.lake / 'fault_item_state'}` WHERE cluster = 'north' AND event_date = '{D1}'")
+    found = _verified(spark, site, D2)
+    assert found.since == [
+        "2026-03-02 (north) started from another closing state than the day before has now; run it again"
+    ]
+    assert "isolation_intervals" in {each.table for each in found.differing}  # what was carried over midnight
+
+
+def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> None:
+    log = f"delta.`{site.lake / 'run_log'}`"
+    counted = f"event_date = '{D1}' AND cluster = 'north' AND status = 'SUCCEEDED'"
+    spark.sql(f"UPDATE {log} SET rows_published = rows_published + 1, rows_quarantined = 4 WHERE {counted}")
+    found = _verified(spark, site, D1)
+    assert found.differing == []
+    read = "run run-1 read 5 lines for 2026-03-01 (north, FAULT_LATENCY)"
+    assert found.sums == [
+        f"{read}, but 10 were published, quarantined, duplicates or of other days",
+        "sends holds 2 rows of 2026-03-01 (north), the run log says 3",
+        "quarantine holds 0 rows of 2026-03-01 (north), the run log says 4",
+    ]
+    assert str(breach(found)).startswith(f"lake {site.lake} does not add up: run run-1 read 5 lines")
+
+
+def test_days_whose_sends_are_forgotten_are_told_and_not_sampled(spark: SparkSession, site: Site) -> None:
+    spark.sql(f"DELETE FROM delta.`{site.lake / 'sends'}` WHERE event_date = '{D1}'")
+    with pytest.raises(InputMissingError, match=r"2026-03-01 cannot be derived anew: .* \(retention.sends_days\)"):
+        _verified(spark, site, D1)
+    seeds = [f"{seed}" for seed in range(9)]
+    first = {seed: shuffled([Day(D1, "north"), Day(D2, "north")], seed)[0][0].date for seed in seeds}
+    found = _verified(spark, site, seed=next(seed for seed in seeds if first[seed] == D1))
+    assert found.days == ["2026-03-02 (north)"]
+    assert found.forgotten == ["2026-03-01 (north)", "2026-03-01 (south)"]
+    assert "sends of 2026-03-01 (south) are no longer kept" in verification_text(found)
+    with pytest.raises(InputMissingError, match="2026-03-03 is not published"):
+        _verified(spark, site, D3)
+
+
+def test_every_published_day_is_sampled_by_some_seed() -> None:
+    days = [Day(dt.date(2026, 3, number), "main") for number in range(1, 8)]
+    assert {shuffled(days, f"{seed}")[0][0] for seed in range(200)} == set(days)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"history": "sales"}, "--history 'sales' is no table; give one of sends, topic_brokers,"),
+        ({"history": "", "apply": True}, "--history and --apply exclude each other"),
+        ({"history": "sends", "last": 0}, "--last is 0; give at least 1"),
+    ],
+)
+def test_wrong_usage_of_maintain_starts_no_spark(
+    given: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starts(*_: object, **__: object) -> Callable[..., Any]:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("jobs.upkeep_command.open_session", starts)
+    options = argparse.Namespace(**{"command": "maintain", "apply": False, "last": 10, "verbose": False} | given)
+    with pytest.raises(UsageError, match=sentence):
+        run_upkeep(options, load_settings([], [], {"lake": "x"}), _run(), "2026-03-09", print)
