@@ -11,7 +11,7 @@ LOCK_ARGS ?=
 BENCH_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick check lint types format docs docs-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick faults check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -28,7 +28,10 @@ test: check browser ## every check, then every test; two JVMs at once; PYTEST_AR
 test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
-check: lint types docs-check ## everything but the tests
+faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
+	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
+
+check: lint types docs-check supply-check ## everything but the tests
 
 lint: setup ## ruff's rules and the formatting
 	@$(PYTHON) -m ruff check
@@ -46,6 +49,13 @@ docs: setup ## write the generated pages anew
 
 docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
+
+licences: setup ## write docs/licences.md anew
+	@$(PYTHON) bin/licences.py
+
+supply-check: setup ## fail when a lock is not what pyproject.toml says, a hash is missing, or a licence is new or not allowed
+	@$(PYTHON) bin/locks.py
+	@$(PYTHON) bin/licences.py --check
 
 bench: setup ## figures of scale against a plain loop over the real Java classes (bench/README.md); about a quarter of an hour
 	@$(PYTHON) -m bench.allocation

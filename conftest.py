@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+pytest_plugins = ["tests.faults.summary"]
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:

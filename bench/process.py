@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 _EVERY_SECONDS = 0.2
 _TICKS, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
@@ -44,13 +45,14 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     cpu_seconds, peak_bytes = 0.0, 0
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
+        end_in_order()
         with subprocess.Popen(command, env=environ, stdout=out, stderr=err, start_new_session=True) as process:
             try:
                 while process.poll() is None:
                     cpu_now, resident_bytes = _of_session(process.pid)
                     cpu_seconds, peak_bytes = max(cpu_seconds, cpu_now), max(peak_bytes, resident_bytes)
                     time.sleep(_EVERY_SECONDS)
-            except BaseException:  # a session of its own does not hear Ctrl-C
+            except BaseException:  # a session of its own hears neither Ctrl-C nor who ends this process
                 os.killpg(process.pid, signal.SIGTERM)
                 raise
         seconds = time.perf_counter() - started
@@ -60,6 +62,15 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {noted[-2_000:]}")
     return Measured(seconds, cpu_seconds, peak_bytes / 2**20, said, noted)
+
+
+def end_in_order() -> None:
+    """Let whoever ends this process raise SystemExit in it: what it started and wrote goes with it."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def own_cpu_seconds() -> float:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from bench.markdown import load, machine, ratio, table
 from bench.peers.duckdb_night import ISOLATIONS
 from bench.peers.spark_night import isolations
+from bench.process import end_in_order
 from bench.same_rows import check_same_rows
 from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
@@ -54,24 +55,29 @@ class Replay:
 def main() -> None:
     """Measure the sizes, each even and skewed, and print one table."""
     options = _parser().parse_args()
+    end_in_order()
     print(machine(), flush=True)
     spark = open_session({"spark.driver.memory": options.memory})
     shapes = (False,) if options.even_only else (False, True)
     sizes = [Size(sends, skewed=skewed) for skewed, sends in itertools.product(shapes, options.sends)]
     try:
         with tempfile.TemporaryDirectory(prefix="faultline-bench-", dir=options.scratch) as scratch:
-            measure_replay(spark, _WARM_UP, Path(scratch, "warm-up"), peers=not options.alone)
             found = []
-            for number, size in enumerate(sizes):
-                found.append(measure_replay(spark, size, Path(scratch, str(number)), peers=not options.alone))
+            for number, size in enumerate((_WARM_UP, *sizes)):
+                folder = Path(scratch, str(number))
+                found.append(measure_replay(spark, size, folder, infer=not options.no_infer, plain=not options.alone))
                 print(found[-1], file=sys.stderr, flush=True)
     finally:
         spark.stop()
-    print(f"\n{_table(found)}\n\nload average at the end: {load()}")
+    print(f"\n{_table(found[1:])}\n\nload average at the end: {load()}")
 
 
-def measure_replay(spark: SparkSession, size: Size, folder: Path, *, peers: bool) -> Replay:
+def measure_replay(spark: SparkSession, size: Size, folder: Path, *, infer: bool, plain: bool) -> Replay:
     """Make the table, replay it by each, and forget it.
+
+    Args:
+        infer: the setting of Faultline.
+        plain: also by plain Spark.
 
     Raises:
         RuntimeError: they do not find the same isolations.
@@ -82,7 +88,7 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, peers: bool
 
     def replay(write: str) -> None:
         shutil.rmtree(folder / "kept", ignore_errors=True)
-        held = _replayed(spark, sends, size, str(folder / "kept"))
+        held = _replayed(spark, sends, size, Settings(infer=infer), str(folder / "kept"))
         held.write.format(write).mode("overwrite").save(f"{folder}/ours/{_PUBLISHED}")
         spark.catalog.clearCache()
 
@@ -96,16 +102,16 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, peers: bool
     replay("parquet")
     found = check_same_rows(folder / "ours", folder / "theirs", [_PUBLISHED])
     faultline = run_once(lambda: replay("noop"))
-    by_spark = run_warm(all_rows(isolations(sends))) if peers else None
+    by_spark = run_warm(all_rows(isolations(sends))) if plain else None
     shutil.rmtree(folder)
     return Replay(size, rows[0], found[_PUBLISHED], faultline, by_duckdb, by_spark)
 
 
-def _replayed(spark: SparkSession, sends: DataFrame, size: Size, kept: str) -> DataFrame:
+def _replayed(spark: SparkSession, sends: DataFrame, size: Size, settings: Settings, kept: str) -> DataFrame:
     nothing, no_routes = (spark.createDataFrame([], each.schema) for each in (FAULT_ITEM_STATE, TOPIC_BROKERS))
     day = Day(size.dates[0], CLUSTER)
     keep = keeper(spark, kept)
-    return replayed(sends, nothing.drop("event_date"), day, Settings(), topic_brokers=no_routes, keep=keep).isolations
+    return replayed(sends, nothing.drop("event_date"), day, settings, topic_brokers=no_routes, keep=keep).isolations
 
 
 def _table(found: list[Replay]) -> str:
@@ -137,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sends", type=int, nargs="+", default=[4_000_000, 20_000_000], metavar="N", help="sizes; default %(default)s"
     )
     parser.add_argument("--even-only", action="store_true", help="leave the skewed days out")
+    parser.add_argument("--no-infer", action="store_true", help="with Faultline's setting infer = false")
     parser.add_argument("--alone", action="store_true", help="leave plain Spark out, which takes longest")
     parser.add_argument("--memory", default="4g", help="of the driver, as Spark writes it; default %(default)s")
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="for the tables; default the system's")

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake import Lake
+from jobs.redaction import redacted
 from jobs.run_record import RunResult
 from jobs.settings import Settings
 from jobs.tables import (
@@ -130,7 +131,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
     return AllocationSummary(
         run_id=result.run.run_id,
         clusters=result.clusters,
-        lake=settings.lake,
+        lake=redacted(settings.lake),
         days=[
             {"date": str(done.day.date), "cluster": done.day.cluster, **asdict(done.counts)}
             for done in result.days

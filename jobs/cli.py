@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
+from jobs.doctor.options import add_doctor_command
 from jobs.errors import FaultlineError, UsageError
+from jobs.redaction import redacted, secrets_of
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
+from jobs.text_parts import safe
 from jobs.upkeep_options import UPKEEP, add_break_lock, add_upkeep_commands
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
@@ -45,12 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     verbose = "-v" in arguments or "--verbose" in arguments
+    secrets = secrets_of(os.environ)
     try:
-        return _run(_parser().parse_args(arguments))
+        return _run(_parser().parse_args(arguments), secrets)
     except FaultlineError as error:
-        if verbose:
-            traceback.print_exc()
-        print(f"faultline: {error}", file=sys.stderr)
+        _complain(str(error), secrets, verbose=verbose)
         return error.exit_code
     except BrokenPipeError:
         return 1
@@ -58,25 +60,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("faultline: interrupted; run it again, published days stay whole", file=sys.stderr)
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
-        if verbose:
-            traceback.print_exc()
-        print(
-            f"faultline: unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it",
-            file=sys.stderr,
-        )
+        unexpected = f"unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it"
+        _complain(unexpected, secrets, verbose=verbose)
         return 1
 
 
-def _run(options: argparse.Namespace) -> int:
+def _complain(sentence: str, secrets: set[str], *, verbose: bool) -> None:
+    """The sentence on stderr, below the trace if that is wished for; without secrets."""
+    if verbose:
+        print(redacted(traceback.format_exc(), secrets), file=sys.stderr)
+    print(f"faultline: {redacted(sentence, secrets)}", file=sys.stderr)
+
+
+def _run(options: argparse.Namespace, secrets: set[str]) -> int:
+    """Run the command; `secrets` learns those of the settings, for what is said when it fails."""
+    if options.command == "doctor":
+        return _doctor(options)
     today = dt.datetime.now(dt.UTC).date()
     settings = _settings(options)
+    secrets |= secrets_of(settings.spark)
     if options.command in COMMANDS:
         print(_answer(options, settings))
         return 0
-    if options.command in {"register", "serve"}:
-        return _run_serving(options, settings)
-    if options.command in UPKEEP:
-        return _run_upkeep(options, settings, today)
+    if options.command in {"register", "serve", *UPKEEP}:
+        return _run_beside_nights(options, settings, today)
     days, why = _days(options, settings, today)
     command = options.planned if options.command == "plan" else options.command
     if options.command == "plan":
@@ -87,6 +94,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "what-if":
         return _run_what_if(options, settings, days, why)
     return _run_flows(options, settings, days, why)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from jobs.doctor.command import as_json, as_text, examine, is_fit
+
+    checks = examine(lambda: _settings(options), with_session=options.session)
+    print(as_json(checks) if options.json else as_text(checks, colour=sys.stdout.isatty()))
+    return 0 if is_fit(checks) else 2
 
 
 def _answer(options: argparse.Namespace, settings: Settings) -> str:
@@ -107,32 +122,26 @@ def _run_what_if(options: argparse.Namespace, settings: Settings, days: tuple[dt
     from jobs.what_if_command import asked_by, what_if_answer
 
     asked = asked_by(options)
-    print(
-        f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {settings.lake}", file=sys.stderr
-    )
+    told = f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {redacted(settings.lake)}"
+    print(told, file=sys.stderr)
     print(what_if_answer(options, settings, _new_run(options, days), asked))
     return 0
 
 
-def _run_serving(options: argparse.Namespace, settings: Settings) -> int:
+def _run_beside_nights(options: argparse.Namespace, settings: Settings, today: dt.date) -> int:
     from jobs.environment import check_environment
 
     check_environment()
-    from jobs.serving.command import run_register, run_serve
+    if options.command in UPKEEP:
+        from jobs.upkeep_command import run_upkeep
 
-    run = run_register if options.command == "register" else run_serve
-    run(options, settings, lambda line: print(line, flush=True))
-    return 0
+        days = (options.date,) if getattr(options, "date", None) else ()
+        run_upkeep(options, settings, _new_run(options, days), f"{today}", print)
+    else:
+        from jobs.serving.command import run_register, run_serve
 
-
-def _run_upkeep(options: argparse.Namespace, settings: Settings, today: dt.date) -> int:
-    from jobs.environment import check_environment
-
-    check_environment()
-    from jobs.upkeep_command import run_upkeep
-
-    days = (options.date,) if getattr(options, "date", None) else ()
-    run_upkeep(options, settings, _new_run(options, days), f"{today}", print)
+        run = run_register if options.command == "register" else run_serve
+        run(options, settings, lambda line: print(line, flush=True))
     return 0
 
 
@@ -199,7 +208,7 @@ def _span(days: tuple[dt.date, ...]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or "no message").splitlines()[0][:300]
+    return safe((str(error).strip() or "no message").splitlines()[0][:300])
 
 
 def _day(text: str) -> dt.date:
@@ -229,6 +238,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run_options(plan)
     add_answer_commands(commands, _day)
     add_serving_commands(commands, _add_settings)
+    add_doctor_command(commands, _add_inputs)
     add_upkeep_commands(commands, _add_settings, _day)
     return parser
 
@@ -256,13 +266,7 @@ def _add_settings(where: argparse._ActionsContainer) -> None:
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     _add_days(parser)
-    where = parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)")
-    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
-    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
-    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
-    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
-    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
-    _add_settings(where)
+    _add_inputs(parser.add_argument_group("input and lake (a PATH is a file, a folder or a glob)"))
     how = parser.add_argument_group("how")
     how.add_argument("--allow-empty", action="store_true", help="publish a day without a line as an empty day")
     how.add_argument(
@@ -278,6 +282,15 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
     )
     how.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
+
+
+def _add_inputs(where: argparse._ActionsContainer) -> None:
+    where.add_argument("--sends", action="append", metavar="PATH", help="send attempts; repeatable")
+    where.add_argument("--routes", action="append", metavar="PATH", help="topic routes; repeatable")
+    where.add_argument("--consumers", action="append", metavar="PATH", help="members of consumer groups; repeatable")
+    where.add_argument("--running-info", action="append", metavar="PATH", help="consumers' running info; repeatable")
+    where.add_argument("--client-logs", action="append", metavar="PATH", help="consumers' own logs; repeatable")
+    _add_settings(where)
 
 
 if __name__ == "__main__":

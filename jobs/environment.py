@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -45,19 +46,24 @@ def check_environment() -> Environment:
     Raises:
         PlatformError: the first that is missing or does not fit, with what was found and the fix.
     """
-    check_python(sys.version_info[:3])
+    found = {name.replace("-", "_"): check() for name, check in environment_checks().items()}
+    return Environment(**{each.name: found[each.name] for each in fields(Environment)})
+
+
+def environment_checks() -> dict[str, Callable[[], str]]:
+    """What has to fit, by name and in order: each tells the version found, or raises `PlatformError`."""
     fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
-    packages = {name: _check_package(name, **bounds) for name, bounds in fits["packages"].items()}
-    _check_spark_home(packages["pyspark"])
-    return Environment(
-        python=_dotted(sys.version_info[:3]),
-        java=_check_java(fits["java"]["from"]),
-        **{name.replace("-", "_"): found for name, found in packages.items()},
-    )
+    packages = {name: partial(_check_package, name, **bounds) for name, bounds in fits["packages"].items()}
+    return {
+        "python": lambda: check_python(sys.version_info[:3]),
+        **packages,
+        "spark": lambda: _check_spark_home(packages["pyspark"]()),
+        "java": lambda: _check_java(fits["java"]["from"]),
+    }
 
 
-def check_python(found: tuple[int, ...]) -> None:
-    """Refuse a Python that the program was not tried with.
+def check_python(found: tuple[int, ...]) -> str:
+    """The version; a Python that the program was not tried with is refused.
 
     Raises:
         PlatformError: outside `PYTHON_FROM` … `PYTHON_BELOW`.
@@ -68,6 +74,7 @@ def check_python(found: tuple[int, ...]) -> None:
             f"Python {_dotted(found)} at {sys.executable} does not fit; use one of {fitting},"
             " for bin/faultline by FAULTLINE_PYTHON"
         )
+    return _dotted(found)
 
 
 def check_extra(what: str, extra: str, packages: Sequence[str]) -> None:
@@ -112,7 +119,7 @@ def spark_jars_folder() -> Path:
     return Path(spec.submodule_search_locations[0], "jars")
 
 
-def _check_spark_home(pyspark: str) -> None:
+def _check_spark_home(pyspark: str) -> str:
     folder = spark_jars_folder()
     found = [jar.stem.rpartition("-")[2] for jar in folder.glob("spark-core_*.jar")]
     if found != [pyspark]:
@@ -120,6 +127,7 @@ def _check_spark_home(pyspark: str) -> None:
         raise PlatformError(
             f"{folder} holds {held}, but pyspark is {pyspark}; unset SPARK_HOME or point it to Spark {pyspark}"
         )
+    return pyspark
 
 
 def java_command(environ: Mapping[str, str] = os.environ) -> str:

@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from jobs.text_parts import safe
+
 
 class FaultlineError(Exception):
     """Root of all errors a user may meet. Raised only through its subclasses."""
 
     exit_code: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        """The sentence on one line: a name in it cannot forge another one or command the terminal."""
+        return safe(super().__str__())
 
 
 class UsageError(FaultlineError):

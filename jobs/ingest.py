@@ -17,7 +17,7 @@ from jobs.errors import InputMissingError, InputUnreadableError, ReconciliationE
 from jobs.settings import FilesInput, SendsInput, Settings
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
-from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED
+from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, SnapshotKind, read_snapshots
@@ -149,7 +149,7 @@ def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fol
         check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
-    lines = spark.read.parquet(target)
+    lines = _with_copies(spark, target)
     groups = lines.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
     fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
     if counted.get["rows_read"] != sum(fates.values()):
@@ -158,6 +158,16 @@ def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fol
             " run again and report it"
         )
     return StagedInput(name, lines, manifest, fates)
+
+
+def _with_copies(spark: SparkSession, target: str) -> DataFrame:
+    """The staged lines; equal lines are looked for where the input has a hash of each."""
+    lines = spark.read.parquet(target)
+    if "second_hash" not in lines.columns:
+        return lines
+    copies(lines).write.parquet(f"{target}-copies")
+    found = spark.read.parquet(f"{target}-copies")
+    return lines if found.isEmpty() else with_copies(lines, found)
 
 
 def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> DataFrame | None:

@@ -23,6 +23,7 @@ from xml.sax.saxutils import quoteattr
 from jobs.environment import java_command, spark_jars_folder
 from jobs.errors import PlatformError
 from jobs.progress import Progress
+from jobs.redaction import redacted
 
 _FETCH_SECONDS = 300
 
@@ -182,4 +183,4 @@ if __name__ == "__main__":
     try:
         sys.stdout.write(",".join(map(str, delta_jars())) + "\n")
     except PlatformError as problem:
-        sys.exit(f"faultline: {problem}")
+        sys.exit(f"faultline: {redacted(str(problem))}")

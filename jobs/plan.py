@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import glob
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jobs.input_files import files_at
+from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
-
-_TO_HIDE = r"(?i)secret|passw|token|credential|private|sas\b|key"
+from jobs.text_parts import safe
 
 
 def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
@@ -20,9 +19,9 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
     lines = [
         f"faultline {command} would",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
-        *(f"  read     {kind}: {_found(path)}" for kind, path in _inputs(settings)),
+        *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings)),
         (
-            f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
+            f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
             " the days above in every table, and later days that start from them"
         ),
         "",
@@ -32,7 +31,7 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
             for name, value in sorted(_values(settings))
         ),
     ]
-    return "\n".join(lines)
+    return redacted("\n".join(lines), secrets_of(settings.spark), named=False)
 
 
 def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -41,23 +40,11 @@ def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _found(path: str) -> str:
-    local = re.sub("^file:(//)?", "", path)
-    if "://" in local:
+    files = files_at(path)
+    if files is None:
         return path
-    patterns = _without_braces(local)
-    matches = [Path(local)] if Path(local).exists() else [Path(match) for each in patterns for match in glob.glob(each)]  # noqa: PTH207 - any root
-    files = [file for match in matches for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     return f"{path} ({len(files)} files, {size / 1e6:.1f} MB)" if files else f"{path} (MISSING)"
-
-
-def _without_braces(pattern: str) -> list[str]:
-    """`{a,b}.gz` → `a.gz`, `b.gz`: Hadoop's globs have braces, Python's do not."""
-    braces = re.search(r"\{([^{}]*)\}", pattern)
-    if braces is None:
-        return [pattern]
-    choices = (f"{pattern[: braces.start()]}{choice}{pattern[braces.end() :]}" for choice in braces.group(1).split(","))
-    return [each for choice in choices for each in _without_braces(choice)]
 
 
 def _is_there(lake: str) -> bool:
@@ -76,10 +63,13 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
             for key, item in value.items():
                 yield from walk(item, setting_name(f"{name}.", key))
         elif value is not None:
-            yield name, "…" if _is_secret(name) else value
+            yield name, _shown(name, value)
 
     return walk(settings, "")
 
 
-def _is_secret(name: str) -> bool:
-    return name.startswith("spark.") and re.search(_TO_HIDE, name) is not None
+def _shown(name: str, value: Any) -> Any:
+    """What a setting may show of its value; a producer or group is no secret, whatever its name."""
+    if not name.startswith("spark."):
+        return value
+    return HIDDEN if is_secret(name) else redacted(value)

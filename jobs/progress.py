@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from jobs.redaction import redacted
+
 
 class Progress:
     """Names each step as it runs and says how long it took."""
@@ -34,6 +36,7 @@ class Progress:
         self._stream.flush()
 
     def say(self, line: str) -> None:
-        """One line of its own."""
+        """One line of its own, without the secrets that it may name."""
+        line = redacted(line)
         self._stream.write(f"\r\033[K{line}\n" if self._terminal else f"{line}\n")
         self._stream.flush()

@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from jobs.allocation_run import run_allocation
 from jobs.allocation_summary import summarize_allocation
@@ -17,8 +21,10 @@ from jobs.progress import Progress
 from jobs.run_record import Run
 from jobs.session import open_session
 from jobs.settings import Settings
+from jobs.spark_errors import failure
 from jobs.summary import summarize
 from jobs.summary_text import as_text
+from jobs.text_parts import safe
 
 
 def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
@@ -39,7 +45,7 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     if conditions and "fault-latency" not in flows:
         raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
     progress = Progress()
-    progress.say(f"faultline {run.command}: {days}, cluster {settings.cluster}, lake {settings.lake}")
+    progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
     with progress.step("starting Spark"):
         spark = open_session(settings.spark, verbose=options.verbose)
     try:
@@ -61,8 +67,11 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
         say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
         if "fault-latency" in flows:
             check_conditions(conditions, summary)
+    except (Py4JError, PySparkException) as error:
+        raise failure(error, settings.lake) or error from error
     finally:
-        spark.stop()
+        with suppress(Py4JError, OSError):  # the JVM may be gone
+            spark.stop()
 
 
 def _flows(command: str, settings: Settings) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.day import Day
 from jobs.errors import FaultlineError
 from jobs.lake import Lake
+from jobs.redaction import redacted, secrets_of
 from jobs.settings import Settings
 from jobs.spark_errors import root_cause
 from jobs.staged import Counts
@@ -110,7 +112,7 @@ def log_run(
         "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
         "settings_hash": settings.content_hash(),
         "code_version": code_version(),
-        "message": message,
+        "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
     names = RUN_LOG.schema.fieldNames()
     rows = [Row(**{**values, "event_date": day.date, "cluster": day.cluster}) for day in days]

@@ -7,14 +7,16 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.environment import check_environment
 from jobs.errors import PlatformError
 from jobs.jars import delta_jars
+from jobs.redaction import SECRET_NAME, is_secret
 
 # What a run needs to be exact; set wherever it runs, a site's own settings cannot change them.
 EXACT = {
@@ -36,6 +38,8 @@ ONE_MACHINE = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.databricks.delta.snapshotPartitions": "2",
+    # Percentiles of each broker and minute of a day: by hash, not by sorting every attempt.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
     # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
@@ -45,6 +49,9 @@ ONE_MACHINE = {
     "spark.ui.retainedStages": "1",
     "spark.ui.retainedTasks": "1",
 }
+
+# Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
+HIDING = {"spark.redaction.regex": SECRET_NAME}
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -66,24 +73,33 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**DELTA, **spark_settings, **EXACT}
+        settings = {**HIDING, **DELTA, **spark_settings, **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
-        settings = {**ONE_MACHINE, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
+        settings = {**ONE_MACHINE, **HIDING, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    if submitted or verbose:
+    if submitted:
         spark = builder.getOrCreate()
     else:
-        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        with _quiet_jvm():
+        if not verbose:
+            for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        with nullcontext() if verbose else _quiet_jvm():
+            _start_jvm(settings)
             spark = builder.getOrCreate()
     _check_delta(spark)
     return spark
+
+
+def _start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM without the secrets: every user of the machine can read its command line; they follow by socket."""
+    shown = [(name, value) for name, value in settings.items() if not is_secret(name)]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(shown))  # noqa: SLF001 - the only way in
 
 
 @contextmanager

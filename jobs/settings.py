@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal
 
 from jobs.errors import SettingsError, SettingValueError
 from jobs.group_settings import ClientLogSettings, GroupSettings
+from jobs.redaction import is_secret
 from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
@@ -166,9 +167,10 @@ class Settings:
                 raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1")
 
     def content_hash(self) -> str:
-        """Hash of every value, for the run log: equal hashes mean equal settings."""
+        """Hash of every value but secrets, for the run log: equal hashes mean equal settings."""
         values = dataclasses.asdict(self)
         values.pop("origins")
+        values["spark"] = {name: value for name, value in self.spark.items() if not is_secret(name)}
         return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

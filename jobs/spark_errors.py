@@ -1,8 +1,23 @@
-"""What a failed Spark or JVM call says, in one line."""
+"""What a failed Spark or JVM call says, in one line, and what to do about it."""
 
 from __future__ import annotations
 
-from py4j.protocol import Py4JJavaError
+import re
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from jobs.errors import LakeError
+
+# What Spark says, then what that means to the person who called; the first that is found counts.
+_MEANINGS = {
+    "No space left on device": "the disk is full; free some space and run it again",
+    "Read-only file system": "the disk is read-only; make it writable and run it again",
+    "Permission denied": "a file may not be written or read; check the permissions and run it again",
+    "Python worker exited unexpectedly": "a Python worker died, killed or out of memory; run it again",
+    "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
+}
+_UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 
 
 def root_cause(error: BaseException) -> str:
@@ -15,3 +30,25 @@ def root_cause(error: BaseException) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
     # Delta tells of a broken constraint below the write it refuses.
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
+
+
+def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
+    """What a failed run means to the person who called it; None when nothing is known of it.
+
+    Args:
+        error: from Spark or the JVM.
+        lake: folder or URI of the tables; a file below it that cannot be read names its table.
+    """
+    if isinstance(error, Py4JNetworkError):
+        return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
+    text = str(error)
+    for sign, meaning in _MEANINGS.items():
+        if sign in text:
+            return LakeError(f"{meaning}; published days stay whole ({root_cause(error)})")
+    table = re.search(rf"{re.escape(lake.rstrip('/').removeprefix('file:'))}/([a-z_]+)/", text)
+    if table and any(sign in text for sign in _UNREADABLE):
+        return LakeError(
+            f"table {table[1]} in {lake} cannot be read ({root_cause(error)});"
+            " restore the file from a copy, or delete that day from the table and publish it again"
+        )
+    return None

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake import Lake
+from jobs.redaction import redacted
 from jobs.run_record import RunResult
 from jobs.settings import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
@@ -131,7 +132,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     return Summary(
         run_id=result.run.run_id,
         clusters=result.clusters,
-        lake=settings.lake,
+        lake=redacted(settings.lake),
         days=[
             {
                 "date": str(done.day.date),

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 from jobs.lake import Lake
+from jobs.redaction import redacted
 from jobs.run_record import Run
 from jobs.settings import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS
@@ -89,7 +90,7 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run) -> What
     left_out = producers.where("not_replayed IS NOT NULL").groupBy("not_replayed").count().orderBy("not_replayed")
     return WhatIfSummary(
         run_id=run.run_id,
-        lake=settings.lake,
+        lake=redacted(settings.lake),
         days=[str(day) for day in run.days],
         clusters=sorted({cluster for row in rows for cluster in row["clusters"]}),
         slow_ms=settings.slow_ms,

@@ -65,11 +65,13 @@ def published_rows(table: Path, columns: Sequence[str], equal: Mapping[str, obje
 class Site:
     """A folder with `sends/` and a lake beside it."""
 
-    def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: Path, settings: Settings | None = None, *, first_run: int = 1
+    ) -> None:
         self._spark, self.folder = spark, folder
         self.lake, self._sends = folder / "lake", folder / "sends"
         self._settings = settings or load_settings([], [], {})
-        self._runs = itertools.count(1)
+        self._runs = itertools.count(first_run)
 
     def log(self, lines: Iterable[Mapping[str, object]], file: str = "sends.jsonl") -> None:
         """Put the lines into a file of the send log, in place of what it held."""

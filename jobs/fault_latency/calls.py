@@ -31,7 +31,7 @@ def send_calls(attempts: DataFrame, choices: DataFrame, health: DataFrame, slow_
         F.col("since_ms").isNotNull().alias("went_to_isolated"),
     )
     return (
-        _together(attempts, slow_ms)
+        _sends(attempts, slow_ms)
         .join(known, [*PRODUCER, "row_hash"], "left")
         .withColumn("bucket", health_bucket(F.col("started_ms")))
         .join(F.broadcast(health), ["cluster", "bucket"], "left")
@@ -41,8 +41,47 @@ def send_calls(attempts: DataFrame, choices: DataFrame, health: DataFrame, slow_
     )
 
 
-def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """One row per send, from its attempts in their total order."""
+def _sends(attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """One row per send. Nearly all have one attempt: only the others are brought together."""
+    numbered = attempts.transform(with_chosen_at).withColumn(
+        "send", F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
+    )
+    several = numbered.where("send IS NOT NULL").groupBy("send").count().where("count > 1").select("send")
+    alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
+    told = _alone(alone).unionByName(_together(together))
+    bad_first = ~is_answer(F.col("first_outcome")) | (F.col("first_latency_ms") >= slow_ms)
+    total_ms = F.col("ended_ms") - F.col("started_ms")
+    return told.withColumns(
+        {
+            "total_ms": total_ms,
+            "failed": ~is_answer(F.col("outcome")),
+            "retried": (F.col("attempts") > 1) | (F.size("broker_names") > F.col("tries")),
+            "slow": F.col("outcome").isin(*ANSWERS) & (total_ms >= slow_ms),
+            "is_bad_first": bad_first,
+        }
+    ).drop("tries", "first_outcome", "first_latency_ms")
+
+
+def _alone(attempts: DataFrame) -> DataFrame:
+    """Sends of one attempt."""
+    return attempts.select(
+        *OWNER,
+        *_of_send(),
+        "invoke_id",
+        _earlier(F.col("chosen_at_ms"), F.col("ended_at_ms")).alias("started_ms"),
+        F.col("ended_at_ms").alias("ended_ms"),
+        F.lit(1).alias("attempts"),
+        F.lit(1).alias("tries"),
+        _brokers(F.col("broker_name"), F.col("result_broker_name")).alias("broker_names"),
+        "outcome",
+        "row_hash",
+        F.col("outcome").alias("first_outcome"),
+        F.col("latency_ms").alias("first_latency_ms"),
+    )
+
+
+def _together(attempts: DataFrame) -> DataFrame:
+    """Sends of several attempts, from these in their total order."""
     tried = F.struct(
         "ended_at_ms",
         F.col("seq").isNull().alias("has_no_seq"),
@@ -55,47 +94,47 @@ def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
         "latency_ms",
         "outcome",
     )
-    of_send = F.struct("version", "topic", "mode", "by_caller", F.col("not_replayed").isNull().alias("is_replayed"))
-    own_number = F.when(F.col("invoke_id").isNull(), F.col("row_hash"))
-    told = (
-        attempts.transform(with_chosen_at)
-        .groupBy(*OWNER, "invoke_id", own_number.alias("own_number"))
-        .agg(F.array_sort(F.collect_list(tried)).alias("tries"), F.first(of_send).alias("send"))
+    told = attempts.groupBy(*OWNER, "invoke_id").agg(
+        F.array_sort(F.collect_list(tried)).alias("tries"), F.first(F.struct(*_of_send())).alias("send")
     )
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
-    brokers = F.flatten(
-        F.transform(
-            "tries",
-            lambda each: F.when(
-                each["result_broker_name"] != each["broker_name"],
-                F.array(each["broker_name"], each["result_broker_name"]),
-            ).otherwise(F.array(each["broker_name"])),
-        )
-    )
+    brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
     numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
-    # A clock that was set back may end a send before its start.
-    started = F.least(F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"])), last["ended_at_ms"])
-    answered_late = last["outcome"].isin(*ANSWERS) & (last["ended_at_ms"] - started >= slow_ms)
+    chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
     return told.select(
         *OWNER,
-        F.col("send.version").alias("client_version"),
-        "send.topic",
-        "send.mode",
-        "send.by_caller",
-        "send.is_replayed",
+        "send.*",
         "invoke_id",
-        started.alias("started_ms"),
+        _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
         last["ended_at_ms"].alias("ended_ms"),
-        (last["ended_at_ms"] - started).alias("total_ms"),
         F.size(numbers).alias("attempts"),
+        F.size("tries").alias("tries"),
         brokers.alias("broker_names"),
         last["outcome"].alias("outcome"),
-        (~is_answer(last["outcome"])).alias("failed"),
-        ((F.size(numbers) > 1) | (F.size(brokers) > F.size("tries"))).alias("retried"),
-        answered_late.alias("slow"),
         first["row_hash"].alias("row_hash"),
-        (~is_answer(first["outcome"]) | (first["latency_ms"] >= slow_ms)).alias("is_bad_first"),
+        first["outcome"].alias("first_outcome"),
+        first["latency_ms"].alias("first_latency_ms"),
     )
+
+
+def _of_send() -> tuple[Column, ...]:
+    told = ("topic", "mode", "by_caller")
+    return (
+        F.col("version").alias("client_version"),
+        *map(F.col, told),
+        F.col("not_replayed").isNull().alias("is_replayed"),
+    )
+
+
+def _earlier(chosen_at_ms: Column, ended_at_ms: Column) -> Column:
+    """The start of a send; a clock that was set back may end it before."""
+    return F.least(chosen_at_ms, ended_at_ms)
+
+
+def _brokers(broker_name: Column, result_broker_name: Column) -> Column:
+    """The broker that was tried, and the one that answered where that is another one."""
+    both = F.array(broker_name, result_broker_name)
+    return F.when(result_broker_name != broker_name, both).otherwise(F.array(broker_name))
 
 
 def _effect() -> Column:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -18,14 +17,10 @@ from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.key_moves import key_moves
+from jobs.fault_latency.processes import carried_processes, restarts, with_end_of_process, with_process
 from jobs.fault_latency.producer_days import producer_days
-from jobs.fault_latency.producers import (
-    carried_processes,
-    policies,
-    with_end_of_process,
-    with_process,
-    with_rules,
-)
+from jobs.fault_latency.producers import policies, with_rules
+from jobs.fault_latency.pruning import near_isolations
 from jobs.fault_latency.replay import replay
 from jobs.fault_latency.state import closing_state
 from jobs.fault_latency.updates import carried_updates, updates
@@ -36,6 +31,9 @@ from jobs.settings import Settings
 from udfs.policy import Policy
 
 UNORDERED_WITHIN_MS = 1
+
+# What the table `sends` is for, and no other.
+_UNUSED = ("event_date", "queue_id", "response_code", "msg_id", "order_key", "started_at", "ended_at")
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,7 @@ class Replayed:
     Attributes:
         attempts: the day's attempts with their rules and process.
         telling: the writes that tell, as `isolations.telling_writes` returns them.
+        writes: those that touch an isolation, with what they changed.
         isolations: as `isolations.isolations` returns them.
         opening: the fault items that the day started from.
         policies: every policy that a row may name.
@@ -66,14 +65,10 @@ class Replayed:
 
     attempts: DataFrame
     telling: DataFrame
+    writes: DataFrame
     isolations: DataFrame
     opening: DataFrame
     policies: tuple[Policy, ...]
-
-    @property
-    def writes(self) -> DataFrame:
-        """The writes that touch an isolation, with what they changed."""
-        return self.telling.transform(isolating_writes).transform(with_change)
 
 
 def replayed(
@@ -91,20 +86,25 @@ def replayed(
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
-    attempts = (
-        sends.transform(with_rules, profiles, settings.producers)
-        .transform(with_process, carried_processes(opening))
-        .persist(StorageLevel.MEMORY_AND_DISK)
+    yesterday = carried_processes(opening)
+    began_again = keep("restarts", restarts(sends, yesterday))
+    attempts = keep(
+        "attempts",
+        sends.drop(*_UNUSED)
+        .transform(with_rules, profiles, settings.producers)
+        .transform(with_process, yesterday, began_again),
     )
     written = updates(attempts.where("not_replayed IS NULL"), known_policies, infer=settings.infer)
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(with_end_of_process, attempts), day.start_ms)
-    items = replay(clamped.unionByName(carried), known_policies, UNORDERED_WITHIN_MS)
+    writes = near_isolations(clamped.unionByName(carried), known_policies)
+    items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
         items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
     telling = keep("telling", telling_writes(items))
-    writes = telling.transform(isolating_writes).transform(with_change)
-    return Replayed(attempts, telling, keep("held", isolations(writes, day.end_ms)), opening, known_policies)
+    changes = keep("changes", telling.transform(isolating_writes).transform(with_change))
+    held = keep("held", isolations(changes, day.end_ms))
+    return Replayed(attempts, telling, changes, held, opening, known_policies)
 
 
 def fault_latency(

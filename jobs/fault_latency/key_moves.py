@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS
-from jobs.fault_latency.producers import ORDER_OF_EVENTS
+from jobs.fault_latency.processes import ORDER_OF_EVENTS
 from udfs.choice import began_at_ms
 from udfs.queue_by_hash import index_by_hash, string_hash
 

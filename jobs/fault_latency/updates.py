@@ -31,7 +31,8 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool) -> Dat
     whose middle one is not in the log (null for all others).
 
     Args:
-        sends: attempts that can be replayed, with `producers.with_rules` and `with_process`.
+        sends: attempts that can be replayed, with `producers.with_rules` and
+            `processes.with_process`.
         policies: every policy that a row may name.
         infer: also the writes that are inferred rather than logged.
     """

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from udfs.outcome import ANSWERS, is_answer
 
 _MINUTE_MS = 60_000
+_SENDER = ("client_id", "producer_group")
 _PERCENTILES = {"latency_p50_ms": 0.50, "latency_p95_ms": 0.95, "latency_p99_ms": 0.99}
 
 
@@ -25,20 +26,18 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
     keys = ["cluster", "broker_name", "window_start_ms"]
     answered = F.when((F.col("mode") != "ONEWAY") & F.col("outcome").isin(*ANSWERS), F.col("latency_ms"))
     minute = F.col("ended_at_ms") - F.col("ended_at_ms") % _MINUTE_MS
-    attempts = (
-        sends.withColumns({"window_start_ms": minute, "answered_ms": answered})
-        .groupBy(*keys)
-        .agg(
-            F.count("*").alias("sends"),
-            F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
-            *(
-                F.expr(f"percentile_disc({share}) WITHIN GROUP (ORDER BY answered_ms)").cast("bigint").alias(name)
-                for name, share in _PERCENTILES.items()
-            ),
-            F.max("answered_ms").alias("latency_max_ms"),
-            F.count_distinct("client_id", "producer_group").alias("producers"),
-        )
+    in_minute = sends.withColumns({"window_start_ms": minute, "answered_ms": answered})
+    attempts = in_minute.groupBy(*keys).agg(
+        F.count("*").alias("sends"),
+        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+        *(
+            F.expr(f"percentile_disc({share}) WITHIN GROUP (ORDER BY answered_ms)").cast("bigint").alias(name)
+            for name, share in _PERCENTILES.items()
+        ),
+        F.max("answered_ms").alias("latency_max_ms"),
     )
+    # Counted apart: beside percentiles, Spark would make one of them per producer and minute first.
+    senders = in_minute.select(*keys, *_SENDER).distinct().groupBy(*keys).agg(F.count("*").alias("producers"))
     first, last = F.col("start_ms") - F.col("start_ms") % _MINUTE_MS, F.col("end_ms") - 1
     minutes = isolations.where("enforced AND end_ms > start_ms").withColumn(
         "window_start_ms", F.explode(F.sequence(first, last, F.lit(_MINUTE_MS).cast("bigint")))
@@ -54,4 +53,4 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
         name: F.coalesce(name, F.lit(0))
         for name in ("sends", "failures", "producers", "isolated_ms", "isolating_producers")
     }
-    return attempts.join(isolated, keys, "full").withColumns(counts)
+    return attempts.join(senders, keys).join(isolated, keys, "full").withColumns(counts)

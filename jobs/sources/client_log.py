@@ -14,7 +14,7 @@ from jobs.group_settings import ClientLogSettings
 from jobs.settings import Settings
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.judged_lines import is_no_time, with_disposition_of_each, with_reason
+from jobs.sources.judged_lines import is_no_time, with_disposition, with_reason
 from udfs.client_log import (
     allocated_queues,
     event_fields,
@@ -88,7 +88,7 @@ def read_client_logs(
         *(column.alias(name) for name, column in fields.items()),
         allocated_queues(said, event).alias("allocated"),
     )
-    return with_disposition_of_each(with_reason(typed, rules).drop("message"), "at_ms", *days)
+    return with_disposition(with_reason(typed, rules).drop("message"), "at_ms", *days)
 
 
 def process_of(file: str) -> str:

@@ -41,7 +41,8 @@ def place() -> list[Column]:
 
 def _without_bom_and_return(line: Column) -> Column:
     """The line as it was meant; one that is no UTF-8 stays, as a regular expression would replace the bad bytes."""
-    return F.when(F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
+    framed = line.startswith("\ufeff") | line.endswith("\r")
+    return F.when(framed & F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
 
 
 def _json_damage() -> Column:
@@ -50,10 +51,13 @@ def _json_damage() -> Column:
     is_object = F.ltrim(raw).startswith("{")
     # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
     values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
-    is_single = raw.rlike(r"^[^}]*\}\s*$") | F.coalesce(values == 1, F.lit(False))
+    ends_at_first_brace = F.locate("}", raw) == F.length(raw)
+    is_single = ends_at_first_brace | F.coalesce(values == 1, F.lit(False))
     is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
     return (
-        F.when(~raw.rlike(r"\S"), "blank")
+        # First what nearly every line is: the other tests cost more than parsing it.
+        F.when(raw.startswith("{") & ends_at_first_brace & is_parsed & F.is_valid_utf8(raw), None)
+        .when(~raw.rlike(r"\S"), "blank")
         .when(~F.is_valid_utf8(raw), "invalid_utf8")
         .when(is_object & is_parsed & is_single, None)
         .when(F.try_parse_json(raw).isNull() | ~is_single, "not_json")

@@ -18,6 +18,7 @@ LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200
 _DAY_MS = 86_400_000
+_HASHES = ("row_hash", "second_hash")
 
 Rule = tuple[str, Column, Column | None]
 """A reason, when it holds, and the detail that goes with it."""
@@ -54,26 +55,14 @@ def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
 
 
 def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
-    """With `day` and `disposition`; of equal lines the first in file order stays, the others are duplicates.
+    """With `day` and `disposition`, before anybody looked for duplicates (`copies`).
 
     Args:
-        judged: lines with `reason`, `damage`, `row_hash`, `second_hash` (dropped) and where they stood.
+        judged: lines with `reason`, `damage` and the instant.
         instant: the column whose UTC day is the line's.
         first_day: first day that is asked for.
         last_day: last day that is asked for.
     """
-    alone = F.when(F.col("reason").isNotNull(), F.xxhash64(*PLACE))  # bad lines are never duplicates; spread them
-    copies = Window.partitionBy("row_hash", F.coalesce(alone, "second_hash")).orderBy(*PLACE)
-    copy = F.row_number().over(copies.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    return _disposed(judged, instant, first_day, last_day, copy > 1).drop("second_hash")
-
-
-def with_disposition_of_each(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
-    """As `with_disposition`, for lines that may well be equal."""
-    return _disposed(judged, instant, first_day, last_day, F.lit(False))
-
-
-def _disposed(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date, is_copy: Column) -> DataFrame:
     in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
     day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(_DAY_MS)).cast("int")))
     dated = judged.withColumn("day", day)
@@ -82,10 +71,31 @@ def _disposed(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.
         F.when(F.col("damage") == "blank", BLANK)
         .when(other_day, OTHER_DAY)
         .when(F.col("reason").isNotNull(), QUARANTINED)
-        .when(is_copy, DUPLICATE)
         .otherwise(PUBLISHED)
     )
     return dated.withColumn("disposition", disposition)
+
+
+def copies(staged: DataFrame) -> DataFrame:
+    """The places of the lines to publish that are equal to one before them, in file order. Grain: `PLACE`.
+
+    Bad lines are never duplicates. Only lines whose hashes occur twice are sorted.
+
+    Args:
+        staged: lines with `disposition` and the hashes of `with_row_hash`.
+    """
+    good = staged.where(F.col("disposition") == PUBLISHED).select(*PLACE, *_HASHES)
+    twice = good.groupBy(*_HASHES).count().where("count > 1").select(*_HASHES)
+    in_file_order = Window.partitionBy(*_HASHES).orderBy(*PLACE)
+    copy = F.row_number().over(in_file_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    return good.join(twice, list(_HASHES)).withColumn("copy", copy).where("copy > 1").select(*PLACE)
+
+
+def with_copies(staged: DataFrame, copies: DataFrame) -> DataFrame:
+    """The staged lines with the disposition of those that are copies."""
+    known = staged.join(copies.withColumn("is_copy", F.lit(True)), list(PLACE), "left")
+    disposition = F.when(F.col("is_copy"), DUPLICATE).otherwise(F.col("disposition"))
+    return known.withColumn("disposition", disposition).drop("is_copy")
 
 
 def with_row_hash(typed: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -117,7 +117,7 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
-    control = reduce(Column.__or__, (F.col(name).rlike(r"[\x00-\x1f\x7f]") for name in _IDENTIFIERS))
+    control = F.concat_ws(" ", *_IDENTIFIERS).rlike(r"[\x00-\x1f\x7f]")
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, _wrong_fields(settings.inputs.sends.fields)),
         ("client_id_missing", is_blank("client_id"), None),

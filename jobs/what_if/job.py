@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.fault_latency.producers import PRODUCER, policies, with_process, with_rules
+from jobs.fault_latency.processes import restarts, with_process
+from jobs.fault_latency.producers import PRODUCER, policies, with_rules
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
 from jobs.what_if.asked import Asked
@@ -77,9 +78,10 @@ def what_if(
         made_once: for the few rows that several frames rest on.
     """
     of_asked = asked_rules(asked, settings)
+    nothing = _nothing_carried(sends)
     attempts = (
         sends.transform(with_rules, released_profiles(), settings.producers)
-        .transform(with_process, _nothing_carried(sends))
+        .transform(with_process, nothing, made_once(restarts(sends, nothing)))
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)
@@ -100,7 +102,7 @@ def what_if(
 
 
 def _nothing_carried(sends: DataFrame) -> DataFrame:
-    """No process of the day before, as `producers.carried_processes` would tell it."""
+    """No process of the day before, as `processes.carried_processes` would tell it."""
     kinds = {"carried_process": "string", "carried_seq": "bigint", "carried_ended_at_ms": "bigint"}
     nothing = [F.lit(None).cast(kind).alias(name) for name, kind in kinds.items()]
     return sends.where(F.lit(False)).select(*PRODUCER, *nothing)

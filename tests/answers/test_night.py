@@ -142,6 +142,7 @@ def test_bars_that_overlap_lie_side_by_side_only_there() -> None:
     assert lanes([after, over, first]) == {first: (0, 2), over: (1, 2), after: (0, 1)}
 
 
+@pytest.mark.fault(32)
 def test_a_bad_night_is_bounded_and_its_counts_add_up(bad: Published) -> None:
     drawn = timeline(bad)
     assert len(drawn.rows) <= MOST_ROWS

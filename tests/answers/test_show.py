@@ -119,6 +119,7 @@ def test_isolations_of_a_broker_as_text(capsys: pytest.CaptureFixture[str], lake
     assert said.out.startswith("isolations, 2026-03-01 UTC, cluster main\n")
 
 
+@pytest.mark.fault(37)
 @pytest.mark.parametrize(
     ("arguments", "clients"),
     [
@@ -140,6 +141,7 @@ def test_options_narrow_by_equality(
     assert [row["client_id"] for row in rows] == clients
 
 
+@pytest.mark.fault(37)
 def test_an_identifier_that_is_sql_finds_nothing_and_does_nothing(
     capsys: pytest.CaptureFixture[str], lake: Path
 ) -> None:
@@ -148,6 +150,7 @@ def test_an_identifier_that_is_sql_finds_nothing_and_does_nothing(
     assert len(Said(capsys, lake, "sends", "--date", f"{D1}", "--cluster", "main", "--json").rows) == 5
 
 
+@pytest.mark.fault(41)
 def test_text_shows_control_characters_instead_of_passing_them_on(
     capsys: pytest.CaptureFixture[str], lake: Path
 ) -> None:
@@ -157,6 +160,7 @@ def test_text_shows_control_characters_instead_of_passing_them_on(
     assert all(character.isprintable() for character in out.replace("\n", ""))
 
 
+@pytest.mark.fault(40)
 def test_a_spreadsheet_runs_nothing_of_the_csv(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     out = Said(capsys, lake, "isolations", "--date", f"{D1}", "--cluster", "main", "--csv").out
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -167,6 +171,7 @@ def test_a_spreadsheet_runs_nothing_of_the_csv(capsys: pytest.CaptureFixture[str
     assert (rows[0]["start_ms"], rows[0]["enforced"], rows[0]["client_version"]) == (f"{T1 + 1_000}", "true", "5.3.3")
 
 
+@pytest.mark.fault(40)
 def test_a_number_in_the_csv_stays_a_number(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     out = Said(capsys, lake, "sends", "--date", f"{D1}", "--cluster", "main", "--csv").out
     assert {row["queue_id"] for row in csv.DictReader(io.StringIO(out))} == {"-1"}
@@ -179,6 +184,7 @@ def test_json_keeps_names_as_they_are(capsys: pytest.CaptureFixture[str], lake: 
     assert json.loads(said.out)["days"] == [f"{D1}"]
 
 
+@pytest.mark.fault(32)
 def test_what_a_limit_leaves_out_is_counted(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     where = ("sends", "--date", f"{D1}", "--cluster", "main")
     assert "  3 more are not shown" in Said(capsys, lake, *where, "--limit", "2").out
@@ -237,6 +243,7 @@ def test_no_lake_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.fault(35)
 def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     publish(tmp_path, D1)
     later_columns = ("never_noticed", "sends", "lost", "retried", "slowed", "first_producer")
@@ -250,6 +257,7 @@ def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "has version 2, this program reads 1" in newer.err
 
 
+@pytest.mark.fault(33)
 def test_a_lost_file_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     publish(tmp_path, D1)
     write_rows(tmp_path, ISOLATION_INTERVALS, [isolation(1, 2)])
@@ -267,6 +275,7 @@ def test_no_thread_of_arrow_needs_python_while_python_ends() -> None:
     assert _filesystem("s3://bucket/lake/sends") is None
 
 
+@pytest.mark.fault(36)
 def test_without_the_extra_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

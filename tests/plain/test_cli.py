@@ -91,6 +91,7 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.fault(37)
 def test_wrong_usage_starts_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
@@ -126,7 +127,7 @@ def test_every_end_has_its_exit_code_and_its_sentence(
     code: int,
     sentence: str,
 ) -> None:
-    def fail(_: object) -> int:
+    def fail(*_: object) -> int:
         raise error
 
     monkeypatch.setattr(cli, "_run", fail)
@@ -199,6 +200,7 @@ def test_the_plan_tells_where_each_setting_was_set(capsys: pytest.CaptureFixture
     assert _setting(plan, "spark.sql.shuffle.partitions") == "  spark.sql.shuffle.partitions = '8'  (--set)"
 
 
+@pytest.mark.fault(42)
 @pytest.mark.parametrize(
     "name",
     [

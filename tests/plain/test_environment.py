@@ -1,5 +1,6 @@
 """The start-up check, against real processes: fake `java` scripts, fake installed packages."""
 
+import json
 import os
 import re
 import subprocess
@@ -50,23 +51,27 @@ class Machine:
         (jars / f"spark-core_2.13-{version}.jar").touch()
         (jars.parent / "__init__.py").touch()
 
-    def check(self) -> subprocess.CompletedProcess[str]:
+    def check(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The check alone, or what the arguments start."""
         for name, version in self.packages.items():
             info = self.folder / "packages" / f"{name.replace('-', '_')}-{version}.dist-info"
             info.mkdir(parents=True)
             (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         path = os.pathsep.join([str(self.folder / "packages"), str(ROOT)])
         return subprocess.run(
-            [sys.executable, "-S", "-c", CHECK],
+            [sys.executable, "-S", *(arguments or ("-c", CHECK))],
+            cwd=self.folder,
             env={"PYTHONPATH": path, **self.environ},
             capture_output=True,
             text=True,
             check=False,
         )
 
-    def refusal(self) -> str:
-        done = self.check()
-        assert done.returncode == 1, done.stdout + done.stderr
+    def refusal(self, *arguments: str, code: int = 1) -> str:
+        began = time.monotonic()
+        done = self.check(*arguments)
+        assert time.monotonic() - began < 5
+        assert done.returncode == code, done.stdout + done.stderr
         assert done.stderr.count("\n") == 1, f"not one sentence: {done.stderr}"
         return done.stderr.strip()
 
@@ -76,6 +81,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+@pytest.mark.fault(34)
 def test_a_fitting_machine_passes_within_two_seconds(machine: Machine) -> None:
     began = time.monotonic()
     done = machine.check()
@@ -100,6 +106,7 @@ def test_a_line_from_java_tool_options_is_not_taken_for_the_version(machine: Mac
     assert "java='17.0.15'" in machine.check().stdout
 
 
+@pytest.mark.fault(34)
 def test_no_java_is_named_with_the_fix(machine: Machine) -> None:
     (machine.folder / "bin/java").unlink()
     refusal = machine.refusal()
@@ -111,6 +118,7 @@ def test_java_home_without_java_is_named(machine: Machine) -> None:
     assert machine.refusal().startswith("JAVA_HOME is /nowhere, which has no bin/java; install")
 
 
+@pytest.mark.fault(34)
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -137,6 +145,7 @@ def test_a_java_that_cannot_be_run_is_named(machine: Machine) -> None:
     assert "bin/java cannot be run (" in machine.refusal()
 
 
+@pytest.mark.fault(36)
 @pytest.mark.parametrize("name", sorted(FITTING))
 def test_a_missing_package_is_named_with_the_fix(machine: Machine, name: str) -> None:
     del machine.packages[name]
@@ -146,6 +155,7 @@ def test_a_missing_package_is_named_with_the_fix(machine: Machine, name: str) ->
     )
 
 
+@pytest.mark.fault(34, 36)
 @pytest.mark.parametrize(
     ("name", "found", "said"),
     [
@@ -161,6 +171,7 @@ def test_a_package_of_another_version_is_named_with_the_fix(machine: Machine, na
     assert machine.refusal().startswith(said)
 
 
+@pytest.mark.fault(34)
 def test_a_spark_home_of_another_spark_is_named(machine: Machine) -> None:
     machine.spark("3.5.1", at="spark-3.5")
     machine.environ["SPARK_HOME"] = str(machine.folder / "spark-3.5")
@@ -169,6 +180,35 @@ def test_a_spark_home_of_another_spark_is_named(machine: Machine) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["nightly", "fault-latency", "allocation", "what-if", "register", "serve"])
+def test_each_command_that_starts_spark_refuses_before_it_imports_spark(machine: Machine, command: str) -> None:
+    """The machine's pyspark is an empty package: to import anything of it would be another error."""
+    machine.packages["pyspark"] = "4.2.1"
+    refusal = machine.refusal("-m", "jobs.cli", command, "--lake", "lake", code=2)
+    assert refusal.startswith("faultline: pyspark 4.2.1 is installed, but only 4.2.0 fits the rest; run: ")
+    assert not (machine.folder / "lake").exists()
+
+
+def test_the_doctor_says_all_that_is_wrong_on_a_machine_where_nothing_fits(machine: Machine) -> None:
+    machine.packages = {"pyspark": "4.2.1", "pyarrow": "17.0.0", "pandas": "3.0.0"}
+    machine.java("""echo 'openjdk version "11.0.2" 2019-01-15' >&2""")
+    began = time.monotonic()
+    done = machine.check("-m", "jobs.cli", "doctor", "--json", "--lake", "lake")
+    assert time.monotonic() - began < 5
+    assert (done.returncode, done.stderr) == (2, "")
+    wrong = {each["name"]: each["found"] for each in json.loads(done.stdout)["checks"] if each["verdict"] == "wrong"}
+    assert list(wrong) == ["pyspark", "delta-spark", "pyarrow", "pandas", "spark", "java"]
+    assert wrong["delta-spark"] == "the Python package delta-spark is not installed"
+    assert wrong["java"].startswith("Java 11.0.2 at ")
+
+
+def test_spark_submit_with_an_older_python_is_refused_before_anything_is_imported(machine: Machine) -> None:
+    code = "import sys, runpy; sys.version_info = (3, 10, 13, 'final', 0); sys.modules['tomllib'] = None;"
+    refusal = machine.refusal("-c", f"{code} runpy.run_path({str(ROOT / 'bin/submit.py')!r})")
+    assert refusal.startswith(f"faultline: Python 3.10 at {sys.executable} does not fit; name one of 3.11, 3.12, 3.13")
+
+
+@pytest.mark.fault(36)
 @pytest.mark.parametrize("found", [(3, 10, 13), (3, 14, 0), (2, 7, 18)])
 def test_a_python_out_of_range_is_named(found: tuple[int, ...]) -> None:
     with pytest.raises(PlatformError, match=rf"^Python {'.'.join(map(str, found))} at .*; use one of 3.11, 3.12, 3.13"):

@@ -83,6 +83,7 @@ def test_a_full_cache_asks_no_repository_and_is_not_written(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.fault(46)
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("left", [b"tampered with", b"", CONTENT["alpha"][:5]], ids=["tampered", "empty", "cut short"])
 def test_a_cached_file_that_is_not_the_locked_one_is_replaced(folder: Path, left: bytes) -> None:
@@ -92,6 +93,7 @@ def test_a_cached_file_that_is_not_the_locked_one_is_replaced(folder: Path, left
     assert held_in(folder) == WHOLE
 
 
+@pytest.mark.fault(46)
 def test_a_repository_that_serves_something_else_is_refused(repository: Path, folder: Path) -> None:
     (repository / "org/example/beta/1.0/beta-1.0.jar").write_bytes(b"evil classes")
     with pytest.raises(PlatformError, match=r"org.example:beta:1.0 came with another sha256 than conf/jars.toml names"):
@@ -99,6 +101,7 @@ def test_a_repository_that_serves_something_else_is_refused(repository: Path, fo
     assert "beta-1.0.jar" not in held_in(folder)
 
 
+@pytest.mark.fault(34)
 def test_a_jar_that_no_repository_has_is_named_with_the_ways_out(repository: Path, folder: Path) -> None:
     (repository / "org/example/beta/1.0/beta-1.0.jar").unlink()
     (repository / "org/example/beta/1.0/beta-1.0.pom").unlink()

@@ -24,6 +24,7 @@ from tests.site import D1, D2, Site, write_lines
 
 STORIES = sorted(Path(__file__).parent.glob("given_*"))
 NAMED = ("client_id", "producer_group", "broker_name", "result_broker_name", "topic", "first_producer", "last_producer")
+FAULTS = {"given_a_clock_that_was_set_back": pytest.mark.fault(13)}
 Rows = list[dict[str, Any]]
 
 
@@ -92,7 +93,7 @@ def _plain(value: object, prefix: str) -> object:
 
 @pytest.mark.parametrize(
     ("story", "table"),
-    [pytest.param(story, file.stem, id=f"{story.name}-{file.stem}")
+    [pytest.param(story, file.stem, id=f"{story.name}-{file.stem}", marks=FAULTS.get(story.name, ()))
      for story in STORIES for file in sorted((story / "then").glob("*.jsonl"))],
 )  # fmt: skip
 def test_story(site: Site, story: Path, table: str) -> None:

@@ -123,6 +123,7 @@ def spoilt(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder, stage(spark, folder)
 
 
+@pytest.mark.fault(7, 8, 9, 10, 12, 13, 17)
 def test_every_bad_line_has_its_reason_and_its_number(spoilt: tuple[Path, StagedSends]) -> None:
     folder, staged = spoilt
     expected = {
@@ -131,6 +132,7 @@ def test_every_bad_line_has_its_reason_and_its_number(spoilt: tuple[Path, Staged
     assert bad_lines(staged, folder) == expected
 
 
+@pytest.mark.fault(9, 10, 17)
 def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
     _, staged = spoilt
     assert fates(staged) == {"PUBLISHED": len(GOOD_LINES), "QUARANTINED": len(BAD_LINES)}
@@ -147,6 +149,7 @@ def test_every_reason_is_met() -> None:
     assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS)
 
 
+@pytest.mark.fault(7, 10, 20)
 def test_the_raw_line_is_kept_bounded_and_printable(spoilt: tuple[Path, StagedSends]) -> None:
     folder, staged = spoilt
     rows = staged.quarantine(DAY, "run-1").collect()
@@ -160,6 +163,7 @@ def test_the_raw_line_is_kept_bounded_and_printable(spoilt: tuple[Path, StagedSe
     assert {row["file"] for row in rows} == {f"{folder}/bad.jsonl"}
 
 
+@pytest.mark.fault(15)
 def test_duplicates_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     again = line(seq=1)
     folder = write(
@@ -186,6 +190,7 @@ def test_duplicates_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     assert staged.counts(DAY) == Counts(11, 7, 0, 4, 0)
 
 
+@pytest.mark.fault(14, 22)
 def test_lines_of_other_days_are_counted_and_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     midnight = DAY.start_ms
     lines = [
@@ -230,6 +235,7 @@ def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     return folder, stage(spark, folder)
 
 
+@pytest.mark.fault(4)
 @pytest.mark.parametrize(
     ("files", "sentence"),
     [
@@ -263,6 +269,7 @@ def test_a_day_without_a_line_is_no_empty_day(
 ZIPPED = gzip.compress(b"\n".join(line(seq=seq) for seq in range(5_000)), mtime=0)
 
 
+@pytest.mark.fault(1, 2, 3)
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
@@ -286,6 +293,7 @@ def test_a_file_that_cannot_be_read_whole_is_named(
     assert str(caught.value).startswith(f"{folder}/{name} {sentence}")
 
 
+@pytest.mark.fault(2)
 def test_gzip_members_are_read_one_after_the_other(spark: SparkSession, tmp_path: Path) -> None:
     parts = gzip.compress(line(seq=1) + b"\n") + gzip.compress(line(seq=2) + b"\n") + gzip.compress(b"")
     assert fates(stage(spark, write(tmp_path / "logs", {"a.gz": parts}))) == {"PUBLISHED": 2}

@@ -51,6 +51,7 @@ def nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sit
     return site
 
 
+@pytest.mark.fault(4)
 def test_an_empty_day_passes_the_state_on(nights: Site) -> None:
     chosen = ("client_id", "process", "broker_name", "available_at_ms", "reachable", "cause", "last_ended_at_ms")
     state = nights.rows("fault_item_state", *chosen, event_date=D1)
@@ -85,6 +86,7 @@ def test_answers_without_spark_read_what_spark_wrote(nights: Site) -> None:
     assert "broker-a" in render(published)
 
 
+@pytest.mark.fault(22)
 def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
     columns = ("start_ms", "end_ms", "ended_by", "continued_from_previous_day", "continues_next_day")
     noon, born = at(D1, "12:00:00"), at(D3, "09:59:59.990")
@@ -194,6 +196,7 @@ ALWAYS = [send(at(D1, "06:00:00"), broker_name="broker-c"), send(at(D2, "06:00:0
 TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
 
 
+@pytest.mark.fault(16, 22)
 @pytest.mark.timeout(900)
 @given(sends=st.lists(ANY_SEND, min_size=8, max_size=12), seed=st.integers(0, 99), files=st.integers(1, 3))
 @settings(

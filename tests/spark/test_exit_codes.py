@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.send_logs import DATE, NOON_MS, line, write
@@ -28,6 +29,7 @@ def _rows(spark: SparkSession, lake: Path, table: str) -> int:
     return spark.read.format("delta").load(str(lake / table)).count()
 
 
+@pytest.mark.fault(6, 12, 13, 14, 15, 24)
 def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_path: Path) -> None:
     far = {"invoke_id": LONG_MAX, "attempt": 2**31 - 1, "queue_id": -(2**31), "response_code": 2**31 - 1}
     lines = [
@@ -53,6 +55,7 @@ def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_p
     assert summary["other_days"] == {"2026-11-22": 1}
 
 
+@pytest.mark.fault(7)
 def test_too_many_bad_lines_publish_nothing(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "logs", {"a.jsonl": b"\n".join([*(line(seq=seq) for seq in range(49)), b"{"])})
     ended = _run(tmp_path)
@@ -66,6 +69,7 @@ def test_too_many_bad_lines_publish_nothing(spark: SparkSession, tmp_path: Path)
     ] * 3
 
 
+@pytest.mark.fault(1)
 def test_a_truncated_file_publishes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     zipped = gzip.compress(b"\n".join(line(seq=seq) for seq in range(500)))
     write(tmp_path / "logs", {"fine.jsonl": line(), "cut short.jsonl.gz": zipped[:-20]})

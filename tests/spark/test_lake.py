@@ -56,6 +56,7 @@ def _published(lake: Lake) -> list[tuple[Any, ...]]:
     return sorted((row["cluster"], row["event_date"], row["broker_name"], row["peak_share"]) for row in rows)
 
 
+@pytest.mark.fault(26, 37)
 def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lake: Lake) -> None:
     _publish(spark, lake, "north", D1, ("a", 0.5), ("b", 0.5))
     _publish(spark, lake, "south", D1, ("a", 0.6))
@@ -108,6 +109,7 @@ def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) 
     assert comments == {field.name: field.metadata["comment"] for field in table.columns}
 
 
+@pytest.mark.fault(17, 35)
 def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(spark, str(tmp_path))
     columns = tuple(field for field in SENDS.columns if field.name != "order_key")
@@ -121,6 +123,7 @@ def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: Spar
     assert deltalake.DeltaTable(lake.path(SENDS)).version() == version
 
 
+@pytest.mark.fault(17, 35)
 def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     other = Lake(spark, str(tmp_path / "lake"))
     shutil.copytree(lake.root, other.root)
@@ -130,6 +133,7 @@ def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Pa
         other.create_tables()
 
 
+@pytest.mark.fault(27, 28)
 def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(spark: SparkSession, lake: Lake) -> None:
     before, breaker = _published(lake), Lake(spark, lake.root)
     with lake.held("slow", _clock), breaker.held("breaker", _clock, break_lock=True) as told:
@@ -196,6 +200,7 @@ def corrected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     return copy
 
 
+@pytest.mark.fault(25)
 def test_a_failed_run_is_logged_and_leaves_what_was_derived(
     corrected: Callable[[str], Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +239,7 @@ Site(open_session({"spark.sql.shuffle.partitions": "2"}), Path(sys.argv[1])).run
 """
 
 
+@pytest.mark.fault(25)
 def test_a_killed_run_is_made_good_by_the_next(corrected: Callable[[str], Site]) -> None:
     site, whole = corrected("killed"), corrected("whole")
     command = [sys.executable, "-c", KILLED, str(site.folder), "sends"]  # facts are new, what rests on them is old

@@ -88,6 +88,7 @@ def at_once(spark: SparkSession, folder: Path) -> Path:
     return folder / "at-once"
 
 
+@pytest.mark.fault(22)
 def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
     intervals = sorted(_rows(at_once, "isolation_intervals"), key=lambda row: row["start_ms"])
     told = [
@@ -103,6 +104,7 @@ def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
     ]
 
 
+@pytest.mark.fault(16, 22)
 def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: Path, at_once: Path) -> None:
     lake = folder / "any-order"
     shuffled = _write(folder / "shuffled", [LOG[place] for place in (3, 0, 4, 2, 1)])
@@ -112,6 +114,7 @@ def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: P
     assert _tables(lake) == _tables(at_once)
 
 
+@pytest.mark.fault(26)
 def test_a_rerun_changes_nothing_and_a_correction_leaves_nothing_stale(spark: SparkSession, folder: Path) -> None:
     lake, log = folder / "corrected", _write(folder / "to-correct", LOG)
     _night(spark, lake, log, D1, D2)
@@ -130,6 +133,7 @@ def test_a_rerun_changes_nothing_and_a_correction_leaves_nothing_stale(spark: Sp
     assert len(_rows(lake, "sends")) == len(LOG) - 2
 
 
+@pytest.mark.fault(4, 14)
 def test_a_day_without_lines_is_refused_and_logged(spark: SparkSession, folder: Path, at_once: Path) -> None:
     before = _tables(at_once)
     with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 5 lines read; the files hold 2026-03-01"):
@@ -140,6 +144,7 @@ def test_a_day_without_lines_is_refused_and_logged(spark: SparkSession, folder: 
     assert "no line of 2026-03-09" in failed[0]["message"]
 
 
+@pytest.mark.fault(27)
 def test_a_held_lake_refuses_a_second_run(spark: SparkSession, folder: Path, at_once: Path) -> None:
     held = Lake(spark, str(at_once)).held("first", _Clock())
     with held, pytest.raises(LakeBusyError, match=r"is held by run first \(process"):

@@ -45,6 +45,7 @@ def test_a_path_is_a_file_a_folder_or_a_glob(
     assert _named(spark, tree, *paths) == names
 
 
+@pytest.mark.fault(4)
 @pytest.mark.parametrize("path", ["none.jsonl", "none/*.jsonl", "*.txt"])
 def test_a_path_that_is_not_there_is_named(spark: SparkSession, tree: Path, path: str) -> None:
     with pytest.raises(InputMissingError) as caught:
@@ -53,6 +54,7 @@ def test_a_path_that_is_not_there_is_named(spark: SparkSession, tree: Path, path
     assert str(caught.value) == f"input {tree}/{path} does not exist; give a file, a folder or a glob that matches"
 
 
+@pytest.mark.fault(4)
 def test_a_folder_without_a_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs/empty").mkdir(parents=True)
     (tmp_path / "logs/.only-hidden").write_bytes(line())
@@ -60,6 +62,7 @@ def test_a_folder_without_a_file_is_named(spark: SparkSession, tmp_path: Path) -
         stage(spark, tmp_path / "logs")
 
 
+@pytest.mark.fault(5, 6)
 def test_hidden_and_half_copied_files_are_left_out_and_named(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(
         tmp_path / ".logs",  # the folder that was asked for may be hidden itself
@@ -100,6 +103,7 @@ ODD_NAMES = [
 ]
 
 
+@pytest.mark.fault(6, 30)
 def test_any_name_is_read_and_shown_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     contents = {name: line(seq=place) + b"\n{\n" for place, name in enumerate(ODD_NAMES)}
     zipped = {name: gzip.compress(text) if name.endswith(".gz") else text for name, text in contents.items()}
@@ -124,6 +128,7 @@ def _with_bad_lines(lines: list[bytes], every: int) -> tuple[list[bytes], list[i
     return [b"{" if place in numbers else each for place, each in enumerate(lines, start=1)], numbers
 
 
+@pytest.mark.fault(7, 30)
 @pytest.mark.usefixtures("small_splits")
 def test_line_numbers_are_exact_in_every_kind_of_file(spark: SparkSession, tmp_path: Path) -> None:
     long, long_bad = _with_bad_lines([line(seq=seq) for seq in range(1_000)], every=7)
@@ -171,6 +176,7 @@ def _manifest(spark: SparkSession, folder: Path) -> Manifest:
     return list_files(spark, [str(folder)], f"{folder}.scratch")
 
 
+@pytest.mark.fault(5)
 def test_a_file_that_grows_while_it_is_read_is_named(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(tmp_path / "logs", {"a.jsonl": line()})
     manifest = _manifest(spark, folder)
@@ -183,6 +189,7 @@ def test_a_file_that_grows_while_it_is_read_is_named(spark: SparkSession, tmp_pa
     assert str(caught.value) == f"{folder}/a.jsonl changed while it was read; run again when it is complete"
 
 
+@pytest.mark.fault(5)
 def test_a_file_that_goes_away_before_it_is_read_is_named(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +202,7 @@ def test_a_file_that_goes_away_before_it_is_read_is_named(
     assert str(caught.value) == f"{folder}/b.jsonl vanished while it was read; run again"
 
 
+@pytest.mark.fault(15, 16)
 def test_what_is_published_does_not_depend_on_how_the_log_is_cut(spark: SparkSession, tmp_path: Path) -> None:
     lines = [line(seq=seq % 40, latency_ms=seq % 3) for seq in range(240)]  # 120 different ones, each twice
     cuts = {

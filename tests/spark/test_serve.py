@@ -165,6 +165,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.fault(29, 37)
 @pytest.mark.parametrize("sql", REFUSED)
 def test_nothing_but_questions_about_the_tables(site: Site, ask: Ask, sql: str) -> None:
     version = site.version("sends")
@@ -187,6 +188,7 @@ def test_explain_of_what_is_refused_changes_nothing(site: Site, ask: Ask) -> Non
     assert site.version("sends") == version
 
 
+@pytest.mark.fault(37)
 @pytest.mark.parametrize(
     "more",
     [
@@ -214,6 +216,7 @@ def test_one_client_does_not_move_another(connect: Callable[[str], Ask]) -> None
     assert other("SELECT current_database()") == [("faultline",)]
 
 
+@pytest.mark.fault(29)
 def test_a_night_published_meanwhile_is_seen_whole(site: Site, connect: Callable[[str], Ask]) -> None:
     watch, over = connect(""), threading.Event()
     counts: list[str] = []
@@ -249,6 +252,7 @@ def test_beeline_answers(site: Site, server: Server) -> None:
     assert "broker-a\t0" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.fault(44)
 def test_it_listens_to_this_machine_alone(server: Server) -> None:
     socket.create_connection(("127.0.0.1", server.port), timeout=5).close()
     listening = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
@@ -274,6 +278,7 @@ def _refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.fault(37, 44)
 def test_an_address_that_cannot_be_served_at_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -175,6 +175,7 @@ def test_the_history_names_runs_and_rows(spark: SparkSession, published: Site) -
     assert {each.table for each in every} == set(_content(published))
 
 
+@pytest.mark.fault(29)
 def test_maintenance_and_runs_exclude_each_other(
     spark: SparkSession, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.second_look import OWNER
 
 _STEP_MS = 1_000
+_BLOCK = 4_096
+"""As many values of `seq` are looked at together; only blocks in which time fell are sorted."""
 
 
 def clock_steps(attempts: DataFrame) -> DataFrame:
@@ -21,13 +23,13 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
     Args:
         attempts: the day's attempts with their process.
     """
-    in_order = Window.partitionBy(*OWNER).orderBy("seq", "ended_at_ms", "row_hash")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    fell_ms = F.when(F.col("seq").isNotNull(), F.max("ended_at_ms").over(before) - F.col("ended_at_ms"))
     differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
     stepped = (
-        attempts.withColumn("step_ms", F.greatest(fell_ms, differs_ms))
+        _falls(attempts)
+        .unionByName(attempts.select(*OWNER, "ended_at_ms", "row_hash", differs_ms.alias("step_ms")))
         .where(F.col("step_ms") >= _STEP_MS)
+        .groupBy(*OWNER, "ended_at_ms", "row_hash")
+        .agg(F.max("step_ms").alias("step_ms"))
         .select(*OWNER, *moment(F.col("ended_at_ms")), "step_ms")
     )
     found = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
@@ -45,4 +47,24 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
         "; ",
         count_text(F.col("sends"), "attempt"),
         " told so, and isolations around it may be wrong by as much",
+    )
+
+
+def _falls(attempts: DataFrame) -> DataFrame:
+    """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`."""
+    of_owner = Window.partitionBy(*OWNER).orderBy("block")
+    of_block = Window.partitionBy(*OWNER, "block").orderBy("seq", "ended_at_ms", "row_hash")
+    numbered = attempts.where("seq IS NOT NULL").withColumn("block", F.floor(F.col("seq") / _BLOCK).cast("bigint"))
+    falling = (
+        numbered.groupBy(*OWNER, "block")
+        .agg(F.min("ended_at_ms").alias("first_ms"), F.max("ended_at_ms").alias("last_ms"))
+        .withColumn("before_ms", F.max("last_ms").over(of_owner.rowsBetween(Window.unboundedPreceding, -1)))
+        .where(F.greatest("before_ms", "last_ms") - F.col("first_ms") >= _STEP_MS)
+        .select(*OWNER, "block", "before_ms")
+    )
+    highest_ms = F.greatest("before_ms", F.max("ended_at_ms").over(of_block.rowsBetween(Window.unboundedPreceding, -1)))
+    return (
+        numbered.select(*OWNER, "block", "seq", "ended_at_ms", "row_hash")
+        .join(F.broadcast(falling), [*OWNER, "block"])
+        .select(*OWNER, "ended_at_ms", "row_hash", (highest_ms - F.col("ended_at_ms")).alias("step_ms"))
     )

@@ -1,0 +1,163 @@
+"""Writes docs/licences.md: what Faultline brings and runs on, with licences: `python bin/licences.py [--check]`.
+
+`--check` fails when the page is stale. Either way a licence that is unknown or not allowed fails.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
+from importlib.resources import files
+from pathlib import Path
+
+ALLOWED = {
+    "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Zlib",
+}  # fmt: skip
+ALLOWED_IN_TESTS = ALLOWED | {"EPL-1.0"}  # what is only run, never changed or passed on
+
+# How packages without a License-Expression name theirs.
+_NAMED = {
+    "Apache 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+}
+
+# What is never installed here, after its own licence file.
+_GIVEN = {"colorama": "BSD"}
+_JARS = {
+    "com.alibaba": "Apache-2.0",
+    "commons-collections": "Apache-2.0",
+    "commons-validator": "Apache-2.0",
+    "io.delta": "Apache-2.0",
+    "io.github.aliyunmq:rocketmq-logback-classic": "EPL-1.0 OR LGPL-2.1-only",
+    "io.github.aliyunmq:rocketmq-slf4j-api": "MIT",
+    "org.apache.rocketmq": "Apache-2.0",
+}
+
+_PAGE = Path("docs/licences.md")
+_HEAD = """# Licences
+
+Written by `make licences` from the lock files and the packages' own metadata; do not edit. `make check` fails when it
+is stale, or when a licence is not on the list in `bin/licences.py`. Faultline itself is Apache-2.0.
+"""
+_ABOUT_SPARK = """
+pyspark holds Spark's jars; their licences are in its folder `pyspark/licenses`. plotly.js is the only script or style
+of others that a report embeds.
+"""
+
+Row = tuple[str, str, str]
+"""Name, version, licence."""
+
+
+class UnknownLicenceError(Exception):
+    """A package whose licence cannot be told, or is not allowed."""
+
+
+def page() -> str:
+    """The whole page."""
+    runs, tests = (_packages(Path(f"requirements{kind}.lock")) for kind in ("", "-dev"))
+    sections = {
+        "Packages that a run uses": [*runs, _plotly_js()],
+        "Jars that a run uses": list(_jars("conf/jars.toml")),
+        "Packages for tests and checks only": [row for row in tests if row not in runs],
+        "Jars for tests and benchmarks only": sorted({*_jars("tests/hook/jars.toml"), *_jars("bench/peers/jars.toml")}),
+    }
+    parts = [_HEAD]
+    for title, rows in sections.items():
+        for row in rows:
+            check_allowed(row, ALLOWED_IN_TESTS if title.endswith("only") else ALLOWED)
+        parts.append(f"## {title}\n\n| name | version | licence |\n|---|---|---|")
+        parts += [f"| {name} | {version} | {licence} |" for name, version, licence in rows]
+        parts.append("")
+    return "\n".join([*parts[:-1], _ABOUT_SPARK.rstrip(), ""])
+
+
+def check_allowed(row: Row, allowed: set[str]) -> None:
+    """Refuse a licence that is not allowed; of `A OR B` one is enough, of `A AND B` all have to be.
+
+    Raises:
+        UnknownLicenceError: names the package.
+    """
+    name, version, licence = row
+    if not any(set(choice.split(" AND ")) <= allowed for choice in licence.split(" OR ")):
+        raise UnknownLicenceError(
+            f"{name} {version} has the licence {licence!r}, which is not allowed; take another package,"
+            " or add the licence to ALLOWED in bin/licences.py"
+        )
+
+
+def licence_of(name: str, told: PackageMetadata) -> str:
+    """The licence by a package's metadata.
+
+    Raises:
+        UnknownLicenceError: it tells none, or one in words that are not known.
+    """
+    for expression in told.get_all("License-Expression") or ():
+        return str(expression)
+    classifiers = [each.rpartition(" :: ")[2] for each in told.get_all("Classifier") or [] if "OSI Approved ::" in each]
+    for said in (*(told.get_all("License") or ()), *classifiers):
+        found = _NAMED.get(said, said)
+        if found in ALLOWED:
+            return str(found)
+    raise UnknownLicenceError(f"{name} tells no licence that is known ({', '.join(classifiers) or 'none'}); look it up")
+
+
+def _packages(lock: Path) -> list[Row]:
+    """The lock's packages; another version than the installed one, for another Python, has the same licence."""
+    pins = re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    return [(name, version, _GIVEN.get(name) or _installed(name)) for name, version in pins]
+
+
+def _installed(name: str) -> str:
+    try:
+        return licence_of(name, metadata(name))
+    except PackageNotFoundError:
+        raise UnknownLicenceError(f"{name} is not installed; run make setup, or add it to _GIVEN") from None
+
+
+def _plotly_js() -> Row:
+    """plotly.js, by the head of the file that the package plotly brings."""
+    head = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")[:500]
+    version, licence = re.search(r"plotly\.js v(\S+)", head), re.search(r"Licensed under the (\S+) license", head)
+    if version is None or licence is None:
+        raise UnknownLicenceError("plotly.min.js does not tell version and licence in its head; look it up")
+    return "plotly.js (in plotly)", version[1], licence[1]
+
+
+def _jars(lock: str) -> Iterator[Row]:
+    table = tomllib.loads(Path(lock).read_text(encoding="utf-8"))
+    listed: list[Mapping[str, str]] = [
+        *table.get("jar", ()),
+        *(jar for jars in table.get("client", {}).values() for jar in jars),
+    ]
+    for jar in listed:
+        name = f"{jar['group']}:{jar['name']}"
+        licence = _JARS.get(name) or _JARS.get(jar["group"])
+        if licence is None:
+            raise UnknownLicenceError(f"the licence of {name} is not known; add it to _JARS in bin/licences.py")
+        yield name, jar["version"], licence
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page, or compare it."""
+    try:
+        now = page()
+    except UnknownLicenceError as error:
+        sys.stderr.write(f"faultline: {error}\n")
+        return 1
+    if "--check" not in arguments:
+        _PAGE.write_text(now, encoding="utf-8")
+        return 0
+    if not _PAGE.is_file() or _PAGE.read_text(encoding="utf-8") != now:
+        sys.stderr.write(f"{_PAGE} is stale; run make licences\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

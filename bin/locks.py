@@ -1,0 +1,136 @@
+"""Checks, without a network, that the lock files are what pyproject.toml says: `python bin/locks.py`.
+
+Each pin of pyproject.toml stands in its lock, each locked file has a hash, nothing that an installed package needs is
+missing, and nothing is locked that nobody needs. Jars have checksums too.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LOCKS: Mapping[str, tuple[str, ...]] = {"requirements.lock": ("build", "report"), "requirements-dev.lock": ("dev",)}
+"""Lock file to the extras that it follows."""
+
+JAR_LOCKS = ("conf/jars.toml", "tests/hook/jars.toml", "bench/peers/jars.toml")
+
+_ENTRY = re.compile(r"^(?P<name>[a-z0-9._-]+)==(?P<version>[^\s;\\]+)(?: ; (?P<marker>.+?))? \\$")
+_HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One locked package."""
+
+    name: str
+    version: str
+    marker: str
+    hashes: int
+
+    @property
+    def is_for_this_machine(self) -> bool:
+        """Whether this Python and system would install it."""
+        return not self.marker or Marker(self.marker).evaluate()
+
+
+def entries(lock: str) -> list[Entry]:
+    """The packages of a lock file's text."""
+    found: list[Entry] = []
+    for line in lock.splitlines():
+        if match := _ENTRY.match(line):
+            found.append(Entry(match["name"], match["version"], match["marker"] or "", 0))
+        elif _HASH.match(line):
+            last = found[-1]
+            found[-1] = Entry(last.name, last.version, last.marker, last.hashes + 1)
+    return found
+
+
+def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) -> Iterator[str]:
+    """What is wrong with a lock file.
+
+    Args:
+        lock: its text.
+        project: the table `[project]` of pyproject.toml.
+        extras: the extras that it follows.
+    """
+    named = [line for line in lock.splitlines() if line[:1] not in {"", " ", "#"}]
+    locked = entries(lock)
+    if len(named) != len(locked):
+        yield f"{len(named) - len(locked)} of {len(named)} packages are not pinned as name==version with hashes"
+    yield from (f"{each.name} {each.version} has no hash" for each in locked if not each.hashes)
+    here = {each.name: each.version for each in locked if each.is_for_this_machine}
+    needed = set()
+    for requirement in _needed(project, extras):
+        name = canonicalize_name(requirement.name)
+        needed.add(name)
+        if name not in here:
+            yield f"{requirement} is not locked"
+        elif here[name] not in requirement.specifier:
+            yield f"{name} is locked at {here[name]}, but {requirement} is asked"
+    yield from (f"{name} is locked, but nothing needs it" for name in sorted(here.keys() - needed))
+
+
+def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Requirement]:
+    """Every requirement that follows from the project, through the metadata of what is installed."""
+    own: Mapping[str, Sequence[str]] = project["optional-dependencies"]  # type: ignore[assignment]
+    open_ones = [*project["dependencies"], *(each for extra in extras for each in own[extra])]  # type: ignore[misc]
+    seen = set()
+    while open_ones:
+        text = open_ones.pop()
+        if text in seen:
+            continue
+        seen.add(text)
+        requirement = Requirement(text)
+        if requirement.name == project["name"]:
+            open_ones += [each for extra in requirement.extras for each in own[extra]]
+            continue
+        yield requirement
+        open_ones += _of_package(requirement)
+
+
+def _of_package(requirement: Requirement) -> list[str]:
+    try:
+        listed = [Requirement(text) for text in requires(requirement.name) or ()]
+    except PackageNotFoundError:
+        sys.exit(f"faultline: {requirement.name} is not installed; run make setup, then make lock")
+    asked = [{"extra": extra} for extra in ("", *requirement.extras)]
+    kept = [each for each in listed if each.marker is None or any(each.marker.evaluate(extra) for extra in asked)]
+    for each in kept:
+        each.marker = None
+    return [str(each) for each in kept]
+
+
+def jars_without_checksum(lock: str) -> list[str]:
+    """Names of the jars in a lock's text that have no sha256."""
+    table = tomllib.loads(lock)
+    jars = [*table.get("jar", ()), *(jar for client in table.get("client", {}).values() for jar in client)]
+    return [jar["name"] for jar in jars if not re.fullmatch("[0-9a-f]{64}", jar.get("sha256", ""))]
+
+
+def main() -> int:
+    """Name every problem; 1 if there is one."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    told = [
+        f"{lock}: {problem}; run make lock"
+        for lock, extras in LOCKS.items()
+        for problem in problems(Path(lock).read_text(encoding="utf-8"), project, extras)
+    ]
+    for lock in JAR_LOCKS:
+        told += [
+            f"{lock}: {jar} has no sha256" for jar in jars_without_checksum(Path(lock).read_text(encoding="utf-8"))
+        ]
+    sys.stderr.write("".join(f"{line}\n" for line in told))
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,112 @@
+"""A table's Delta log, file by file: a gap, a broken commit, a checkpoint that cannot be read.
+
+Readers stop at the first of these with a message of their library, or read on without a commit that is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyarrow.fs import FileSystem
+
+LOG = "_delta_log"
+HINT = f"{LOG}/_last_checkpoint"
+_REBUILD = "put it back from a copy of the lake, or move the table's folder away and publish its days again"
+_COMMIT = re.compile(rf"{LOG}/(\d{{20}})\.json")
+_CHECKPOINT = re.compile(rf"{LOG}/(\d{{20}})\.checkpoint(?:\.\d{{10}}\.(\d{{10}}))?\.parquet")
+
+Problem = tuple[str, str]
+"""What was found, and the fix."""
+
+
+@dataclass(frozen=True)
+class TableLog:
+    """The log of one table.
+
+    Attributes:
+        store: the table's folder.
+        sizes: every file below it, by path, in bytes.
+    """
+
+    store: FileSystem
+    sizes: Mapping[str, int]
+
+    @cached_property
+    def commits(self) -> dict[int, str]:
+        """Version to file, in order."""
+        found = ((match, path) for path in self.sizes if (match := _COMMIT.fullmatch(path)))
+        return {int(match[1]): path for match, path in sorted(found, key=lambda each: each[1])}
+
+    @cached_property
+    def checkpoints(self) -> dict[int, list[str]]:
+        """Version to files, of checkpoints that have all their parts."""
+        parts: dict[int, list[str]] = {}
+        whole: dict[int, int] = {}
+        for path in sorted(self.sizes):
+            if match := _CHECKPOINT.fullmatch(path):
+                parts.setdefault(int(match[1]), []).append(path)
+                whole[int(match[1])] = int(match[2] or 1)
+        return {version: paths for version, paths in parts.items() if len(paths) >= whole[version]}
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the log; nothing when all is well."""
+        yield from self._gaps()
+        for path in self.commits.values():
+            yield from self._commit(path)
+        if self.checkpoints:
+            for path in self.checkpoints[max(self.checkpoints)]:
+                yield from self._checkpoint(path)
+        if HINT in self.sizes:
+            yield from self._hint()
+
+    def _gaps(self) -> Iterator[Problem]:
+        known = [*self.commits, *self.checkpoints]
+        first = min([*self.commits, max(self.checkpoints) + 1]) if self.checkpoints else 0
+        for version in range(first, max(known, default=0) + 1):
+            if version not in self.commits:
+                yield f"{LOG}/{version:020}.json is missing", _REBUILD
+
+    def _commit(self, path: str) -> Iterator[Problem]:
+        lines = self._read(path).splitlines()
+        if not lines:
+            yield f"{path} is empty", self._cut_short(path)
+        for number, line in enumerate(lines, 1):
+            try:
+                json.loads(line)
+            except ValueError:
+                yield f"{path} line {number} is no JSON", self._cut_short(path)
+                return
+
+    def _cut_short(self, path: str) -> str:
+        if path == self.commits[max(self.commits)]:
+            return "it is the last commit: delete it, the table is then as before it, and run that day again"
+        return _REBUILD
+
+    def _checkpoint(self, path: str) -> Iterator[Problem]:
+        try:
+            with self.store.open_input_file(path) as file:
+                parquet.read_metadata(file)
+        except (OSError, pa.ArrowException):
+            fix = f"delete it and {HINT}; the commits before it are all there"
+            yield f"{path} is no Parquet file", fix if 0 in self.commits else _REBUILD
+
+    def _hint(self) -> Iterator[Problem]:
+        try:
+            version = json.loads(self._read(HINT))["version"]
+        except (ValueError, KeyError, TypeError):
+            found = "is no JSON with a version"
+        else:
+            if version in self.checkpoints:
+                return
+            found = f"names the checkpoint {version}, which is not there"
+        yield f"{HINT} {found}", "delete it; it only saves readers a look into the folder"
+
+    def _read(self, path: str) -> bytes:
+        with self.store.open_input_stream(path) as stream:
+            return bytes(stream.read())

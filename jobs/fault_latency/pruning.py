@@ -1,0 +1,55 @@
+"""The few writes that an isolation can depend on: what lets a day of millions of sends be replayed in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.replay import CARRIED, ITEM
+from udfs.policy import Policy, gated_by_reachable
+
+_BUCKET_MS = 30_000
+_DAY_MS = 86_400_000
+
+
+def near_isolations(writes: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The writes whose replay gives the same isolations, changes and closing state as that of all.
+
+    A write without isolation matters only while one stands, or while one could in another order of tied writes.
+    Kept are whole stretches of half a minute of a fault item: those of each isolating write up to its end, those of
+    the item's first and last write, of what was carried over midnight, and of any write whose reachable flag
+    decides (5.1.4) or whose middle try is not logged. Two items whose hashes are equal keep more, never less.
+
+    Args:
+        writes: as `replay.replay` takes them.
+        policies: every policy that a row may name.
+    """
+    stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
+    is_told = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
+    telling = writes.where(is_told | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
+    within_day = F.least(stands_until, F.col("at_ms") + _DAY_MS)
+    standing = telling.select(_item(), (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
+    ends = writes.groupBy(*ITEM).agg(F.min("at_ms").alias("first_ms"), F.max("at_ms").alias("last_ms"))
+    outermost = ends.select(_item(), F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
+        "until_ms", F.col("from_ms")
+    )
+    wanted = (
+        standing.unionByName(outermost)
+        .select("item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
+        .distinct()
+    )
+    return (
+        writes.withColumns({"item": _item(), "bucket": _bucket("at_ms")})
+        .join(wanted, ["item", "bucket"], "left_semi")
+        .drop("item", "bucket")
+    )
+
+
+def _item() -> Column:
+    return F.xxhash64(*ITEM).alias("item")
+
+
+def _bucket(instant_ms: str) -> Column:
+    return F.floor(F.col(instant_ms) / _BUCKET_MS).cast("bigint")

@@ -1,0 +1,52 @@
+"""A run that is killed at one of its steps, JVM and all: `killed.py FOLDER before|after STEP`.
+
+The program knows nothing of it: its steps are wrapped from outside. A step is the n-th commit to a table
+(`sends 1`, `run_log 2`) or `staging 1`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jobs.nightly
+from jobs.ingest import stage_sends
+from jobs.lake import Lake
+from jobs.session import open_session
+from tests.faults.lakes import LENIENT
+from tests.site import D1, Site
+
+_done: Counter[str] = Counter()
+
+
+def _wrapped(function: Callable[..., Any], name: Callable[..., str], when: str, step: str) -> Callable[..., Any]:
+    def called(*args: Any, **named: Any) -> Any:
+        _done[name(*args)] += 1
+        is_it = step == f"{name(*args)} {_done[name(*args)]}"
+        if is_it and when == "before":
+            os.killpg(0, signal.SIGKILL)
+        result = function(*args, **named)
+        if is_it:
+            os.killpg(0, signal.SIGKILL)
+        return result
+
+    return called
+
+
+def main(folder: str, when: str, step: str) -> None:
+    """Publish the first day of the folder's log, or die."""
+    for method in ("publish_day", "append"):
+        setattr(Lake, method, _wrapped(getattr(Lake, method), lambda _, table, *__: table.name, when, step))
+    vars(jobs.nightly)["stage_sends"] = _wrapped(stage_sends, lambda *_: "staging", when, step)
+    spark = open_session({"spark.sql.shuffle.partitions": "2"})
+    Site(spark, Path(folder), LENIENT, first_run=10).run(D1)
+    print(" ".join(f"{name}:{count}" for name, count in _done.items()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

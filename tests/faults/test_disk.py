@@ -1,0 +1,152 @@
+"""A disk that is full or read-only: a sentence, tables as they were, and a next run that ends in the same tables."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from jobs.errors import FaultlineError, LakeError
+from jobs.ingest import stage_sends
+from jobs.lake import Lake
+from jobs.spark_errors import failure
+from tests.faults.lakes import CORRECTED, content, versions
+from tests.faults.program import run_program
+from tests.site import D1, Line, Site, at, send, write_lines
+
+
+class Disk:
+    """A small file system of its own."""
+
+    def __init__(self, at: Path) -> None:
+        self.at, self._filler = at, at / "filler"
+
+    def fill(self) -> None:
+        """Leave no room."""
+        with self._filler.open("wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(bytes(65_536))
+            except OSError:
+                pass
+
+    def free(self) -> None:
+        self._filler.unlink()
+
+    def read_only(self, yes: bool = True) -> None:  # noqa: FBT001, FBT002
+        subprocess.run(["mount", "-o", f"remount,{'ro' if yes else 'rw'}", self.at], check=True)
+
+
+def _mounted(folder: Path, size: str) -> bool:
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=False)
+    return done.returncode == 0
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    if os.geteuid() != 0 or not _mounted(tmp_path / "disk", "64m"):
+        pytest.skip("mounting a small disk needs root")
+    yield Disk(tmp_path / "disk")
+    subprocess.run(["umount", "--lazy", tmp_path / "disk"], check=True)
+
+
+@pytest.fixture
+def small(copied: Callable[[Path, list[Line]], Site], disk: Disk) -> Site:
+    """The published lake on the small disk, and a corrected log."""
+    return copied(disk.at, CORRECTED)
+
+
+def _before(monkeypatch: pytest.MonkeyPatch, where: str, happens: Callable[[], None]) -> None:
+    """Let it happen once: before staging, or before the commit to a table."""
+    publish, pending = Lake.publish_day, [happens]
+
+    def staging(*given: Any) -> Any:
+        if where == "staging" and pending:
+            pending.pop()()
+        return stage_sends(*given)
+
+    def publishing(lake: Lake, table: Any, *given: Any, **named: Any) -> Any:
+        if where == table.name and pending:
+            pending.pop()()
+        return publish(lake, table, *given, **named)
+
+    monkeypatch.setattr("jobs.nightly.stage_sends", staging)
+    monkeypatch.setattr(Lake, "publish_day", publishing)
+
+
+@pytest.mark.fault(31)
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        ("full", "producer_days"),
+        pytest.param("full", "staging", marks=pytest.mark.slow),
+        pytest.param("full", "sends", marks=pytest.mark.slow),
+        pytest.param("read-only", "staging", marks=pytest.mark.slow),
+        pytest.param("read-only", "sends", marks=pytest.mark.slow),
+        pytest.param("read-only", "producer_days", marks=pytest.mark.slow),
+    ],
+)
+def test_a_disk_that_takes_no_more(
+    small: Site,
+    disk: Disk,
+    after_correction: dict[str, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    where: str,
+) -> None:
+    before = versions(small.lake)
+    _before(monkeypatch, where, disk.fill if fault == "full" else disk.read_only)
+    with pytest.raises((FaultlineError, Py4JError, PySparkException)) as caught:
+        small.run(D1)
+    found = caught.value
+    told = str(
+        found if isinstance(found, FaultlineError) else failure(found, str(small.lake))
+    )  # as the program says it
+    assert "No space left" in told or "Read-only file system" in told
+    after = versions(small.lake)
+    assert after["producer_days"] == before["producer_days"]
+    assert where == "producer_days" or after == before
+
+    if fault == "full":
+        disk.free()
+    else:
+        disk.read_only(yes=False)
+    small.run(D1)
+    assert content(small.lake) == after_correction
+    assert not (small.lake / "_staging").exists()
+
+
+@pytest.mark.fault(31)
+def test_a_read_only_lake_is_refused_at_once(small: Site, disk: Disk) -> None:
+    before = versions(small.lake)
+    disk.read_only()
+    with pytest.raises(LakeError, match=r"lake .* cannot be written: Read-only file system; check its permissions"):
+        small.run(D1)
+    assert versions(small.lake) == before
+
+
+@pytest.mark.slow
+@pytest.mark.fault(31)
+def test_no_room_for_what_spark_shuffles(disk: Disk, tmp_path: Path) -> None:
+    """Shuffled rows go below SPARK_LOCAL_DIRS; the lake has room."""
+    day = [send(at(D1, "06:00:00") + place, client_id=f"p{place % 999}", seq=place) for place in range(20_000)]
+    write_lines(tmp_path / "sends/sends.jsonl", day)
+    disk.fill()
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return run_program(tmp_path, "--date", f"{D1}", environ={"SPARK_LOCAL_DIRS": str(disk.at)})
+
+    full = run()
+    assert full.returncode in {1, 2}
+    assert "No space left on device" in full.stderr.splitlines()[-1]
+    assert not (tmp_path / "lake/sends").exists() or versions(tmp_path / "lake")["sends"] == 0
+    disk.free()
+    assert run().returncode == 0
+    assert len(content(tmp_path / "lake")["sends"]) == 20_000

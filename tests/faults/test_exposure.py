@@ -1,0 +1,118 @@
+"""What must not get in or out: sockets that the network reaches, code from data."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+CODE_FROM_DATA = {"eval", "exec", "compile", "__import__"}
+READERS_OF_CODE = {"pickle", "cloudpickle", "marshal", "shelve", "yaml", "dill", "joblib"}
+
+
+def _children(parent: int) -> list[int]:
+    """The process and all below it."""
+    below = [
+        int(status.parent.name)
+        for status in Path("/proc").glob("[0-9]*/status")
+        if f"\nPPid:\t{parent}\n" in _text(status)
+    ]
+    return [parent, *(each for child in below for each in _children(child))]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _listening(processes: list[int]) -> list[tuple[str, int]]:
+    """Address, as the kernel writes it, and port of every socket that the processes listen at."""
+    links = [link for process in processes for link in Path(f"/proc/{process}/fd").glob("*")]
+    inodes = {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", _link(link)))}
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    local = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
+    return [(address, int(port, 16)) for address, port in local]
+
+
+def _link(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.mark.fault(44)
+def test_a_run_listens_to_this_machine_alone(spark: SparkSession) -> None:
+    assert spark.range(10).repartition(3).count() == 10
+    found = _listening(_children(os.getpid()))
+    assert found
+    assert {address for address, _ in found} <= LOOPBACK
+
+
+@pytest.mark.fault(44)
+def test_the_probe_sees_what_is_open() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as opened:
+        assert ("00000000", opened.getsockname()[1]) in _listening([os.getpid()])
+
+
+WITH_PAGE = """
+import os
+from jobs.session import open_session
+from tests.faults.test_exposure import _children, _listening
+spark = open_session({"spark.ui.enabled": "true", "spark.ui.port": "0"})
+assert spark.sparkContext.uiWebUrl
+print(*sorted({address for address, _ in _listening(_children(os.getpid()))}))
+spark.stop()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.fault(44)
+def test_sparks_web_page_stays_here_too() -> None:
+    done = subprocess.run([sys.executable, "-c", WITH_PAGE], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()
+    assert set(done.stdout.split()) <= LOOPBACK
+
+
+@pytest.mark.fault(43)
+def test_no_module_runs_code_from_data() -> None:
+    breaches = []
+    for package in ("jobs", "udfs", "conf", "bin"):
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                match node:
+                    case ast.Import(names=names) if {name.name.split(".")[0] for name in names} & READERS_OF_CODE:
+                        breaches.append((file.name, node.lineno))
+                    case ast.ImportFrom(module=str(module)) if module.split(".")[0] in READERS_OF_CODE:
+                        breaches.append((file.name, node.lineno))
+                    case ast.Call(func=ast.Name(id=name)) if name in CODE_FROM_DATA:
+                        breaches.append((file.name, node.lineno))
+    assert breaches == []
+
+
+@pytest.mark.fault(43)
+@pytest.mark.parametrize("text", ["lake = \"__import__('os').system('touch owned')\"", "lake = '${env:HOME}'"])
+def test_settings_are_text_and_nothing_else(tmp_path: Path, text: str) -> None:
+    from jobs.settings import load_settings
+
+    (tmp_path / "site.toml").write_text(text)
+    before = time.monotonic()
+    lake = load_settings([tmp_path / "site.toml"], [], {}).lake
+    assert lake.endswith(text.split("=", 1)[1].strip()[1:-1])
+    assert not (ROOT / "owned").exists()
+    assert time.monotonic() - before < 5

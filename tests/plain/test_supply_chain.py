@@ -1,0 +1,156 @@
+"""Locks, hashes and licences: each thing that could go wrong is done to a lock, and named."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tomllib
+from email.message import Message
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.fault(46)
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements-dev.lock").read_text()
+
+
+def launcher(name: str) -> ModuleType:
+    """A script of bin/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "bin" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+locks, licences = launcher("locks"), launcher("licences")
+
+
+def problems(lock: str, project: dict[str, Any] = PROJECT) -> list[str]:
+    return list(locks.problems(lock, project, ("dev",)))
+
+
+def entry(name: str) -> str:
+    """The lines of one package in the lock."""
+    start = LOCK.index(f"\n{name}==") + 1
+    end = next(at for at in range(start + 1, len(LOCK)) if LOCK[at - 1] == "\n" and LOCK[at] not in " #\n")
+    return LOCK[start:end]
+
+
+def test_the_locks_and_licences_of_this_checkout_are_right() -> None:
+    for script in (["bin/locks.py"], ["bin/licences.py", "--check"]):
+        done = subprocess.run([sys.executable, *script], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pin_that_was_raised_without_the_lock_is_named() -> None:
+    pins = [pin.replace("pyarrow==26.0.1", "pyarrow==26.0.2") for pin in PROJECT["dependencies"]]
+    assert problems(LOCK, PROJECT | {"dependencies": pins}) == [
+        "pyarrow is locked at 26.0.1, but pyarrow==26.0.2 is asked"
+    ]
+
+
+def test_a_pin_that_was_added_without_the_lock_is_named() -> None:
+    pins = [*PROJECT["dependencies"], "pip"]
+    assert problems(LOCK, PROJECT | {"dependencies": pins}) == ["pip is not locked"]
+
+
+@pytest.mark.parametrize(("name", "asked"), [("ruff", "ruff==0.17.5"), ("py4j", "py4j<0.10.9.10,>=0.10.9.7")])
+def test_a_package_that_is_missing_is_named(name: str, asked: str) -> None:
+    """A direct one, and one that another needs."""
+    assert problems(LOCK.replace(entry(name), "")) == [f"{asked} is not locked"]
+
+
+def test_a_package_that_nobody_needs_is_named() -> None:
+    stray = f"stray==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
+    assert problems(LOCK + stray) == ["stray is locked, but nothing needs it"]
+
+
+def test_a_package_for_other_systems_is_no_stray() -> None:
+    stray = f"stray==1.0 ; sys_platform == 'win32' \\\n    --hash=sha256:{'0' * 64}\n"
+    assert problems(LOCK + stray) == []
+
+
+def test_a_package_without_a_hash_is_named() -> None:
+    whole = entry("iniconfig")
+    bare = "\n".join(line for line in whole.splitlines() if "--hash" not in line) + "\n"
+    assert problems(LOCK.replace(whole, bare)) == ["iniconfig 2.3.1 has no hash"]
+
+
+def test_a_package_that_is_not_pinned_is_named() -> None:
+    said = problems(LOCK.replace("iniconfig==2.3.1", "iniconfig>=2.3.1"))
+    assert said[0].startswith("1 of ")
+    assert said[0].endswith("packages are not pinned as name==version with hashes")
+
+
+@pytest.mark.parametrize("path", locks.JAR_LOCKS)
+def test_a_jar_without_checksum_is_named(path: str) -> None:
+    text = (ROOT / path).read_text()
+    assert locks.jars_without_checksum(text) == []
+    first = text.index("sha256 = ")
+    assert len(locks.jars_without_checksum(text[:first] + text[first:].replace("sha256 =", "md5 =", 1))) == 1
+
+
+def test_every_lock_of_jars_is_looked_at() -> None:
+    own = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+    found = [file.relative_to(ROOT).as_posix() for folder in own for file in folder.rglob("jars.toml")]
+    assert sorted(found) == sorted(locks.JAR_LOCKS)
+
+
+@pytest.mark.parametrize("licence", ["MIT", "GPL-3.0 OR MIT", "BSD-3-Clause AND MIT", "MIT AND GPL-3.0 OR ISC"])
+def test_a_licence_that_is_allowed(licence: str) -> None:
+    licences.check_allowed(("x", "1", licence), licences.ALLOWED)
+
+
+@pytest.mark.parametrize("licence", ["GPL-3.0", "GPL-3.0 AND MIT", "", "MIT AND (GPL-3.0 OR X)", "Proprietary"])
+def test_a_licence_that_is_not_allowed_is_named(licence: str) -> None:
+    with pytest.raises(licences.UnknownLicenceError, match=r"^x 1 has the licence .* which is not allowed; "):
+        licences.check_allowed(("x", "1", licence), licences.ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("told", "licence"),
+    [
+        ([("License-Expression", "MIT"), ("License", "GPL")], "MIT"),
+        ([("License", "Apache 2.0")], "Apache-2.0"),
+        ([("License", "a long text\nof a licence"), ("Classifier", "License :: OSI Approved :: BSD License")], "BSD"),
+    ],
+)
+def test_metadata_tells_the_licence(told: list[tuple[str, str]], licence: str) -> None:
+    assert licences.licence_of("x", message(told)) == licence
+
+
+@pytest.mark.parametrize(
+    "told", [[], [("License", "see file")], [("Classifier", "License :: Other/Proprietary License")]]
+)
+def test_metadata_without_a_known_licence_is_named(told: list[tuple[str, str]]) -> None:
+    with pytest.raises(licences.UnknownLicenceError, match=r"^x tells no licence that is known"):
+        licences.licence_of("x", message(told))
+
+
+def message(told: list[tuple[str, str]]) -> Message:
+    found = Message()
+    for name, value in told:
+        found[name] = value
+    return found
+
+
+def test_a_stale_page_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = tmp_path / "licences.md"
+    page.write_text(licences.page().replace("| pyspark | 4.2.0 |", "| pyspark | 4.1.0 |"))
+    monkeypatch.setattr(licences, "_PAGE", page)
+    assert licences.main(["--check"]) == 1
+    assert capsys.readouterr().err == f"{page} is stale; run make licences\n"
+    assert licences.main([]) == 0
+    assert licences.main(["--check"]) == 0
