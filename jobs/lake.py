@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -23,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import LakeBusyError, LakeError
+from jobs.local_folder import local_folder
 from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import root_cause
 from jobs.tables import RUN_LOG, TABLES, Table
@@ -240,14 +239,6 @@ class Lake:
             self._lock.check()
         with explained(what):
             yield
-
-
-def local_folder(uri: str) -> Path | None:
-    """The folder behind a path or `file:` URI; None for any other store."""
-    parsed = urlparse(uri)
-    if parsed.scheme == "file":
-        return Path(unquote(parsed.path))
-    return None if "://" in uri else Path(uri)
 
 
 @contextmanager

@@ -108,7 +108,7 @@ MAY_IMPORT = {
         "jobs.tables",
         "udfs",
     },
-    "jobs.lake": {"jobs.day", "jobs.errors", "jobs.run_lock", "jobs.spark_errors", "jobs.tables"},
+    "jobs.lake": {"jobs.day", "jobs.errors", "jobs.local_folder", "jobs.run_lock", "jobs.spark_errors", "jobs.tables"},
     "jobs.run_lock": {"jobs.errors", "jobs.text_parts"},
     "jobs.cli": {"jobs", "udfs"},
     "*": {"jobs", "udfs", "not jobs.cli"},

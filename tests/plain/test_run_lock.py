@@ -99,6 +99,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path: Path) -> Non
     assert _taken(tmp_path) is None
 
 
+@pytest.mark.fault(28)
 def test_a_killed_holder_lets_go_at_once_and_is_told_of(tmp_path: Path) -> None:
     with _held_elsewhere(tmp_path) as first:
         first.send_signal(signal.SIGKILL)
@@ -109,6 +110,7 @@ def test_a_killed_holder_lets_go_at_once_and_is_told_of(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.fault(28)
 def test_a_broken_lock_fences_the_run_that_held_it(tmp_path: Path) -> None:
     with _held_elsewhere(tmp_path) as first, hold(tmp_path, "second", lambda: NOON, break_lock=True) as lock:
         assert lock.told == (
@@ -154,6 +156,7 @@ def test_a_live_lease_of_another_machine_is_respected(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.fault(28)
 def test_an_ended_lease_of_another_machine_is_taken_over(tmp_path: Path) -> None:
     _left(tmp_path)
     assert _taken(tmp_path, at=NOON + dt.timedelta(minutes=2)) == (

@@ -133,7 +133,7 @@ def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Pa
         other.create_tables()
 
 
-@pytest.mark.fault(28)
+@pytest.mark.fault(27, 28)
 def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(spark: SparkSession, lake: Lake) -> None:
     before, breaker = _published(lake), Lake(spark, lake.root)
     with lake.held("slow", _clock), breaker.held("breaker", _clock, break_lock=True) as told:
