@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from jobs.errors import LakeBusyError, LakeError
 from jobs.local_folder import local_folder
 from jobs.run_lock import Clock, RunLock, hold
-from jobs.spark_errors import root_cause
+from jobs.spark_errors import root_cause, table_remedy
 from jobs.tables import RUN_LOG, TABLES, Table
 
 _AT_ONCE = 4
@@ -250,7 +250,7 @@ def explained(what: str) -> Iterator[None]:
         text = f"{type(error).__name__} {error}"
         if any(f"{conflict}" in text and "Exception" in text for conflict in _CONFLICTS):
             raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
-        raise LakeError(f"{what}: {root_cause(error)}") from error
+        raise LakeError("; ".join(filter(None, (f"{what}: {root_cause(error)}", table_remedy(error))))) from error
 
 
 def sql_text(value: str) -> str:

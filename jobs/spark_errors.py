@@ -18,6 +18,12 @@ _MEANINGS = {
     "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
 }
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
+_LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
+_BROKEN_LOG = (
+    "its _delta_log is broken: restore it from a copy, or move the table's folder away and publish its days again;"
+    " faultline doctor tells more"
+)
+_LOG_SIGNS = ("_delta_log", "NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG", "STATE_RECOVER", "JsonEOF", "JsonParse")
 
 
 def root_cause(error: BaseException) -> str:
@@ -47,8 +53,16 @@ def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
             return LakeError(f"{meaning}; published days stay whole ({root_cause(error)})")
     table = re.search(rf"{re.escape(lake.rstrip('/').removeprefix('file:'))}/([a-z_]+)/", text)
     if table and any(sign in text for sign in _UNREADABLE):
-        return LakeError(
-            f"table {table[1]} in {lake} cannot be read ({root_cause(error)});"
-            " restore the file from a copy, or delete that day from the table and publish it again"
-        )
+        return LakeError(f"table {table[1]} in {lake} cannot be read ({root_cause(error)}); {_LOST_FILE}")
     return None
+
+
+def table_remedy(error: Py4JError | PySparkException) -> str | None:
+    """What to do about a table that cannot be read or written; None when nothing is known of it."""
+    text = str(error)
+    known = next((meaning for sign, meaning in _MEANINGS.items() if sign in text), None)
+    if known:
+        return known
+    if ".parquet" in text and any(sign in text for sign in _UNREADABLE):
+        return _LOST_FILE
+    return _BROKEN_LOG if any(sign in text for sign in _LOG_SIGNS) else None
