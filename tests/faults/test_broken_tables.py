@@ -17,6 +17,8 @@ from jobs.tables import FAULT_ITEM_STATE, SENDS
 from tests.faults.lakes import content
 from tests.site import D1, D2, Site
 
+pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+
 
 def _lost_commit(table: Path) -> None:
     """The first one: later ones rest on it. A lost last one looks like a commit that never was."""

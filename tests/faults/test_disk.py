@@ -20,6 +20,8 @@ from tests.faults.lakes import CORRECTED, content, versions
 from tests.faults.program import run_program
 from tests.site import D1, Line, Site, at, send, write_lines
 
+pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+
 
 class Disk:
     """A small file system of its own."""

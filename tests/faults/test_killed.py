@@ -14,6 +14,8 @@ import pytest
 from tests.faults.lakes import CORRECTED, FIRST, content
 from tests.site import D1, D2, Line, Site
 
+pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+
 ROOT = Path(__file__).parents[2]
 Copied = Callable[[Path, list[Line]], Site]
 DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",

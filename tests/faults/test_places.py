@@ -16,6 +16,8 @@ from tests.faults.program import run_program
 from tests.site import D1, D2, Line, Site, send, write_lines
 from tests.spark.send_logs import DAY, fates, line, stage, write
 
+pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+
 
 @pytest.mark.fault(21, 23)
 @pytest.mark.parametrize(

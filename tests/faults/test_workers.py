@@ -18,6 +18,8 @@ from tests.faults.lakes import content
 from tests.site import D1, START, Site
 from tests.snapshots import SnapshotSite, connection, members, route
 
+pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+
 ROOT = Path(__file__).parents[2]
 
 
