@@ -210,7 +210,7 @@ class Lake:
         commits = history.select("version", "operationMetrics", "userMetadata").collect()
         for row in commits:
             if row["userMetadata"] == told:
-                return Commit(table.name, row["version"], int(row["operationMetrics"].get("numOutputRows", 0)))
+                return Commit(table.name, row["version"], rows_written(row["operationMetrics"]) or 0)
         return Commit(table.name, commits[0]["version"], 0)
 
     @contextmanager
@@ -239,6 +239,17 @@ class Lake:
             self._lock.check()
         with explained(what):
             yield
+
+
+def rows_written(metrics: Mapping[str, str] | None) -> int | None:
+    """The rows that a commit brought, without those copied from files that it replaced; None = it does not tell.
+
+    >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
+    2
+    """
+    if not metrics or "numOutputRows" not in metrics:
+        return None
+    return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))
 
 
 @contextmanager

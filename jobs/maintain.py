@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Row, SparkSession
 
 from jobs.errors import InputMissingError
+from jobs.lake import rows_written
 from jobs.maintained_lake import MaintainedLake
 from jobs.progress import Progress
 from jobs.run_record import Run, run_metadata
@@ -152,14 +153,13 @@ def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles
 
 
 def _commit(table: Table, row: Row) -> TableCommit:
-    rows = (row["operationMetrics"] or {}).get("numOutputRows")
     return TableCommit(
         table.name,
         row["version"],
         _utc(row["timestamp"]),
         row["operation"],
         _run_id(row["userMetadata"]),
-        None if rows is None else int(rows),
+        rows_written(row["operationMetrics"]),
     )
 
 

@@ -122,8 +122,9 @@ def differences(table: Table, published: DataFrame, derived_anew: DataFrame) -> 
 def _sided(table: Table, rows: DataFrame, side: int) -> DataFrame:
     """The table's columns, null where a lake of an earlier release lacks one, and the side."""
     there = (F.col(field.name) if field.name in rows.columns else F.lit(None) for field in table.columns)
-    typed = (column.cast(field.dataType).alias(field.name) for column, field in zip(there, table.columns, strict=True))
-    return rows.select(*typed, F.lit(side).alias("side"))
+    kinds = (field.dataType.simpleString() for field in table.columns)  # says nothing of nulls, which a cast refuses
+    typed = (column.cast(kind) for column, kind in zip(there, kinds, strict=True))
+    return rows.select(*typed, F.lit(side).alias("side")).toDF(*table.schema.fieldNames(), "side")
 
 
 def _compared(

@@ -222,7 +222,7 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
     spark: SparkSession, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = site.lake / "isolation_intervals"
-    spark.sql(f"UPDATE delta.`{where}` SET end_ms = end_ms - 1 WHERE cluster = 'south'")
+    spark.sql(f"UPDATE delta.`{where}` SET opener_latency_ms = opener_latency_ms + 1 WHERE cluster = 'south'")
     found = _verified(spark, site, D1)
     (each,) = found.differing
     assert (each.table, each.cluster, each.date) == ("isolation_intervals", "south", "2026-03-01")
