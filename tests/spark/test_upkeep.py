@@ -27,7 +27,7 @@ from jobs.maintain_text import upkeep_text
 from jobs.progress import Progress
 from jobs.run_record import Run
 from jobs.settings import Settings, load_settings
-from jobs.tables import TABLES
+from jobs.tables import SENDS, TABLES
 from jobs.upkeep_command import run_upkeep
 from jobs.verify_lake import Verification, run_verify, shuffled
 from jobs.verify_text import breach, verification_text
@@ -158,7 +158,9 @@ def test_maintained_tables_hold_the_same_rows_in_fewer_files(spark: SparkSession
     assert _versions(site) == after
 
     # A merged file holds both clusters: a day of one is still swapped alone, and its rows are still counted right.
-    site.run(D1)
+    lake = Lake(spark, str(site.lake))
+    north = lake.read_day(SENDS, "north", D1).localCheckpoint()
+    assert lake.publish_day(SENDS, north, "north", D1, {"run_id": "again"}).rows == 2
     assert _content(site)["sends"] == before["sends"]
     optimized = [each for each in table_history(spark, _settings(site), "sends", 10) if each.operation == "OPTIMIZE"]
     assert [(each.run_id, each.table) for each in optimized] == [("upkeep", "sends")]
@@ -205,13 +207,12 @@ def test_a_lake_without_tables_is_named(spark: SparkSession, tmp_path: Path) -> 
 
 def test_a_published_lake_verifies_clean(spark: SparkSession, published: Site) -> None:
     before = _versions(published)
-    found = _verified(spark, published, D1, D2)
-    assert found.days == ["2026-03-01 (north)", "2026-03-02 (north)", "2026-03-01 (south)"]
+    found = _verified(spark, published, D2)
+    assert found.days == ["2026-03-02 (north)"]
     assert (found.differing, found.sums, found.since, found.forgotten) == ([], [], [], [])
-    assert {(each.table, each.cluster, each.date): (each.published, each.derived) for each in found.tables}[
-        "isolation_intervals", "north", "2026-03-02"
-    ] == (1, 1)
-    assert len(found.tables) == 3 * 8
+    rows = {each.table: (each.published, each.derived) for each in found.tables}
+    assert rows["isolation_intervals"] == (1, 1)  # what was carried over midnight
+    assert len(rows) == 8
     assert breach(found) is None
     assert "Notes" not in verification_text(found)
     assert _versions(published) == before
@@ -222,25 +223,25 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
     spark: SparkSession, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = site.lake / "isolation_intervals"
-    spark.sql(f"UPDATE delta.`{where}` SET opener_latency_ms = opener_latency_ms + 1 WHERE cluster = 'south'")
-    found = _verified(spark, site, D1)
+    spark.sql(f"UPDATE delta.`{where}` SET opener_latency_ms = opener_latency_ms + 1 WHERE event_date = '{D2}'")
+    found = _verified(spark, site, D2)
     (each,) = found.differing
-    assert (each.table, each.cluster, each.date) == ("isolation_intervals", "south", "2026-03-01")
+    assert (each.table, each.cluster, each.date) == ("isolation_intervals", "north", "2026-03-02")
     assert (each.published, each.derived, each.missing, each.extra) == (1, 1, 1, 1)
     assert each.example is not None
-    assert json.loads(each.example)["client_id"] == "p2"
+    assert json.loads(each.example)["broker_name"] == "broker-a"
     said: list[str] = []
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
     monkeypatch.setattr("jobs.upkeep_command.open_session", lambda *_, **__: spark)
     options = argparse.Namespace(command="verify-lake", seed=None, json=True, verbose=False)
     with pytest.raises(ReconciliationError) as refused:
-        run_upkeep(options, _settings(site), _run(D1), "2026-03-09", said.append)
+        run_upkeep(options, _settings(site), _run(D2), "2026-03-09", said.append)
     assert refused.value.exit_code == 6
     sentence = str(refused.value)
     assert sentence.startswith(
-        "isolation_intervals of 2026-03-01 (south) is not what the sends say: 1 rows missing and 1 extra, such as {"
+        "isolation_intervals of 2026-03-02 (north) is not what the sends say: 1 rows missing and 1 extra, such as {"
     )
-    assert sentence.endswith("; run faultline nightly --date 2026-03-01 again")
+    assert sentence.endswith("; run faultline nightly --date 2026-03-02 again")
     assert [row["table"] for row in json.loads(said[0])["tables"] if row["extra"]] == ["isolation_intervals"]
 
 
@@ -265,15 +266,15 @@ def test_a_day_that_starts_from_another_state_now_is_told(spark: SparkSession, s
 
 def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> None:
     log = f"delta.`{site.lake / 'run_log'}`"
-    counted = f"event_date = '{D1}' AND cluster = 'north' AND status = 'SUCCEEDED'"
+    counted = f"event_date = '{D2}' AND cluster = 'north' AND status = 'SUCCEEDED'"
     spark.sql(f"UPDATE {log} SET rows_published = rows_published + 1, rows_quarantined = 4 WHERE {counted}")
-    found = _verified(spark, site, D1)
+    found = _verified(spark, site, D2)
     assert found.differing == []
-    read = "run run-1 read 5 lines for 2026-03-01 (north, FAULT_LATENCY)"
+    read = "run run-1 read 5 lines for 2026-03-02 (north, FAULT_LATENCY)"
     assert found.sums == [
         f"{read}, but 10 were published, quarantined, duplicates or of other days",
-        "sends holds 2 rows of 2026-03-01 (north), the run log says 3",
-        "quarantine holds 0 rows of 2026-03-01 (north), the run log says 4",
+        "sends holds 1 rows of 2026-03-02 (north), the run log says 2",
+        "quarantine holds 0 rows of 2026-03-02 (north), the run log says 4",
     ]
     assert str(breach(found)).startswith(f"lake {site.lake} does not add up: run run-1 read 5 lines")
 
