@@ -60,7 +60,8 @@ def with_inferences(
         unordered_within_ms: as for the first pass.
     """
     retries_blindly, last_wins, detects = _kinds(attempts, policies)
-    if not retries_blindly:
+    has_routes = not topic_brokers.isEmpty()
+    if not (retries_blindly and (has_routes or detects)):
         return items
     first_pass = items.withColumn("first_position", F.col("position")).localCheckpoint()
     hosts = topic_hosts(topic_brokers).localCheckpoint()
@@ -72,7 +73,7 @@ def with_inferences(
     known = again(inferred)
     if detects:
         inferred = inferred.unionByName(detector_rounds(known, attempts, policies).localCheckpoint())
-    if last_wins:
+    if last_wins and has_routes:
         chosen = first_attempts(attempts, policies)
         inferred = inferred.unionByName(order_proofs(known, chosen, hosts, policies).localCheckpoint())
         inferred = inferred.unionByName(removes(again(inferred), chosen, hosts, policies).localCheckpoint())

@@ -1,0 +1,85 @@
+"""Leaving out writes that cannot matter: random days replayed whole and pruned say the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.producers import policies
+from jobs.fault_latency.pruning import near_isolations
+from jobs.fault_latency.replay import ITEM, UPDATE, replay
+from jobs.profiles import released_profiles
+from tests.spark.test_replay import COLUMNS, WRITES, Write, carried, write
+from udfs.fault_window import FAR_MS
+
+POLICIES = policies(released_profiles(), {})
+DAY_MS = 86_400_000
+ITEMS = 240
+COMPARED = ("until_ms", "earliest_ms", "latest_ms", "available_at_ms", "is_reachable")
+
+
+def _day(seed: int) -> Iterator[Write]:
+    """One item's writes: long pauses, bursts within a millisecond, and some that isolate for up to ten minutes."""
+    dice = random.Random(seed)
+    policy = ("P1", "P2", "P3", "P4", "P5")[seed % 5]
+    if seed % 4 == 0:
+        until = dice.choice([1, 29_999, 30_000, 600_000, FAR_MS if policy == "P4" else 45_000])
+        yield carried(until, policy=policy, profile=policy, middle_topic=None)
+    at_ms = 0
+    for number in range(60):
+        at_ms += dice.choice([0, 0, 1, 1, 2, 500, 29_998, 30_000, 30_001, 700_000])
+        isolates = dice.random() < dice.choice([0.0, 0.1, 0.5])
+        yield write(
+            at_ms,
+            dice.choice([1, 30_000, 60_000, 600_000]) if isolates else 0,
+            seq=None if seed % 7 == 0 else number,
+            row_hash=dice.randrange(1_000_000) * 100 + number,
+            reachable=dice.random() < 0.8,
+            policy=policy,
+            profile=policy,
+            op=UPDATE,
+        )
+
+
+@pytest.fixture(scope="module")
+def writes(spark: SparkSession) -> DataFrame:
+    rows = [
+        tuple((each | {"broker_name": f"b{seed}"}).get(name) for name in COLUMNS)
+        for seed in range(ITEMS)
+        for each in _day(seed)
+    ]
+    return spark.createDataFrame(rows, WRITES).selectExpr("*", "cast(null as string) AS middle_topic").localCheckpoint()
+
+
+def _told(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """What follows from a replay: isolations, changes, and the last state of each item."""
+    telling = telling_writes(replay(writes, POLICIES, 1)).localCheckpoint()
+    changes = telling.transform(isolating_writes).transform(with_change)
+    frames = {
+        "isolations": isolations(changes, DAY_MS),
+        "changes": changes.where("change IS NOT NULL").select(*ITEM, "at_ms", "row_hash", "change", *COMPARED),
+        "states": telling.where("next_at_ms IS NULL").select(*ITEM, "at_ms", "row_hash", *COMPARED),
+    }
+    return {name: sorted((row.asDict() for row in frame.collect()), key=repr) for name, frame in frames.items()}
+
+
+def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
+    whole, pruned = _told(writes), _told(near_isolations(writes, POLICIES))
+    assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
+    for name, rows in whole.items():
+        assert pruned[name] == rows, name
+
+
+def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
+    quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
+    quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
+    rows = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES)
+    kept = near_isolations(rows.selectExpr("*", "cast(null as string) AS middle_topic"), POLICIES)
+    ends = {30_000 * bucket for bucket in (0, 166, 167, 333)}
+    expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 30_000 in ends]
+    assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)
