@@ -78,6 +78,7 @@ MAY_IMPORT = {
         "jobs.jars",
         "jobs.local_folder",
         "jobs.redaction",
+        "jobs.run_lock",
         "jobs.session",
         "jobs.settings",
         "jobs.tables",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from jobs.doctor.check import Check
 from jobs.doctor.folders import writable
 from jobs.local_folder import local_folder
+from jobs.run_lock import holder
 
 
 def lake(root: str) -> Iterator[Check]:
@@ -18,7 +18,7 @@ def lake(root: str) -> Iterator[Check]:
     if folder is not None:
         yield writable("lake", folder, "give its folder to the user of the nightly run, or name another --lake")
         yield leftovers(folder / "_staging")
-        yield holder(folder / "_lock")
+        yield lock(folder)
         if not folder.exists():
             yield Check("tables", "ok", f"{folder} does not exist yet; the first run makes it")
             return
@@ -40,14 +40,9 @@ def leftovers(staging: Path) -> Check:
     return Check("leftovers", "ok", "none staged")
 
 
-def holder(lock: Path) -> Check:
-    """Who the lock file names: the run that holds the lake, or the last one that did."""
-    try:
-        told = lock.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        told = ""
-    try:
-        named = ", ".join(f"{key} {value}" for key, value in json.loads(told).items())
-    except (ValueError, AttributeError):
-        named = told
-    return Check("lock", "ok", f"held now or last by: {named}" if named else "held by nobody")
+def lock(folder: Path) -> Check:
+    """Whom the lock's file names: a run that goes on, or one that was killed."""
+    named = holder(folder)
+    if named is None:
+        return Check("lock", "ok", "held by nobody")
+    return Check("lock", "ok", f"held by {named}, unless it was killed; lease until {named.lease_until:%F %T} UTC")

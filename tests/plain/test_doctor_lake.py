@@ -256,9 +256,14 @@ def test_leftovers_of_a_killed_run_are_told(folder: Path) -> None:
     [
         (None, "held by nobody"),
         ("", "held by nobody"),
-        ("process 17\n", "held now or last by: process 17"),
-        ('{"run_id": "r1", "host": "h1", "process": 17}', "held now or last by: run_id r1, host h1, process 17"),
-        ("[17]", "held now or last by: [17]"),
+        ("process 17\n", "held by nobody"),
+        (
+            (
+                '{"run_id": "r1", "host": "h1", "process": 17, "since": "2026-03-01T12:00:00+00:00",'
+                ' "lease_until": "2026-03-01T12:02:00+00:00"}'
+            ),
+            "held by run r1 (process 17 on host h1), unless it was killed; lease until 2026-03-01 12:02:00 UTC",
+        ),
     ],
 )
 def test_the_holder_of_the_lock_is_named(tmp_path: Path, lock: str | None, found: str) -> None:
