@@ -66,7 +66,7 @@ def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manif
 
     Raises:
         InputMissingError: a path that does not exist, or a glob that matches nothing.
-        InputUnreadableError: a gzip file not named `.gz`, or a `.gz` that is none.
+        InputUnreadableError: a gzip file not named `.gz`, or a `.gz` that is none, or a name with a colon.
     """
     found: dict[str, InputFile] = {}
     hidden: set[str] = set()
@@ -80,6 +80,7 @@ def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manif
                 found[name] = InputFile(name, status.getLen(), status.getModificationTime(), name)
     files: list[InputFile] = []
     for file in sorted(found.values()):
+        _check_name(file)
         _check_gzip(spark, file)
         skipped_by_spark = file.name.rsplit("/", 1)[-1].startswith("_") and file.size
         files.append(_copied(spark, file, f"{scratch}/input-{len(files)}") if skipped_by_spark else file)
@@ -157,6 +158,12 @@ def _statuses(spark: SparkSession, name: str) -> Iterable[tuple[str, Any]]:
                 yield f"{found}/" if is_named else found, below.next()
         else:
             yield found, match
+
+
+def _check_name(file: InputFile) -> None:
+    """Hadoop takes what stands before a colon for the scheme of a URI."""
+    if ":" in file.name.rsplit("/", 1)[-1]:
+        raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
 
 
 def _check_gzip(spark: SparkSession, file: InputFile) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import cli
-from jobs.errors import UsageError
+from jobs.errors import InputUnreadableError, UsageError
 from jobs.run_record import RunResult
 from jobs.settings import load_settings
 from jobs.sources.files import list_files
@@ -109,13 +109,13 @@ def test_what_is_said_is_one_line_that_a_terminal_only_shows(
     assert "\nfaultline: all is well" not in said.out + said.err
 
 
-@pytest.mark.fault(41)
+@pytest.mark.fault(6, 41)
 def test_a_file_that_forges_a_line_is_shown_escaped(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write(tmp_path / "logs", {f"{TERMINAL.replace('/', '')}.jsonl.gz": b"no gzip"})
-    settings = load_settings([], [], {"inputs.sends.path": str(folder)})
-    with pytest.raises(Exception, match="not gzip") as caught:
-        list_files(spark, settings.inputs.sends.path, f"{tmp_path}/scratch")
-    assert not re.search("[\x00-\x1f\u202e]", str(caught.value))
+    for name, told in ((TERMINAL.replace(":", ""), "not gzip"), (TERMINAL, "has a colon in its name")):
+        folder = write(tmp_path / told, {f"{name}.jsonl.gz": b"no gzip"})
+        with pytest.raises(InputUnreadableError, match=told) as caught:
+            list_files(spark, [str(folder)], f"{tmp_path}/scratch")
+        assert not re.search("[\x00-\x1f\u202e]", str(caught.value))
 
 
 @pytest.mark.fault(41)
