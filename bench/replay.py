@@ -90,7 +90,6 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, infer: bool
         shutil.rmtree(folder / "kept", ignore_errors=True)
         held = _replayed(spark, sends, size, Settings(infer=infer), str(folder / "kept"))
         held.write.format(write).mode("overwrite").save(f"{folder}/ours/{_PUBLISHED}")
-        spark.catalog.clearCache()
 
     with duckdb.connect(config={"temp_directory": f"{folder}/spilled"}) as database:
         database.execute(f"CREATE VIEW sends AS FROM '{files}'")

@@ -145,7 +145,6 @@ def _derive(
         commits = lake.publish_day_of_each(told.frames, day.cluster, day.date, run_metadata(run, settings))
         versions.update({commit.table: commit.version for commit in commits})
         closing_state = state_hash([lake.read_day(FAULT_ITEM_STATE, day.cluster, day.date).drop("event_date")])
-        spark.catalog.clearCache()
     done = DayResult(day, counts, told.started_from, told.opening_state, closing_state, counts is None, versions)
     log_run(spark, lake, run, FAULT_LATENCY, [day], "SUCCEEDED", settings, done=done)
     return done

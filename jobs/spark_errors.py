@@ -48,9 +48,8 @@ def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
     if isinstance(error, Py4JNetworkError):
         return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
     text = str(error)
-    for sign, meaning in _MEANINGS.items():
-        if sign in text:
-            return LakeError(f"{meaning}; published days stay whole ({root_cause(error)})")
+    if meaning := _meaning(text):
+        return LakeError(f"{meaning}; published days stay whole ({root_cause(error)})")
     table = re.search(rf"{re.escape(lake.rstrip('/').removeprefix('file:'))}/([a-z_]+)/", text)
     if table and any(sign in text for sign in _UNREADABLE):
         return LakeError(f"table {table[1]} in {lake} cannot be read ({root_cause(error)}); {_LOST_FILE}")
@@ -60,9 +59,12 @@ def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
 def table_remedy(error: Py4JError | PySparkException) -> str | None:
     """What to do about a table that cannot be read or written; None when nothing is known of it."""
     text = str(error)
-    known = next((meaning for sign, meaning in _MEANINGS.items() if sign in text), None)
-    if known:
-        return known
+    if meaning := _meaning(text):
+        return meaning
     if ".parquet" in text and any(sign in text for sign in _UNREADABLE):
         return _LOST_FILE
     return _BROKEN_LOG if any(sign in text for sign in _LOG_SIGNS) else None
+
+
+def _meaning(text: str) -> str | None:
+    return next((meaning for sign, meaning in _MEANINGS.items() if sign in text), None)

@@ -137,7 +137,6 @@ def _compared(
         for table, frame in told.frames
     ]
     rows = reduce(DataFrame.unionByName, pairs).collect()
-    spark.catalog.clearCache()
     return (told.started_from, told.opening_state), [
         Compared(f"{day.date}", day.cluster, **row.asDict()) for row in rows
     ]

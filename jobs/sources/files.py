@@ -38,6 +38,11 @@ class InputFile:
     modified_ms: int
     readable_name: str
 
+    @property
+    def base(self) -> str:
+        """The last part of its name."""
+        return self.name.rsplit("/", 1)[-1]
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -82,7 +87,7 @@ def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manif
     for file in sorted(found.values()):
         _check_name(file)
         _check_gzip(spark, file)
-        skipped_by_spark = file.name.rsplit("/", 1)[-1].startswith("_") and file.size
+        skipped_by_spark = file.base.startswith("_") and file.size
         files.append(_copied(spark, file, f"{scratch}/input-{len(files)}") if skipped_by_spark else file)
     return Manifest(tuple(files), tuple(sorted(hidden)))
 
@@ -162,7 +167,7 @@ def _statuses(spark: SparkSession, name: str) -> Iterable[tuple[str, Any]]:
 
 def _check_name(file: InputFile) -> None:
     """Hadoop takes what stands before a colon for the scheme of a URI."""
-    if ":" in file.name.rsplit("/", 1)[-1]:
+    if ":" in file.base:
         raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
 
 
@@ -195,7 +200,7 @@ def _grows_beyond(packed: bytes, size: int) -> bool:
 
 
 def _copied(spark: SparkSession, file: InputFile, target: str) -> InputFile:
-    base = file.name.rsplit("/", 1)[-1].lstrip("_")
+    base = file.base.lstrip("_")
     source, copy = _path(spark, file.name), _path(spark, f"{target}-{base}")
     hadoop = spark._jsc.hadoopConfiguration()
     util = spark._jvm.org.apache.hadoop.fs.FileUtil  # type: ignore[union-attr]
