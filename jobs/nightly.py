@@ -124,7 +124,7 @@ def derived(lake: Lake, settings: Settings, day: Day, keep: Keep) -> Derived:
     opening_state = state_hash([opening])
     sends, hosts = (lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
     items = replayed(sends, opening, day, settings, topic_brokers=hosts, keep=keep)
-    told = fault_latency(items, day, settings, known_start=known_start, topic_brokers=hosts, keep=keep)
+    told = fault_latency(items, day, settings, known_start=known_start, keep=keep)
     frames = tuple((table, getattr(told, table.name)) for table in _DERIVED)
     return Derived("PREVIOUS_DAY" if known_start else "EMPTY", opening_state, frames)
 

@@ -31,6 +31,7 @@ EXACT = {
 ONE_MACHINE = {
     "spark.master": "local[*]",
     "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -40,6 +41,10 @@ ONE_MACHINE = {
     "spark.databricks.delta.snapshotPartitions": "2",
     # Percentiles of each broker and minute of a day: by hash, not by sorting every attempt.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    # The JVM never compiles a method of more than 8,000 bytes: parsing ran in its interpreter.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # The next day's plans are this day's: their code stays compiled.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
     # Plans are large and many; their texts and their history for a web page that is off cost time and heap.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout, topic_hosts
+from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout
 from jobs.fault_latency.second_look import OWNER, chosen_within
 from udfs.choice import began_at_ms
 
@@ -32,7 +32,7 @@ def with_chosen_at(attempts: DataFrame) -> DataFrame:
     return attempts.withColumn("chosen_at_ms", began_at_ms())
 
 
-def choices(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> DataFrame:
     """The attempts chosen while their producer held a broker, any broker, as not available.
 
     Grain: one attempt; its own columns, and
@@ -46,7 +46,7 @@ def choices(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame
     Args:
         attempts: the day's attempts with their rules and process.
         isolations: the day's isolations, as `isolations.isolations` returns them.
-        topic_brokers: the day's stretches of unchanged routes; may be empty.
+        hosts: as `hosts.topic_hosts` returns them; may be empty.
     """
     chosen = attempts.where("not_replayed IS NULL").transform(with_chosen_at).select(*_ATTEMPT)
     stretches = isolations.select(
@@ -71,7 +71,6 @@ def choices(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame
             F.max(F.when(went_against, F.col("start_ms"))).alias("since_ms"),
         )
     )
-    hosts = topic_hosts(topic_brokers).select("cluster", "topic", "writable")
     topic = F.coalesce("topic", F.lit(""))
     named = (
         attempts.select("cluster", topic.alias("named_topic"), "broker_name")
@@ -84,7 +83,7 @@ def choices(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame
     return (
         held.withColumn("named_topic", topic)
         .join(F.broadcast(named), ["cluster", "named_topic"])
-        .join(F.broadcast(hosts), ["cluster", "topic"], "left")
+        .join(F.broadcast(hosts.select("cluster", "topic", "writable")), ["cluster", "topic"], "left")
         .withColumns(
             {
                 "hosts": F.when(told, hosts_throughout(F.col("writable"), since, until)).otherwise(F.col("named")),

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.levels import levels
 from jobs.fault_latency.producers import PRODUCER
+from jobs.kept import Keep
 
 _NAMED = 20
 _ONSET_MS = 60_000
@@ -15,7 +16,9 @@ _MINUTE_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
-def broker_incidents(isolations: DataFrame, attempts: DataFrame, calls: DataFrame, share: float) -> DataFrame:
+def broker_incidents(
+    isolations: DataFrame, attempts: DataFrame, calls: DataFrame, share: float, keep: Keep
+) -> DataFrame:
     """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
 
     Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from its
@@ -27,11 +30,12 @@ def broker_incidents(isolations: DataFrame, attempts: DataFrame, calls: DataFram
         attempts: the day's attempts with `enforced`.
         calls: the day's sends, as `calls.send_calls` returns them.
         share: of the producers, between 0 and 1.
+        keep: for what the incidents are asked of several times.
     """
     held = isolations.where("enforced AND end_ms > start_ms")
     active = _active(held, attempts)
-    found = _stretches(held, active, share)
-    noticed = found.join(_noticed(found, held), [*_BROKER, "start_ms"])
+    found = keep("incident-stretches", _stretches(held, active, share))
+    noticed = keep("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
     counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
     nobody = F.array().cast("array<struct<client_id: string, producer_group: string>>")
@@ -147,10 +151,16 @@ def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
 
 
 def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
-    """Per incident: the sends that tried the broker while it was noticed, and who made them."""
+    """Per incident: the sends that tried the broker while it was noticed, and who made them.
+
+    Joined by broker and minute, so that the cost follows the sends near an incident.
+    """
+    minutes = F.sequence(_minute(F.col("first_noticed_ms")), _minute(F.col("end_ms")))
+    lasting = noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
     tried = calls.select(
         "cluster",
         F.explode(F.array_distinct("broker_names")).alias("broker_name"),
+        _minute(F.col("ended_ms")).alias("minute"),
         "ended_ms",
         "failed",
         "retried",
@@ -158,7 +168,7 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
         F.when(F.col("enforced") & (F.col("fault_latency") != "CALLER_CHOSE_QUEUE"), _producer()).alias("sender"),
     )
     return (
-        tried.join(F.broadcast(noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms")), list(_BROKER))
+        tried.join(F.broadcast(lasting), [*_BROKER, "minute"])
         .where("ended_ms >= first_noticed_ms AND ended_ms < end_ms")
         .groupBy(*_BROKER, "start_ms")
         .agg(
@@ -169,6 +179,10 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
             F.collect_set("sender").alias("senders"),
         )
     )
+
+
+def _minute(instant_ms: Column) -> Column:
+    return F.call_function("div", instant_ms, F.lit(_MINUTE_MS))
 
 
 def _producer() -> Column:

@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.hosts import (
     ROUTE_LAG_MS,
     hosts_throughout,
-    topic_hosts,
 )
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.removes import removes
@@ -41,7 +40,7 @@ _NO_BLIND_RETRY_FROM = 50200
 def with_inferences(
     items: DataFrame,
     attempts: DataFrame,
-    topic_brokers: DataFrame,
+    hosts: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
 ) -> DataFrame:
@@ -55,16 +54,15 @@ def with_inferences(
     Args:
         items: the first pass, as `replay.replay` returns it.
         attempts: the day's attempts with their rules and process.
-        topic_brokers: the day's stretches of unchanged routes; empty = nothing but the detector is inferred.
+        hosts: as `hosts.topic_hosts` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
     """
     retries_blindly, last_wins, detects = _kinds(attempts, policies)
-    has_routes = not topic_brokers.isEmpty()
+    has_routes = not hosts.isEmpty()
     if not (retries_blindly and (has_routes or detects)):
         return items
     first_pass = items.withColumn("first_position", F.col("position")).localCheckpoint()
-    hosts = topic_hosts(topic_brokers).localCheckpoint()
 
     def again(writes: DataFrame) -> DataFrame:
         return replayed_with(first_pass, writes, policies, unordered_within_ms)

@@ -9,15 +9,17 @@ from pyspark.sql import functions as F
 
 from jobs.dated import dated
 from jobs.day import Day
+from jobs.fault_latency.attempts import attempts_of
 from jobs.fault_latency.calls import send_calls
 from jobs.fault_latency.choices import choices
 from jobs.fault_latency.findings.all_kinds import findings
 from jobs.fault_latency.health import broker_health
+from jobs.fault_latency.hosts import topic_hosts
 from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.key_moves import key_moves
-from jobs.fault_latency.processes import carried_processes, restarts, with_end_of_process, with_process
+from jobs.fault_latency.processes import beginnings, carried_processes, with_end_of_process
 from jobs.fault_latency.producer_days import producer_days
 from jobs.fault_latency.producers import policies, with_rules
 from jobs.fault_latency.pruning import near_isolations
@@ -55,10 +57,11 @@ class Replayed:
     """One day's fault items, on which every table rests.
 
     Attributes:
-        attempts: the day's attempts with their rules and process.
+        attempts: the day's attempts, as `attempts.attempts_of` returns them.
         telling: the writes that tell, as `isolations.telling_writes` returns them.
         writes: those that touch an isolation, with what they changed.
         isolations: as `isolations.isolations` returns them.
+        hosts: as `hosts.topic_hosts` returns them; empty without routes.
         opening: the fault items that the day started from.
         policies: every policy that a row may name.
     """
@@ -67,6 +70,7 @@ class Replayed:
     telling: DataFrame
     writes: DataFrame
     isolations: DataFrame
+    hosts: DataFrame
     opening: DataFrame
     policies: tuple[Policy, ...]
 
@@ -86,30 +90,25 @@ def replayed(
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
-    yesterday = carried_processes(opening)
-    began_again = keep("restarts", restarts(sends, yesterday))
-    attempts = keep(
-        "attempts",
-        sends.drop(*_UNUSED)
-        .transform(with_rules, profiles, settings.producers)
-        .transform(with_process, yesterday, began_again),
-    )
-    written = updates(attempts.where("not_replayed IS NULL"), known_policies, infer=settings.infer)
+    hosts = keep("hosts", topic_hosts(topic_brokers))
+    began = keep("beginnings", beginnings(sends, carried_processes(opening)))
+    attempts = keep("attempts", attempts_of(sends.drop(*_UNUSED), profiles, settings.producers, began))
+    has_async = not attempts.where("mode = 'ASYNC'").isEmpty()
+    replayable = attempts.where("not_replayed IS NULL")
+    written = updates(replayable, known_policies, infer=settings.infer, has_async=has_async)
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(with_end_of_process, attempts), day.start_ms)
-    writes = near_isolations(clamped.unionByName(carried), known_policies)
+    writes = near_isolations(clamped.unionByName(carried), known_policies, keep)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
-        items = with_inferences(items, attempts, topic_brokers, known_policies, UNORDERED_WITHIN_MS)
+        items = with_inferences(items, attempts, hosts, known_policies, UNORDERED_WITHIN_MS)
     telling = keep("telling", telling_writes(items))
     changes = keep("changes", telling.transform(isolating_writes).transform(with_change))
     held = keep("held", isolations(changes, day.end_ms))
-    return Replayed(attempts, telling, changes, held, opening, known_policies)
+    return Replayed(attempts, telling, changes, held, hosts, opening, known_policies)
 
 
-def fault_latency(
-    items: Replayed, day: Day, settings: Settings, *, known_start: bool, topic_brokers: DataFrame, keep: Keep
-) -> FaultLatency:
+def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start: bool, keep: Keep) -> FaultLatency:
     """What one replayed day says.
 
     Args:
@@ -117,16 +116,15 @@ def fault_latency(
         day: the day and cluster.
         settings: incident share, what counts as slow.
         known_start: whether the day before is in the lake.
-        topic_brokers: the day's stretches of unchanged routes; may be empty.
         keep: for what several tables rest on.
     """
-    attempts, held, writes = items.attempts, items.isolations, items.writes
-    chosen = keep("choices", choices(attempts, held, topic_brokers))
+    attempts, held, writes, hosts = items.attempts, items.isolations, items.writes, items.hosts
+    chosen = keep("choices", choices(attempts, held, hosts))
     health = keep("health", broker_health(attempts, settings.slow_ms))
     calls = keep("calls", send_calls(attempts, chosen, health, settings.slow_ms))
-    incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share))
+    incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share, keep))
     found = findings(
-        attempts, held, writes, chosen, health, incidents, topic_brokers, items.policies, day, settings.slow_ms, keep
+        attempts, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
     )
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)

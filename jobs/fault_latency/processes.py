@@ -13,7 +13,7 @@ ORDER_OF_EVENTS = ("ended_at_ms", "seq", "started_at_ms", "invoke_id", "attempt"
 """The total order of a producer's attempts, independent of files; `seq` with nulls last."""
 
 
-def with_process(sends: DataFrame, carried: DataFrame, restarts: DataFrame) -> DataFrame:
+def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     """Each attempt with the process it ran in, and when that process was over.
 
     `process` is the logged process id; without one, `#1`, `#2` … counted up at each restart. `dies_at_ms` is the
@@ -21,29 +21,39 @@ def with_process(sends: DataFrame, carried: DataFrame, restarts: DataFrame) -> D
 
     Args:
         sends: attempts of one day.
-        carried: per `PRODUCER` the process that ended the day before: `carried_process`, `carried_seq`,
-            `carried_ended_at_ms`.
-        restarts: as `restarts` returns them.
+        beginnings: as `beginnings` returns them.
     """
-    known = sends.join(F.broadcast(carried), list(PRODUCER), "left").join(F.broadcast(restarts), list(PRODUCER), "left")
+    known = sends.join(F.broadcast(beginnings), list(PRODUCER), "left")
     carried_count = F.coalesce(F.regexp_extract("carried_process", r"^#(\d+)$", 1).try_cast("int"), F.lit(1))
     until_now = F.size(F.filter("restarts", lambda restart: restart <= _place_in_time()))
     counted = carried_count + F.when(F.col("restarts").isNull(), 0).otherwise(until_now)
-    named = known.withColumn("process", F.coalesce("process_id", F.concat(F.lit("#"), counted))).drop(
-        "restarts", "carried_process", "carried_seq", "carried_ended_at_ms"
+    number = F.when(F.col("restarts").isNull() & F.col("carried_process").isNull(), "#1").otherwise(
+        F.concat(F.lit("#"), counted)
     )
-    return named.join(F.broadcast(_lives(named, carried)), [*PRODUCER, "process"], "left")
+    named = known.withColumn("process", F.coalesce("process_id", number)).drop(
+        "restarts", "carried_process", "carried_ended_at_ms"
+    )
+    return named.join(F.broadcast(_lives(named, beginnings)), [*PRODUCER, "process"], "left")
 
 
-def restarts(sends: DataFrame, carried: DataFrame) -> DataFrame:
+def beginnings(sends: DataFrame, carried: DataFrame) -> DataFrame:
+    """What tells the processes of a producer apart: the one that it had, and where it began again.
+
+    Grain: `PRODUCER`; only those with either. `carried_process`, `carried_ended_at_ms` (null = none on the day
+    before), and `restarts`, their places in the total order of its attempts (null = none).
+
+    Args:
+        sends: attempts of one day.
+        carried: as `carried_processes` returns them.
+    """
+    return carried.drop("carried_seq").join(_restarts(sends, carried), list(PRODUCER), "full")
+
+
+def _restarts(sends: DataFrame, carried: DataFrame) -> DataFrame:
     """Per `PRODUCER` with restarts: `restarts`, their places in the total order of its attempts.
 
     A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
     earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
-
-    Args:
-        sends: attempts of one day.
-        carried: as for `with_process`.
     """
     minute = F.call_function("div", F.col("ended_at_ms"), F.lit(_MINUTE_MS))
     placed = sends.withColumn("minute", minute)
@@ -89,12 +99,12 @@ def _place_in_time() -> Column:
     return F.struct(first, F.col(seq).isNull().alias("has_no_seq"), seq, *others)
 
 
-def _lives(sends: DataFrame, carried: DataFrame) -> DataFrame:
+def _lives(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     """Per process: `dies_at_ms`. The carried process counts with its last attempt of the day before."""
     lives = sends.groupBy(*PRODUCER, "process").agg(
         F.min(began_at_ms()).alias("born_at_ms"), F.max("ended_at_ms").alias("last_at_ms")
     )
-    yesterday = carried.select(
+    yesterday = beginnings.where("carried_process IS NOT NULL").select(
         *PRODUCER,
         F.col("carried_process").alias("process"),
         F.col("carried_ended_at_ms").alias("born_at_ms"),

@@ -43,17 +43,11 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     def told(attribute: str) -> Column:
         return _setting(producers, attribute)
 
-    version = F.coalesce("client_version", told("client_version"))
-    number = version_number(version)
-    profile = reduce(
-        lambda so_far, each: so_far.when(number >= each.since_number, each.name),
-        sorted(profiles, key=lambda each: -each.since_number),
-        F.when(number.isNull(), F.lit(None).cast("string")),
-    )
     ladder_owner = _ladder_owner(producers)
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", told("fault_latency_enabled").cast("boolean"))
-    return sends.withColumns({"version": version, "version_number": number, "profile": profile}).withColumns(
+    versioned = sends.withColumn("version", F.coalesce("client_version", told("client_version")))
+    return versioned.join(F.broadcast(_known(versioned, profiles)), "version", "left").withColumns(
         {
             "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
                 F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
@@ -67,6 +61,18 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
             "by_caller": F.coalesce("queue_chosen_by", told("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
         }
     )
+
+
+def _known(sends: DataFrame, profiles: Sequence[Profile]) -> DataFrame:
+    """`version_number` and `profile` of each version that an attempt names; read once, not for every attempt."""
+    number = F.col("version_number")
+    profile = reduce(
+        lambda so_far, each: so_far.when(number >= each.since_number, each.name),
+        sorted(profiles, key=lambda each: -each.since_number),
+        F.when(number.isNull(), F.lit(None).cast("string")),
+    )
+    versions = sends.select("version").distinct()
+    return versions.withColumn("version_number", version_number(F.col("version"))).withColumn("profile", profile)
 
 
 def _own_policy(profile: str, owner: str) -> str:

@@ -8,13 +8,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import CARRIED, ITEM
+from jobs.kept import Keep
 from udfs.policy import Policy, gated_by_reachable
 
 _BUCKET_MS = 30_000
 _DAY_MS = 86_400_000
 
 
-def near_isolations(writes: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -> DataFrame:
     """The writes whose replay gives the same isolations, changes and closing state as that of all.
 
     A write without isolation matters only while one stands, or while one could in another order of tied writes.
@@ -25,20 +26,22 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy]) -> DataFrame:
     Args:
         writes: as `replay.replay` takes them.
         policies: every policy that a row may name.
+        keep: for the stretches, so that Spark knows how few they are.
     """
     stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
     is_told = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
     telling = writes.where(is_told | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
     within_day = F.least(stands_until, F.col("at_ms") + _DAY_MS)
     standing = telling.select(_item(), (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
-    ends = writes.groupBy(*ITEM).agg(F.min("at_ms").alias("first_ms"), F.max("at_ms").alias("last_ms"))
-    outermost = ends.select(_item(), F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
+    ends = writes.groupBy(_item()).agg(F.min("at_ms").alias("first_ms"), F.max("at_ms").alias("last_ms"))
+    outermost = ends.select("item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
         "until_ms", F.col("from_ms")
     )
-    wanted = (
+    wanted = keep(
+        "wanted",
         standing.unionByName(outermost)
         .select("item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
-        .distinct()
+        .distinct(),
     )
     return (
         writes.withColumns({"item": _item(), "bucket": _bucket("at_ms")})

@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import ITEM, replay
-from jobs.fault_latency.updates import with_addressed_broker
 from udfs.choice import began_at_ms
 from udfs.policy import Policy, keeps_latest
 
@@ -47,7 +46,7 @@ def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame
         policies: every policy that a row may name.
     """
     chosen = attempts.where("attempt = 1 AND NOT by_caller AND not_replayed IS NULL").where(last_write_wins(policies))
-    return chosen.transform(with_addressed_broker).select(
+    return chosen.select(
         *OWNER,
         "topic",
         F.col("broker_name").alias("went_to"),

@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.fault_latency.processes import restarts, with_process
-from jobs.fault_latency.producers import PRODUCER, policies, with_rules
+from jobs.fault_latency.attempts import attempts_of
+from jobs.fault_latency.processes import beginnings
+from jobs.fault_latency.producers import PRODUCER, policies
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
 from jobs.what_if.asked import Asked
@@ -29,9 +30,9 @@ MadeOnce = Callable[[DataFrame], DataFrame]
 
 _ATTEMPT = (
     "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
-    "broker_addr", "result_broker_name", "mode", "outcome", "cause", "error", "started_at_ms", "ended_at_ms",
+    "result_broker_name", "mode", "outcome", "cause", "started_at_ms", "ended_at_ms",
     "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
-    "policy", "detector", "by_caller",
+    "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line",
 )  # fmt: skip
 
 
@@ -78,10 +79,9 @@ def what_if(
         made_once: for the few rows that several frames rest on.
     """
     of_asked = asked_rules(asked, settings)
-    nothing = _nothing_carried(sends)
+    began = made_once(beginnings(sends, _nothing_carried(sends)))
     attempts = (
-        sends.transform(with_rules, released_profiles(), settings.producers)
-        .transform(with_process, nothing, made_once(restarts(sends, nothing)))
+        attempts_of(sends, released_profiles(), settings.producers, began)
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)

@@ -23,7 +23,7 @@ def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
     write; null for the last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `dies_at_ms`.
 
     Args:
-        attempts: attempts that can be replayed, with `producers.with_rules` and `processes.with_process`.
+        attempts: attempts that can be replayed, as `attempts.attempts_of` returns them.
         infer: also the writes that are inferred rather than logged.
     """
     # `updates` hands on `policy` and `profile` as they are: here the kind of call, and the producer's own policy.

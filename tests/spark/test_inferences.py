@@ -277,8 +277,8 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
             " latency_ms bigint, row_hash bigint"
         ),
     )
-    routes = spark.createDataFrame([], TOPIC_BROKERS)
-    second = with_inferences(first_pass, attempts, routes, POLICIES, 1)
+    hosts = topic_hosts(spark.createDataFrame([], TOPIC_BROKERS))
+    second = with_inferences(first_pass, attempts, hosts, POLICIES, 1)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())
 
 

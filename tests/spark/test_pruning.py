@@ -56,6 +56,10 @@ def writes(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, WRITES).selectExpr("*", "cast(null as string) AS middle_topic").localCheckpoint()
 
 
+def _as_it_is(_: str, frame: DataFrame) -> DataFrame:
+    return frame
+
+
 def _told(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
     """What follows from a replay: isolations, changes, and the last state of each item."""
     telling = telling_writes(replay(writes, POLICIES, 1)).localCheckpoint()
@@ -69,7 +73,7 @@ def _told(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
-    whole, pruned = _told(writes), _told(near_isolations(writes, POLICIES))
+    whole, pruned = _told(writes), _told(near_isolations(writes, POLICIES, _as_it_is))
     assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
     for name, rows in whole.items():
         assert pruned[name] == rows, name
@@ -79,7 +83,7 @@ def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
     quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
     quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
     rows = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES)
-    kept = near_isolations(rows.selectExpr("*", "cast(null as string) AS middle_topic"), POLICIES)
+    kept = near_isolations(rows.selectExpr("*", "cast(null as string) AS middle_topic"), POLICIES, _as_it_is)
     ends = {30_000 * bucket for bucket in (0, 166, 167, 333)}
     expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 30_000 in ends]
     assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)

@@ -87,7 +87,7 @@ def _incidents(
 ) -> list[dict[str, object]]:
     held = spark.createDataFrame(isolations, ISOLATIONS)
     attempts = spark.createDataFrame(sends, SENDS)
-    found = broker_incidents(held, attempts, spark.createDataFrame(calls, CALLS), 0.5)
+    found = broker_incidents(held, attempts, spark.createDataFrame(calls, CALLS), 0.5, lambda _, frame: frame)
     return [row.asDict() for row in found.orderBy("broker_name", "start_ms").collect()]
 
 

@@ -9,9 +9,9 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.hosts import topic_hosts
 from jobs.fault_latency.levels import levels
 from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins
+from jobs.kept import Keep
 from udfs.outcome import is_answer
 from udfs.policy import Policy
 
@@ -106,7 +106,7 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def stretches(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+def stretches(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame, keep: Keep) -> DataFrame:
     """The stretches in which a producer held every broker of a topic as not available.
 
     Grain: `OWNER`, `topic`, `found_from_ms`; `found_until_ms`, `brokers` (sorted). The brokers of a topic are those
@@ -115,21 +115,22 @@ def stretches(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFra
     Args:
         attempts: the day's attempts with their rules and process.
         isolations: the day's isolations; those not enforced are left out.
-        topic_brokers: the day's stretches of unchanged routes; may be empty.
+        hosts: as `hosts.topic_hosts` returns them; may be empty.
+        keep: for what the stretches are asked of several times.
     """
     held = isolations.where("enforced AND end_ms > start_ms").select(*OWNER, "broker_name", "start_ms", "end_ms")
     asked = attempts.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
     owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    hosted = owners.join(F.broadcast(_hosted(attempts, topic_brokers)), ["cluster", "topic"])
+    hosted = keep("hosted", owners.join(F.broadcast(_hosted(attempts, hosts)), ["cluster", "topic"]))
     isolated = (
         hosted.join(held, [*OWNER, "broker_name"])
         .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})
         .where("until_ms > from_ms")
     )
     span = (*_TOPIC, "from_ms", "until_ms")
-    hosts = hosted.select(*span, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
+    of_topic = hosted.select(*span, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
     isolations_of_hosts = isolated.select(*span, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
-    counted = levels(hosts.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
+    counted = levels(of_topic.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
     none_left = counted.where("hosts > 0 AND held = hosts AND until_ms IS NOT NULL").withColumn(
         "from_ms", F.col("at_ms")
     )
@@ -143,9 +144,9 @@ def stretches(attempts: DataFrame, isolations: DataFrame, topic_brokers: DataFra
     )
 
 
-def _hosted(attempts: DataFrame, topic_brokers: DataFrame) -> DataFrame:
+def _hosted(attempts: DataFrame, hosts: DataFrame) -> DataFrame:
     """`cluster`, `topic`, `broker_name`, `from_ms`, `until_ms`: when the broker took the topic's sends."""
-    routed = topic_hosts(topic_brokers).select("cluster", "topic", F.inline("writable"))
+    routed = hosts.select("cluster", "topic", F.inline("writable"))
     named = attempts.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
     bounds = attempts.groupBy("cluster").agg(

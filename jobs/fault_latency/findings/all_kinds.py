@@ -27,7 +27,7 @@ def findings(
     choices: DataFrame,
     health: DataFrame,
     incidents: DataFrame,
-    topic_brokers: DataFrame,
+    hosts: DataFrame,
     policies: Sequence[Policy],
     day: Day,
     slow_ms: int,
@@ -42,7 +42,7 @@ def findings(
         choices: as `choices.choices` returns them.
         health: as `health.broker_health` returns it.
         incidents: as `incidents.broker_incidents` returns them.
-        topic_brokers: the day's stretches of unchanged routes; may be empty.
+        hosts: as `hosts.topic_hosts` returns them; may be empty.
         policies: every policy that a row may name.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
@@ -55,12 +55,12 @@ def findings(
     ]
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, found)
-    without_broker = keep("stretches", stretches(attempts, isolations, topic_brokers))
+    without_broker = keep("stretches", stretches(attempts, isolations, hosts, keep))
     found += [
         sent_while_isolated(choices),
         collateral_isolations(writes, health),
         all_isolated(without_broker, choices),
-        lone_isolations(isolations, attempts, slow_ms),
+        lone_isolations(isolations, attempts, slow_ms, keep),
         wide_isolations(incidents),
     ]
     if any(policy.write_rule == "LAST_WRITE" for policy in at_work):

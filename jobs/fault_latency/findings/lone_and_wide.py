@@ -9,15 +9,17 @@ from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.producers import PRODUCER
+from jobs.kept import Keep
 from udfs.choice import is_bad
 
 _MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
 _HEALTHY_SHARE = 0.05
+_MINUTE = ("cluster", "broker_name", "minute")
 _RUN = (*PRODUCER, "broker_name", "found_from_ms")
 
 
-def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
     """One finding per producer and broker and run of isolations that nobody else shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
@@ -27,6 +29,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
         isolations: the day's isolations.
         attempts: the day's attempts with their rules.
         slow_ms: an answer this late counts as slow.
+        keep: for the runs, which are asked several times.
     """
     lasting = isolations.where("end_ms > start_ms").withColumns(
         {"from_ms": F.col("start_ms"), "until_ms": F.col("end_ms")}
@@ -36,8 +39,8 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
-    runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
-    alone = _shared_with_nobody(runs)
+    runs = keep("runs", sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence))
+    alone = keep("alone", _shared_with_nobody(runs))
     others = _sends_of_others(alone, attempts, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
@@ -81,18 +84,20 @@ def _shared_with_nobody(runs: DataFrame) -> DataFrame:
 
 def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
     """Per run: `producers`, others that sent to its broker in the same minutes, `sends`, and `share` of bad ones."""
+    minutes = F.sequence(_minute(F.col("found_from_ms")), _minute(F.col("found_until_ms") - 1))
+    in_minute = runs.withColumn("minute", F.explode(minutes))
     sent = (
         attempts.transform(with_chosen_at)
-        .groupBy("cluster", "broker_name", _minute(F.col("chosen_at_ms")).alias("minute"), _producer().alias("other"))
+        .withColumn("minute", _minute(F.col("chosen_at_ms")))
+        .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
+        .groupBy(*_MINUTE, _producer().alias("other"))
         .agg(
             F.count("*").alias("sent"),
             F.count_if(is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)).alias("bad"),
         )
     )
-    minutes = F.sequence(_minute(F.col("found_from_ms")), _minute(F.col("found_until_ms") - 1))
     return (
-        runs.withColumn("minute", F.explode(minutes))
-        .join(sent, ["cluster", "broker_name", "minute"])
+        in_minute.join(sent, list(_MINUTE))
         .where(F.col("other") != _producer())
         .groupBy(*_RUN)
         .agg(
