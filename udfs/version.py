@@ -8,6 +8,11 @@ from pyspark.sql import functions as F
 _FORM = r"^[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?$"
 
 
+def is_version(client_version: Column) -> Column:
+    """Whether the text is a version that `version_number` reads; null for null."""
+    return client_version.rlike(_FORM)
+
+
 def version_number(client_version: Column) -> Column:
     """`5.1.4` → 50104, so that versions compare as numbers.
 
@@ -34,4 +39,4 @@ def version_number(client_version: Column) -> Column:
         return F.regexp_extract(client_version, _FORM, group).cast("int")
 
     number = part(1) * 10_000 + part(2) * 100 + part(3)
-    return F.when(client_version.rlike(_FORM), number)
+    return F.when(is_version(client_version), number)

@@ -30,9 +30,10 @@ from jobs.sources.judged_lines import (
 from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
 from jobs.sources.send_formats import read_by_format
 from udfs.outcome import is_known_outcome
-from udfs.version import version_number
+from udfs.version import is_version
 
 _LONGEST_LATENCY_MS = 86_400_000
+_CONTROL = r"[\x00-\x1f\x7f]"
 _IDENTIFIERS = (
     "cluster",
     "client_id",
@@ -117,7 +118,11 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
-    control = F.concat_ws(" ", *_IDENTIFIERS).rlike(r"[\x00-\x1f\x7f]")
+    # JSON escapes them, so only a line with a backslash can hold one; a name that the routes told is no part of it.
+    may_hold_control = F.col("raw").contains("\\") | F.col("raw").contains("\x7f")
+    control = F.col("broker_name").rlike(_CONTROL) | (
+        may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
+    )
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, _wrong_fields(settings.inputs.sends.fields)),
         ("client_id_missing", is_blank("client_id"), None),
@@ -144,7 +149,7 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
         ),
         (
             "client_version_unknown",
-            F.col("client_version").isNotNull() & version_number(F.col("client_version")).isNull(),
+            ~is_version(F.col("client_version")),
             F.concat(F.lit("client_version="), "client_version"),
         ),
         ("control_character", control, None),
