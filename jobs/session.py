@@ -41,10 +41,6 @@ ONE_MACHINE = {
     "spark.databricks.delta.snapshotPartitions": "2",
     # Percentiles of each broker and minute of a day: by hash, not by sorting every attempt.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
-    # The JVM never compiles a method of more than 8,000 bytes: parsing ran in its interpreter.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
-    # The next day's plans are this day's: their code stays compiled.
-    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
     # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
@@ -53,6 +49,14 @@ ONE_MACHINE = {
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
     "spark.ui.retainedTasks": "1",
+}
+
+# What suits the plans of this program wherever it runs; a site's `[spark]` settings win.
+LARGE_PLANS = {
+    # The JVM never compiles a method of more than 8,000 bytes: without this, parsing runs in its interpreter.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # The plans of the next day are those of this one: their code stays compiled.
+    "spark.sql.codegen.cache.maxEntries": "1000",
 }
 
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
@@ -78,13 +82,14 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**HIDING, **DELTA, **spark_settings, **EXACT}
+        settings = {**LARGE_PLANS, **HIDING, **DELTA, **spark_settings, **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
-        settings = {**ONE_MACHINE, **HIDING, **DELTA, "spark.jars": jars, **spark_settings, **EXACT}
+        local = {**ONE_MACHINE, "spark.jars": jars}
+        settings = {**local, **LARGE_PLANS, **HIDING, **DELTA, **spark_settings, **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
