@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Literal
 
 from jobs.errors import SettingsError, SettingValueError
 from jobs.group_settings import ClientLogSettings, GroupSettings
-from jobs.redaction import is_secret
 from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
@@ -167,10 +166,12 @@ class Settings:
                 raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1")
 
     def content_hash(self) -> str:
-        """Hash of every value but secrets, for the run log: equal hashes mean equal settings."""
+        """Hash of what the rows of a day can depend on, for the run log: not places, the date, retention and Spark."""
         values = dataclasses.asdict(self)
-        values.pop("origins")
-        values["spark"] = {name: value for name, value in self.spark.items() if not is_secret(name)}
+        for name in ("lake", "date", "retention", "spark", "origins"):
+            values.pop(name)
+        for each in values["inputs"].values():
+            each.pop("path")
         return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -23,7 +23,11 @@ RUN_LOG = Table(
         column("opening_state", TEXT, "hash of what the day started from"),
         column("closing_state", TEXT, "hash of what stands at the end of the day"),
         column("table_versions", TEXT, "JSON: table to the Delta version this run committed"),
-        column("settings_hash", TEXT, "hash of all settings; equal = same settings"),
+        column(
+            "settings_hash",
+            TEXT,
+            "hash of the settings that rows rest on: not places, date, retention, Spark's",
+        ),
         column("code_version", TEXT, "version of faultline"),
         column("message", TEXT, "why it failed; when it started, whose lock it took over or broke; null = neither"),
     ),

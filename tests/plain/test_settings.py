@@ -303,3 +303,10 @@ def test_the_hash_tells_values_and_not_where_they_were_set(tmp_path: Path) -> No
     from_file = _of(tmp_path, "infer = false")
     assert from_file.content_hash() == _set("infer=false").content_hash()
     assert from_file.content_hash() != _set("infer=true").content_hash()
+
+
+def test_the_hash_leaves_out_what_no_row_depends_on(tmp_path: Path) -> None:
+    elsewhere = _of(tmp_path, "date = 2026-03-02\nlake = '/other'\n[inputs]\nsends = '/logs/2026-03-02'")
+    assert elsewhere.content_hash() == _set("lake=/lake").content_hash()
+    renamed = _of(tmp_path, "[inputs.sends]\npath = '/logs'\nfields.client_id = 'client'")
+    assert renamed.content_hash() != _set("lake=/lake").content_hash()
