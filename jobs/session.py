@@ -51,12 +51,14 @@ ONE_MACHINE = {
     "spark.ui.retainedTasks": "1",
 }
 
-# What suits the plans of this program wherever it runs; a site's `[spark]` settings win.
-LARGE_PLANS = {
+# What suits this program wherever it runs; a site's `[spark]` settings win.
+SUITED = {
     # The JVM never compiles a method of more than 8,000 bytes: without this, parsing runs in its interpreter.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # The plans of the next day are those of this one: their code stays compiled.
     "spark.sql.codegen.cache.maxEntries": "1000",
+    # A write holds rows of one day, so a task has one file open; without this, it sorts its rows by day first.
+    "spark.sql.maxConcurrentOutputFileWriters": "4",
 }
 
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
@@ -82,14 +84,14 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**LARGE_PLANS, **HIDING, **DELTA, **spark_settings, **EXACT}
+        settings = {**SUITED, **HIDING, **DELTA, **spark_settings, **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         local = {**ONE_MACHINE, "spark.jars": jars}
-        settings = {**local, **LARGE_PLANS, **HIDING, **DELTA, **spark_settings, **EXACT}
+        settings = {**local, **SUITED, **HIDING, **DELTA, **spark_settings, **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
