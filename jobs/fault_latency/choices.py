@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.hosts import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout
-from jobs.fault_latency.second_look import OWNER, chosen_within
+from jobs.fault_latency.second_look import OWNER, stretches_met
 from udfs.choice import began_at_ms
 
 _ATTEMPT = (
@@ -58,18 +58,13 @@ def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> Dat
         (F.col("start_ms") - 1).alias("after_ms"),
         F.col("end_latest_ms").alias("until_ms"),
     )
-    at_ms, began = F.col("chosen_at_ms"), F.col("start_ms") < F.col("chosen_at_ms")
-    stood, surely_stood = began & (F.col("end_ms") > at_ms), began & (F.col("end_earliest_ms") > at_ms)
-    went_against = stood & (F.col("held_broker") == F.col("broker_name"))
-    held = (
-        chosen_within(stretches, chosen)
-        .groupBy(*_ATTEMPT)
-        .agg(
-            F.array_sort(F.collect_set(F.when(stood, F.col("held_broker")))).alias("isolated"),
-            F.collect_set(F.when(surely_stood, F.col("held_broker"))).alias("surely_isolated"),
-            F.collect_set("held_broker").alias("maybe_isolated"),
-            F.max(F.when(went_against, F.col("start_ms"))).alias("since_ms"),
-        )
+    held = stretches_met(stretches, chosen).withColumns(
+        {
+            "isolated": F.array_sort(_brokers(F.filter("met", _stood))),
+            "surely_isolated": _brokers(F.filter("met", _surely_stood)),
+            "maybe_isolated": _brokers(F.col("met")),
+            "since_ms": F.array_max(_starts(F.filter("met", _went_against))),
+        }
     )
     topic = F.coalesce("topic", F.lit(""))
     named = (
@@ -78,7 +73,7 @@ def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> Dat
         .groupBy("cluster", "named_topic")
         .agg(F.collect_set("broker_name").alias("named"))
     )
-    since, until = at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS
+    since, until = F.col("chosen_at_ms") - ROUTE_LAG_MS, F.col("chosen_at_ms") + ROUTE_AHEAD_MS
     told = F.col("writable").isNotNull()
     return (
         held.withColumn("named_topic", topic)
@@ -92,8 +87,28 @@ def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> Dat
                 ),
             }
         )
-        .drop("named_topic", "named", "writable")
+        .drop("named_topic", "named", "writable", "met")
     )
+
+
+def _stood(met: Column) -> Column:
+    return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_ms"] > F.col("chosen_at_ms"))
+
+
+def _surely_stood(met: Column) -> Column:
+    return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
+
+
+def _went_against(met: Column) -> Column:
+    return _stood(met) & (met["held_broker"] == F.col("broker_name"))
+
+
+def _brokers(met: Column) -> Column:
+    return F.array_distinct(F.transform(met, lambda each: each["held_broker"]))
+
+
+def _starts(met: Column) -> Column:
+    return F.transform(met, lambda each: each["start_ms"])
 
 
 def has_other_available() -> Column:

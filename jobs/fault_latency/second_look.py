@@ -62,13 +62,34 @@ def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
 
     The join is by owner and 10 s bucket, so that its cost follows the sends near a stretch.
     """
-    bucket = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms"))))
     bucketed = first_attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms")))
     return (
-        bucketed.join(stretches.withColumn("bucket", bucket), [*OWNER, "bucket"])
+        bucketed.join(_in_buckets(stretches), [*OWNER, "bucket"])
         .where("chosen_at_ms > after_ms AND chosen_at_ms <= until_ms")
         .drop("bucket")
     )
+
+
+def stretches_met(stretches: DataFrame, attempts: DataFrame) -> DataFrame:
+    """The attempts chosen in a stretch of their owner, once each, with `met`: those stretches, as an array.
+
+    The stretches of a bucket are brought together before the join, as they are fewer than the attempts.
+    """
+    fields = [name for name in stretches.columns if name not in OWNER]
+    by_bucket = _in_buckets(stretches).groupBy(*OWNER, "bucket").agg(F.collect_list(F.struct(*fields)).alias("near"))
+    at_ms = F.col("chosen_at_ms")
+    return (
+        attempts.withColumn("bucket", _bucket(at_ms))
+        .join(by_bucket, [*OWNER, "bucket"])
+        .withColumn("met", F.filter("near", lambda each: (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"])))
+        .where(F.size("met") > 0)
+        .drop("bucket", "near")
+    )
+
+
+def _in_buckets(stretches: DataFrame) -> DataFrame:
+    bucket = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms"))))
+    return stretches.withColumn("bucket", bucket)
 
 
 def _bucket(instant_ms: Column) -> Column:
