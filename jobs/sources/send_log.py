@@ -118,9 +118,9 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
-    # JSON escapes them, so only a line with a backslash can hold one; a name that the routes told is no part of it.
+    # JSON escapes them, so only a line with a backslash holds one; settings may tell the cluster, routes the broker.
     may_hold_control = F.col("raw").contains("\\") | F.col("raw").contains("\x7f")
-    control = F.col("broker_name").rlike(_CONTROL) | (
+    control = F.concat_ws(" ", "cluster", "broker_name").rlike(_CONTROL) | (
         may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
     )
     rules: list[Rule] = [

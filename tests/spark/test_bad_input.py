@@ -89,6 +89,7 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(topic="orders\r\nforged"), "control_character", None),
     (line(broker_name="\u001b[31mbroker-a"), "control_character", None),
     (line(outcome="RemotingTimeoutException\n"), "control_character", None),
+    (line(topic="orders\x7f").replace(b"\\u007f", b"\x7f"), "control_character", None),  # JSON need not escape it
     (_padded_to(1_048_577), "line_too_long", "1048577 bytes"),
     (_padded_to(10_000_000), "line_too_long", "10000000 bytes"),
 ]
@@ -188,6 +189,13 @@ def test_duplicates_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     staged = stage(spark, folder)
     assert fates(staged) == {"PUBLISHED": 7, "DUPLICATE": 4}
     assert staged.counts(DAY) == Counts(11, 7, 0, 4, 0)
+
+
+def test_a_cluster_that_only_the_settings_tell_is_looked_at_too(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(tmp_path / "logs", {"a.jsonl": line()})
+    settings = load_settings([], ['cluster="nor\\u001bth"'], {"inputs.sends.path": [str(folder)]})
+    staged = stage(spark, folder, settings=settings)
+    assert bad_lines(staged, folder) == {("a.jsonl", 1): ("control_character", None)}
 
 
 @pytest.mark.fault(14, 22)
