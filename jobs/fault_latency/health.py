@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.choices import with_chosen_at
+from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 from udfs.outcome import is_out_of_time
 
@@ -41,4 +42,4 @@ def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
 
 def health_bucket(instant_ms: Column) -> Column:
     """The second that an instant lies in."""
-    return F.floor(instant_ms / _BUCKET_MS).cast("bigint")
+    return bucket_of(instant_ms, _BUCKET_MS)

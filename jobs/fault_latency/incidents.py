@@ -9,6 +9,7 @@ from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.levels import levels
 from jobs.fault_latency.producers import PRODUCER
 from jobs.kept import Keep
+from udfs.bucket import bucket_of
 
 _NAMED = 20
 _ONSET_MS = 60_000
@@ -155,12 +156,12 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
 
     Joined by broker and minute, so that the cost follows the sends near an incident.
     """
-    minutes = F.sequence(_minute(F.col("first_noticed_ms")), _minute(F.col("end_ms")))
+    minutes = F.sequence(*(bucket_of(F.col(name), _MINUTE_MS) for name in ("first_noticed_ms", "end_ms")))
     lasting = noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
     tried = calls.select(
         "cluster",
         F.explode(F.array_distinct("broker_names")).alias("broker_name"),
-        _minute(F.col("ended_ms")).alias("minute"),
+        bucket_of(F.col("ended_ms"), _MINUTE_MS).alias("minute"),
         "ended_ms",
         "failed",
         "retried",
@@ -179,10 +180,6 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
             F.collect_set("sender").alias("senders"),
         )
     )
-
-
-def _minute(instant_ms: Column) -> Column:
-    return F.call_function("div", instant_ms, F.lit(_MINUTE_MS))
 
 
 def _producer() -> Column:

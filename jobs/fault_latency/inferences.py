@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.hosts import (
-    ROUTE_LAG_MS,
-    hosts_throughout,
-)
+from jobs.fault_latency.hosts import ROUTE_LAG_MS, hosts_throughout
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.removes import removes
 from jobs.fault_latency.replay import REMOVE, UPDATE

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers import PRODUCER
+from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
 
 _MINUTE_MS = 60_000
@@ -55,8 +56,7 @@ def _restarts(sends: DataFrame, carried: DataFrame) -> DataFrame:
     A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
     earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
     """
-    minute = F.call_function("div", F.col("ended_at_ms"), F.lit(_MINUTE_MS))
-    placed = sends.withColumn("minute", minute)
+    placed = sends.withColumn("minute", bucket_of(F.col("ended_at_ms"), _MINUTE_MS))
     order = Window.partitionBy(*PRODUCER).orderBy(_place_in_time())
     before = F.lag(F.struct("seq", "ended_at_ms")).over(order)
     seq_before = F.coalesce(before["seq"], F.col("carried_seq"))

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import CARRIED, ITEM
 from jobs.kept import Keep
+from udfs.bucket import bucket_of
 from udfs.policy import Policy, gated_by_reachable
 
 _BUCKET_MS = 30_000
@@ -55,4 +56,4 @@ def _item() -> Column:
 
 
 def _bucket(instant_ms: str) -> Column:
-    return F.floor(F.col(instant_ms) / _BUCKET_MS).cast("bigint")
+    return bucket_of(F.col(instant_ms), _BUCKET_MS)

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import ITEM, replay
+from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
 from udfs.policy import Policy, keeps_latest
 
@@ -93,7 +94,7 @@ def _in_buckets(stretches: DataFrame) -> DataFrame:
 
 
 def _bucket(instant_ms: Column) -> Column:
-    return F.floor(instant_ms / _BUCKET_MS).cast("bigint")
+    return bucket_of(instant_ms, _BUCKET_MS)
 
 
 def with_item_before(questions: DataFrame, items: DataFrame) -> DataFrame:

@@ -272,8 +272,8 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
     attempts = spark.createDataFrame(
         [],
         (
-            f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string, error string,"
-            " version_number int, topic string, broker_name string, broker_addr string, thread string,"
+            f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string,"
+            " version_number int, topic string, broker_name string, thread string,"
             " latency_ms bigint, row_hash bigint"
         ),
     )

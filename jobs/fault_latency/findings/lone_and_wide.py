@@ -10,6 +10,7 @@ from jobs.fault_latency.findings.finding import clock_text, count_text, duration
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.producers import PRODUCER
 from jobs.kept import Keep
+from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 
 _MINUTE_MS = 60_000
@@ -113,7 +114,7 @@ def _producer() -> Column:
 
 
 def _minute(instant_ms: Column) -> Column:
-    return F.floor(instant_ms / _MINUTE_MS)
+    return bucket_of(instant_ms, _MINUTE_MS)
 
 
 def wide_isolations(incidents: DataFrame) -> DataFrame:
