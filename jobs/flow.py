@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import TypeVar
 from urllib.parse import quote
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.errors import ReconciliationError
+from jobs.errors import FaultlineError, ReconciliationError
 from jobs.ingest import check_fit_to_publish
 from jobs.kept import Keep, keeper
 from jobs.lake import Commit, Lake
@@ -47,7 +50,8 @@ def run_flow(
         publish: publishes one day and adds it to the result; told all days of the run.
 
     Raises:
-        FaultlineError: one of its subclasses; a FAILED row is logged, published days stay as they are.
+        FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and published days
+            stay as they are.
     """
     lake = Lake(spark, settings.lake)
     days = [Day(date, settings.cluster) for date in run.days]
@@ -71,7 +75,8 @@ def run_flow(
                 publish(lake, result, day, staged, days)
         except Exception as error:
             unfinished = [day for day in days if day not in [done.day for done in result.days]]
-            log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=failure_text(error))
+            with suppress(FaultlineError, Py4JError, PySparkException):  # a full disk takes no record of it either
+                log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=failure_text(error, lake.root))
             raise
         finally:
             lake.clear_staging(run.run_id)

@@ -14,6 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -28,7 +38,16 @@ from jobs.tables import RUN_LOG, TABLES, Table
 
 _AT_ONCE = 4
 _VERSION_PROPERTY = "faultline.tableVersion"
-_CONFLICTS = ("Concurrent", "MetadataChanged", "ProtocolChanged")
+_CONFLICTS = (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
 
 
 @dataclass(frozen=True)
@@ -257,10 +276,9 @@ def explained(what: str) -> Iterator[None]:
     """Turn what Spark and Delta raise in the block into errors of ours."""
     try:
         yield
+    except _CONFLICTS as error:
+        raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
     except (Py4JJavaError, PySparkException) as error:
-        text = f"{type(error).__name__} {error}"
-        if any(f"{conflict}" in text and "Exception" in text for conflict in _CONFLICTS):
-            raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
         raise LakeError("; ".join(filter(None, (f"{what}: {root_cause(error)}", table_remedy(error))))) from error
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from pyspark.sql import Row, SparkSession
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
@@ -17,9 +19,9 @@ from jobs.errors import FaultlineError
 from jobs.lake import Lake
 from jobs.redaction import redacted, secrets_of
 from jobs.settings import Settings
-from jobs.spark_errors import root_cause
+from jobs.spark_errors import failure, root_cause
 from jobs.staged import Counts
-from jobs.tables import RUN_LOG
+from jobs.tables import RUN_LOG, Table
 
 FAULT_LATENCY, ALLOCATION = "FAULT_LATENCY", "ALLOCATION"
 
@@ -70,6 +72,12 @@ class RunResult:
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
+
+    def rows(self, lake: Lake, table: Table) -> DataFrame:
+        """What the table holds of the asked days, in the clusters of the input."""
+        clusters = [F.lit(cluster) for cluster in self.clusters]
+        asked = [F.lit(day) for day in self.run.days]
+        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
 
 
 def published_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
@@ -126,9 +134,11 @@ def run_metadata(run: Run, settings: Settings) -> dict[str, str]:
     return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}
 
 
-def failure_text(error: Exception) -> str:
-    """The error in one sentence, for the run log."""
-    return str(error) if isinstance(error, FaultlineError) else root_cause(error)
+def failure_text(error: Exception, lake: str) -> str:
+    """The error in one sentence, for the run log: the one that the command ends with."""
+    meant = failure(error, lake) if isinstance(error, (Py4JError, PySparkException)) else None
+    told = meant or error
+    return str(told) if isinstance(told, FaultlineError) else root_cause(told)
 
 
 def code_version() -> str:

@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from jobs.environment import check_environment
 from jobs.errors import PlatformError
 from jobs.jars import delta_jars
 from jobs.redaction import SECRET_NAME, is_secret
+from jobs.spark_errors import root_cause
 
 # What a run needs to be exact; set wherever it runs, a site's own settings cannot change them.
 EXACT = {
@@ -105,6 +107,8 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
             _start_jvm(settings)
             spark = builder.getOrCreate()
     _check_delta(spark)
+    # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
+    spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.ROOT)  # type: ignore[union-attr]
     return spark
 
 
@@ -123,18 +127,19 @@ def _quiet_jvm() -> Iterator[None]:
         os.dup2(log.fileno(), 2)
         try:
             yield
-        except (PySparkException, RuntimeError) as error:
+        except (Py4JError, PySparkException, RuntimeError) as error:
             log.seek(0)
-            said = [
-                line
-                for line in log.read().decode(errors="replace").splitlines()
-                if "Exception" in line or "Error" in line
-            ]
-            why = said[0].strip() if said else str(error)
+            why = _why(error, log.read().decode(errors="replace").splitlines())
             raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
         finally:
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def _why(error: Exception, log: Sequence[str]) -> str:
+    """Why the JVM did not start: it says so itself, or its log does when it died first."""
+    said = [line.strip() for line in log if "Exception" in line or "Error" in line]
+    return said[0] if said and not isinstance(error, Py4JJavaError) else root_cause(error)
 
 
 def _check_delta(spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ from jobs.errors import LakeError
 _MEANINGS = {
     "No space left on device": "the disk is full; free some space and run it again",
     "Read-only file system": "the disk is read-only; make it writable and run it again",
+    "Mkdirs failed to create": "a folder cannot be made; make room, or make it writable, and run it again",
     "Permission denied": "a file may not be written or read; check the permissions and run it again",
     "Python worker exited unexpectedly": "a Python worker died, killed or out of memory; run it again",
     "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
