@@ -20,6 +20,7 @@ from jobs.tables import (
     REBALANCES,
     ROUTE_CHANGES,
     TOPIC_QUEUES,
+    Table,
 )
 
 _ROWS = 10
@@ -75,11 +76,9 @@ class AllocationSummary:
 def summarize_allocation(spark: SparkSession, settings: Settings, result: RunResult) -> AllocationSummary:
     """Read the answers of a run's days back from the lake."""
     lake = Lake(spark, settings.lake)
-    clusters = [F.lit(cluster) for cluster in result.clusters]
-    asked = [F.lit(day) for day in result.run.days]
 
-    def rows(table: Any) -> DataFrame:
-        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
+    def rows(table: Table) -> DataFrame:
+        return result.rows(lake, table)
 
     moves = (
         rows(REBALANCES)

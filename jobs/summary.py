@@ -99,29 +99,9 @@ class Summary:
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
     """Read the answers of a run's days back from the lake."""
     lake = Lake(spark, settings.lake)
-    asked = [F.lit(day) for day in result.run.days]
-    clusters = [F.lit(cluster) for cluster in result.clusters]
-
-    def rows(table: Any) -> DataFrame:
-        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
-
-    incidents = rows(BROKER_INCIDENTS).orderBy("start_ms", "broker_name")
-    producers = rows(PRODUCER_DAYS)
-    by_producer = (
-        producers.where("enforced")
-        .groupBy("client_id", "producer_group")
-        .agg(
-            F.max("client_version").alias("client_version"),
-            F.sum("isolated_ms").alias("isolated_ms"),
-            F.sum("isolations").alias("isolations"),
-            F.sum("contradictions").alias("contradictions"),
-        )
-    )
-    worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
-    found = rows(FINDINGS)
-    worst_found = found.where("severity = 'CRITICAL'").orderBy(
-        F.desc_nulls_last("failures"), "found_from_ms", "sentence"
-    )
+    producers, found = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
+    incidents = result.rows(lake, BROKER_INCIDENTS)
+    bad = result.rows(lake, QUARANTINE).where("source = 'sends'")
     totals = producers.agg(
         F.count_distinct("client_id", "producer_group").alias("producers"),
         F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
@@ -146,26 +126,14 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons=_counts(rows(QUARANTINE).where("source = 'sends'"), "reason"),
-        brokers=_brokers(rows(BROKER_WINDOWS), rows(ISOLATION_INTERVALS)),
+        quarantine_reasons=_counts(bad, "reason"),
+        brokers=_brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
         incident_count=incidents.count(),
-        incidents=[
-            Incident(
-                row["broker_name"],
-                _utc(row["start_ms"]),
-                _utc(row["end_ms"]),
-                (row["end_ms"] - row["start_ms"]) / 1000,
-                row["peak_producers"],
-                row["producers"],
-                row["sends"],
-                row["lost"],
-            )
-            for row in incidents.limit(100).collect()
-        ],
+        incidents=_incidents(incidents),
         findings=_finding_kinds(found),
-        worst_findings=[row["sentence"] for row in worst_found.limit(_WORST).collect()],
+        worst_findings=_worst_findings(found),
         producer_count=totals["producers"],
-        producers=[Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()],
+        producers=_worst_producers(producers),
         isolations=totals["isolations"],
         would_have_isolated_ms=totals["would_have"],
         switch_assumed_off=totals["assumed"],
@@ -189,6 +157,43 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
         "isolating_producers", F.coalesce("isolating_producers", F.lit(0))
     )
     return [Broker(**row.asDict()) for row in joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50).collect()]
+
+
+def _incidents(found: DataFrame) -> list[Incident]:
+    """The first hundred."""
+    return [
+        Incident(
+            row["broker_name"],
+            _utc(row["start_ms"]),
+            _utc(row["end_ms"]),
+            (row["end_ms"] - row["start_ms"]) / 1000,
+            row["peak_producers"],
+            row["producers"],
+            row["sends"],
+            row["lost"],
+        )
+        for row in found.orderBy("start_ms", "broker_name").limit(100).collect()
+    ]
+
+
+def _worst_producers(producers: DataFrame) -> list[Producer]:
+    by_producer = (
+        producers.where("enforced")
+        .groupBy("client_id", "producer_group")
+        .agg(
+            F.max("client_version").alias("client_version"),
+            F.sum("isolated_ms").alias("isolated_ms"),
+            F.sum("isolations").alias("isolations"),
+            F.sum("contradictions").alias("contradictions"),
+        )
+    )
+    worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
+    return [Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()]
+
+
+def _worst_findings(found: DataFrame) -> list[str]:
+    order = (F.desc_nulls_last("failures"), "found_from_ms", "sentence")
+    return [row["sentence"] for row in found.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
 
 
 def _finding_kinds(found: DataFrame) -> list[FindingKind]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import merged
+from jobs.allocation.stretches import holding, merged, pieces
 from jobs.day import Day
 
 QUEUE = (*SUBJECT, "broker_name", "queue_id")
@@ -30,9 +30,9 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
         known: of `Ownership`.
         day: the day.
     """
-    pieces = _pieces(expected, _best_source(known, holdings))
+    owned = _owners(expected, _best_source(known, holdings))
     is_shared = F.col("strategy") == "BROADCASTING"
-    compared = pieces.withColumns(
+    compared = owned.withColumns(
         {
             "extra": F.array_except("owners_observed", "owners_expected"),
             "missing": F.array_except("owners_expected", "owners_observed"),
@@ -91,7 +91,7 @@ def _in_sight(known: DataFrame, day: Day) -> DataFrame:
     )
 
 
-def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
+def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
     """Each queue's time cut wherever an owner changes, while its topic's allocation is known.
 
     Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected` (in any view), `owners_observed`, `strategy`,
@@ -124,16 +124,12 @@ def _pieces(expected: DataFrame, observed: DataFrame) -> DataFrame:
         nobody.alias("view_broker_name"),
     )
     rows = should.unionByName(did).unionByName(of_topic)
-    edges = rows.select(*QUEUE, F.explode(F.array(*stretch)).alias("from_ms")).distinct()
-    in_time = Window.partitionBy(*QUEUE).orderBy("from_ms")
-    pieces = edges.withColumn("until_ms", F.lead("from_ms").over(in_time)).where("until_ms IS NOT NULL")
 
     def owners(side: str) -> Column:
         return F.array_sort(F.collect_set(F.when(F.col("side") == side, F.col("client_id"))))
 
     return (
-        pieces.join(rows, list(QUEUE))
-        .where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
+        holding(pieces(rows, QUEUE), rows, QUEUE)
         .groupBy(*QUEUE, "from_ms", "until_ms")
         .agg(
             owners("EXPECTED").alias("owners_expected"),

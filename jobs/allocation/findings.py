@@ -8,6 +8,8 @@ from pyspark.sql import functions as F
 from jobs.allocation.causes import CAUSES
 from jobs.allocation.comparison import HAND_OVER_MS, QUEUE
 
+_DIFFERENCE = (*QUEUE, "kind", "client_ids", "valid_from_ms", "valid_until_ms")
+_TOLD = ("owners_expected", "owners_observed", "own")  # of each difference
 _COLUMNS = {
     "consumer_group": "string",
     "topic": "string",
@@ -67,69 +69,34 @@ WHAT = {
 def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
     """Differences as findings, cut where time without a cause begins or ends.
 
+    One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
+
     Args:
         differences: as `differences` returns them.
         causes: as `acting` returns them.
     """
-    named = {"acts_from_ms", "acts_until_ms", "cause"}
     own = (
         F.when(~F.col("in_route") & (F.size("owners_expected") > 0), "QUEUE_DOES_NOT_EXIST")
         .when(F.col("as_given") & F.col("is_mixed"), "MIXED_STRATEGIES")
         .when(F.col("as_given"), "STRATEGY_NAMES_TWICE")
     )
-    numbered = differences.withColumn("own", own)
-    of = [F.col(f"why.{name}") for name in sorted(named)]
-    joined = numbered.alias("of").join(
-        causes.alias("why"),
-        (F.col("of.consumer_group") == F.col("why.consumer_group"))
-        & F.coalesce(F.col("why.topic") == F.col("of.topic"), F.lit(True))
-        & F.coalesce(F.col("why.broker_name") == F.col("of.broker_name"), F.lit(True))
-        & F.coalesce(F.col("why.queue_id") == F.col("of.queue_id"), F.lit(True))
-        & F.coalesce(F.array_contains("of.client_ids", F.col("why.client_id")), F.lit(True))
-        & (F.col("why.acts_from_ms") < F.col("of.valid_until_ms"))
-        & (F.col("why.acts_until_ms") > F.col("of.valid_from_ms")),
-        "left",
-    )
-    keys = (*QUEUE, "kind", "client_ids", "valid_from_ms", "valid_until_ms")
-    values = ("owners_expected", "owners_observed", "own")
-    gathered = joined.groupBy(*(F.col(f"of.{name}").alias(name) for name in keys)).agg(
-        *(F.first(f"of.{name}").alias(name) for name in values),
-        F.collect_set(F.when(F.col("why.cause").isNotNull(), F.struct(*of))).alias("acting"),
-    )
-    begins = F.transform("acting", lambda each: each["acts_from_ms"])
-    ends = F.transform("acting", lambda each: each["acts_until_ms"])
-    inside = F.filter(
-        F.array_union(begins, ends), lambda at: (at > F.col("valid_from_ms")) & (at < F.col("valid_until_ms"))
-    )
-    starts = F.array_sort(F.array_union(inside, F.array("valid_from_ms")))
-    pieces = gathered.select("*", F.posexplode(starts).alias("place", "from_ms")).withColumn(
-        "until_ms", F.coalesce(F.get(starts, F.col("place") + 1), F.col("valid_until_ms"))
-    )
-    acts = F.transform(
-        F.filter(
-            "acting",
-            lambda each: (each["acts_from_ms"] <= F.col("from_ms")) & (each["acts_until_ms"] > F.col("from_ms")),
-        ),
-        lambda each: each["cause"],
-    )
-    ranked = F.array(*(F.lit(cause) for cause in CAUSES))
-    first = F.get(F.filter(ranked, lambda cause: F.array_contains(acts, cause)), 0)
-    rank = F.array_position(ranked, first)
-    # Without a cause the rank is null.
-    is_explained = F.col("own").isNotNull() | F.coalesce(rank > 0, F.lit(False))
-    judged = pieces.withColumns({"rank": rank, "is_explained": is_explained})
-    # One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
-    in_time = Window.partitionBy(*keys).orderBy("from_ms")
-    turns = F.col("is_explained") != F.lag("is_explained").over(in_time)
+    ranked = _cut_by_causes(_with_acting(differences.withColumn("own", own), causes))
+    in_time = Window.partitionBy(*_DIFFERENCE).orderBy("from_ms")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    numbered = judged.withColumn("turns", turns).withColumn("run", F.count_if("turns").over(so_far))
-    runs = numbered.groupBy(*keys, "run").agg(
-        *(F.first(name).alias(name) for name in values),
-        F.min("rank").alias("rank"),
-        F.min("from_ms").alias("from_ms"),
-        F.max("until_ms").alias("until_ms"),
+    is_explained = F.col("own").isNotNull() | F.col("rank").isNotNull()
+    judged = ranked.withColumn("is_explained", is_explained)
+    turns = judged.withColumn("turns", F.col("is_explained") != F.lag("is_explained").over(in_time))
+    runs = (
+        turns.withColumn("run", F.count_if("turns").over(so_far))
+        .groupBy(*_DIFFERENCE, "run")
+        .agg(
+            *(F.first(name).alias(name) for name in _TOLD),
+            F.min("rank").alias("rank"),
+            F.min("from_ms").alias("from_ms"),
+            F.max("until_ms").alias("until_ms"),
+        )
     )
-    by_rank = F.when(F.col("rank") > 0, F.element_at(ranked, F.col("rank").cast("int")))
+    by_rank = F.get(_ranked(), F.col("rank") - 1)  # not element_at: Spark takes that for never null
     caused = runs.select(
         *QUEUE,
         "kind",
@@ -142,6 +109,45 @@ def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
     )
     lasting = caused.where(F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS)
     return finding(lasting, "OBSERVED")
+
+
+def _with_acting(differences: DataFrame, causes: DataFrame) -> DataFrame:
+    """Each difference with `acting`: the causes that concern it, as structs of when they act and `cause`."""
+    joined = differences.alias("of").join(
+        causes.alias("why"),
+        (F.col("of.consumer_group") == F.col("why.consumer_group"))
+        & F.coalesce(F.col("why.topic") == F.col("of.topic"), F.lit(True))
+        & F.coalesce(F.col("why.broker_name") == F.col("of.broker_name"), F.lit(True))
+        & F.coalesce(F.col("why.queue_id") == F.col("of.queue_id"), F.lit(True))
+        & F.coalesce(F.array_contains("of.client_ids", F.col("why.client_id")), F.lit(True))
+        & (F.col("why.acts_from_ms") < F.col("of.valid_until_ms"))
+        & (F.col("why.acts_until_ms") > F.col("of.valid_from_ms")),
+        "left",
+    )
+    act = F.struct(*(F.col(f"why.{name}") for name in ("acts_from_ms", "acts_until_ms", "cause")))
+    return joined.groupBy(*(F.col(f"of.{name}").alias(name) for name in _DIFFERENCE)).agg(
+        *(F.first(f"of.{name}").alias(name) for name in _TOLD),
+        F.collect_set(F.when(F.col("why.cause").isNotNull(), act)).alias("acting"),
+    )
+
+
+def _cut_by_causes(differences: DataFrame) -> DataFrame:
+    """Each difference cut where one of `acting` begins or ends; `rank` of the first that acts, null when none does."""
+    edges = F.flatten(F.transform("acting", lambda each: F.array(each["acts_from_ms"], each["acts_until_ms"])))
+    inside = F.filter(edges, lambda at: (at > F.col("valid_from_ms")) & (at < F.col("valid_until_ms")))
+    starts = F.array_sort(F.array_union(inside, F.array("valid_from_ms")))
+    pieces = differences.select("*", F.posexplode(starts).alias("place", "from_ms")).withColumn(
+        "until_ms", F.coalesce(F.get(starts, F.col("place") + 1), F.col("valid_until_ms"))
+    )
+    now = F.filter(
+        "acting", lambda each: (each["acts_from_ms"] <= F.col("from_ms")) & (each["acts_until_ms"] > F.col("from_ms"))
+    )
+    ranks = F.transform(now, lambda each: F.array_position(_ranked(), each["cause"]))
+    return pieces.withColumn("rank", F.array_min(ranks))
+
+
+def _ranked() -> Column:
+    return F.array(*(F.lit(cause) for cause in CAUSES))
 
 
 def finding(found: DataFrame, basis: str) -> DataFrame:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.causes import of_several_views
 from jobs.allocation.comparison import QUEUE
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import united
+from jobs.allocation.stretches import holding, pieces, united
 from jobs.day import Day
 
 _RETRY = "%RETRY%"
@@ -150,14 +150,11 @@ def _of(kind: str, found: DataFrame) -> DataFrame:
 def _deserted(members: DataFrame) -> DataFrame:
     """When every broker that answers on a group knows no member of it."""
     told = members.select("consumer_group", *_STRETCH, F.size("client_ids").alias("clients"))
-    edges = told.select("consumer_group", F.explode(F.array(*_STRETCH)).alias("from_ms")).distinct()
-    in_time = Window.partitionBy("consumer_group").orderBy("from_ms")
-    pieces = edges.withColumn("to_ms", F.lead("from_ms").over(in_time)).where("to_ms IS NOT NULL")
+    of_group = ("consumer_group",)
     return (
-        pieces.join(told, "consumer_group")
-        .where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
-        .groupBy("consumer_group", "from_ms", "to_ms")
+        holding(pieces(told, of_group), told, of_group)
+        .groupBy("consumer_group", "from_ms", "until_ms")
         .agg(F.max("clients").alias("clients"))
         .where("clients = 0")
-        .withColumnsRenamed({"from_ms": "valid_from_ms", "to_ms": "valid_until_ms"})
+        .withColumnsRenamed({"from_ms": "valid_from_ms", "until_ms": "valid_until_ms"})
     )

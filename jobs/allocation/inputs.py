@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.allocation.stretches import merged, stretches
+from jobs.allocation.stretches import holding, merged, pieces, stretches
 from jobs.allocation.topic_queues import brokers, readable_queues
 from jobs.day import Day
 
 SUBJECT = ("consumer_group", "topic")
 VIEW = (*SUBJECT, "view_broker_name")
 _MEMBER = ("consumer_group", "broker_name")
+_STRETCH = ("valid_from_ms", "valid_until_ms")
 
 
 def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
@@ -66,37 +67,27 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         members: as `group_members` returns them.
         strategies: as `group_strategies` returns them.
     """
-    routed = topics.join(routes, "topic").where("valid_until_ms > from_ms AND valid_from_ms < until_ms")
-    of_routes = routed.select(
+    consumed = topics.join(routes, "topic").where("valid_until_ms > from_ms AND valid_from_ms < until_ms")
+    routed = consumed.select(
         *SUBJECT,
-        F.greatest("valid_from_ms", "from_ms").alias("route_from_ms"),
-        F.least("valid_until_ms", "until_ms").alias("route_until_ms"),
+        F.greatest("valid_from_ms", "from_ms").alias("valid_from_ms"),
+        F.least("valid_until_ms", "until_ms").alias("valid_until_ms"),
         "route",
     )
-    told = members.select("consumer_group", "broker_name", "client_ids", "valid_from_ms", "valid_until_ms")
-    edges = told.join(topics, "consumer_group").select(
-        *SUBJECT, F.explode(F.array("valid_from_ms", "valid_until_ms")).alias("at_ms")
-    )
-    of_route_edges = of_routes.select(*SUBJECT, F.explode(F.array("route_from_ms", "route_until_ms")).alias("at_ms"))
-    in_time = Window.partitionBy(*SUBJECT).orderBy("at_ms")
-    cuts = edges.unionByName(of_route_edges).distinct()
-    pieces = cuts.withColumn("until_ms", F.lead("at_ms").over(in_time)).where("until_ms IS NOT NULL")
-    with_route = (
-        pieces.alias("piece")
-        .join(of_routes.alias("of"), list(SUBJECT))
-        .where("piece.at_ms >= of.route_from_ms AND piece.at_ms < of.route_until_ms")
-        .select(*SUBJECT, "at_ms", "piece.until_ms", "route")
-    )
+    told = members.select("consumer_group", "broker_name", "client_ids", *_STRETCH)
+    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *_STRETCH)
+    cut = pieces(routed.select(*SUBJECT, *_STRETCH).unionByName(of_members), SUBJECT)
+    with_route = holding(cut, routed, SUBJECT).drop(*_STRETCH)
     known = (
-        with_route.join(told, "consumer_group")
-        .where("at_ms >= valid_from_ms AND at_ms < valid_until_ms")
+        holding(with_route, told, ("consumer_group",))
         .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
-        .groupBy(*SUBJECT, "at_ms")
+        .groupBy(*SUBJECT, "from_ms")
         .agg(
             F.first("until_ms").alias("valid_until_ms"),
             F.first("route").alias("route"),
             F.array_sort(F.collect_set(F.struct("client_ids", "broker_name"))).alias("told"),
         )
+        .withColumnRenamed("from_ms", "valid_from_ms")
     )
     lists = F.array_distinct(F.transform("told", lambda each: each["client_ids"]))
     telling = F.filter("told", lambda each: F.size(each["client_ids"]) > 0)
@@ -110,15 +101,13 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
     )
     by_view = known.select(
         *SUBJECT,
-        F.col("at_ms").alias("valid_from_ms"),
-        "valid_until_ms",
+        *_STRETCH,
         readable_queues(F.col("route")).alias("queues"),
         F.size(lists).alias("views"),
         F.explode(views).alias("of"),
     ).select(
         *SUBJECT,
-        "valid_from_ms",
-        "valid_until_ms",
+        *_STRETCH,
         "queues",
         "views",
         F.col("of.ids").alias("client_ids"),

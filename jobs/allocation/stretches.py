@@ -106,3 +106,18 @@ def united(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
         .agg(F.min("valid_from_ms").alias("valid_from_ms"), F.max("valid_until_ms").alias("valid_until_ms"))
         .drop("number")
     )
+
+
+def pieces(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The time of each key cut wherever one of its stretches begins or ends: `keys`, `from_ms`, `until_ms`.
+
+    Gaps between stretches are pieces too; what holds in a piece is what `holding` joins to it.
+    """
+    edges = stretches.select(*keys, F.explode(F.array("valid_from_ms", "valid_until_ms")).alias("from_ms")).distinct()
+    in_time = Window.partitionBy(*keys).orderBy("from_ms")
+    return edges.withColumn("until_ms", F.lead("from_ms").over(in_time)).where("until_ms IS NOT NULL")
+
+
+def holding(pieces: DataFrame, stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Each piece with each stretch of its `keys` that holds throughout it; a piece of a gap is in no row."""
+    return pieces.join(stretches, list(keys)).where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
