@@ -108,7 +108,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
             spark = builder.getOrCreate()
     _check_delta(spark)
     # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
-    spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.ROOT)  # type: ignore[union-attr]
+    spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark
 
 
