@@ -122,8 +122,8 @@ def _run_what_if(options: argparse.Namespace, settings: Settings) -> None:
 
     days, why = _days(options, settings)
     asked = asked_by(options)
-    told = f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {redacted(settings.lake)}"
-    print(told, file=sys.stderr)
+    lake = safe(redacted(settings.lake))
+    print(f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {lake}", file=sys.stderr)
     print(what_if_answer(options, settings, _new_run(options, days), asked))
 
 

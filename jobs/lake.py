@@ -189,7 +189,7 @@ class Lake:
             LakeBusyError: another writer changed the same day.
             LakeError: the write failed; the table is as before.
         """
-        told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster})
+        told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"

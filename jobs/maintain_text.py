@@ -19,7 +19,7 @@ def upkeep_text(found: Upkeep) -> str:
     done = "done" if found.applied else "nothing done; --apply does it"
     return "\n".join(
         [
-            f"Lake {found.lake}; files of versions older than {found.versions_days} days may go",
+            f"Lake {safe(found.lake)}; files of versions older than {found.versions_days} days may go",
             grid(header, [_row(state) for state in found.tables]),
             "",
             f"{work}: {_mb(freed)} MB to free ({done})",

@@ -16,9 +16,10 @@ from jobs.text_parts import safe
 
 def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
     """The plan as text."""
+    cluster = safe(settings.cluster)
     lines = [
         f"faultline {command} would",
-        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
+        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {cluster}",
         *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings)),
         (
             f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
@@ -27,7 +28,7 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
         "",
         "Settings",
         *(
-            f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})"
+            f"  {safe(name)} = {value!r}  ({settings.origins.get(name, 'default')})"
             for name, value in sorted(_values(settings))
         ),
     ]

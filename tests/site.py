@@ -89,7 +89,7 @@ class Site:
         number = next(self._runs)
         call = Run(
             run_id=f"run-{number}", command="fault-latency", days=days, allow_empty=how.get("allow_empty", False),
-            cascade=how.get("cascade", True),
+            cascade=how.get("cascade", True), break_lock=how.get("break_lock", False),
             clock=lambda: dt.datetime(2026, 3, 5, 3, number, tzinfo=dt.UTC),
         )  # fmt: skip
         return run_fault_latency(self._spark, full, call, Progress(io.StringIO()))

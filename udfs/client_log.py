@@ -9,7 +9,8 @@ from udfs.version import version_number
 
 # 4.3 to 5.0: `2026-11-21 00:43:37,370 INFO RocketmqClient - …`; 5.1 on: `….370 INFO  [pid] [thread] [class] - …`.
 _HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
-_QUEUE = r"MessageQueue \[topic=([^,\]]*), brokerName=([^,\]]*), queueId=(-?\d+)\]"
+# Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
+_QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
 _SHANGHAI_MS = 28_800_000  # 5.1.0 on writes GMT+8 wherever it runs
 _SECONDS_TWICE = (40300, 40701)  # versions whose layout wrote the seconds again instead of the milliseconds
 
@@ -42,7 +43,7 @@ _GROUPS = {
     "INSTANCE": ("instance", "client_id"),
 }
 _OF_A_QUEUE = (
-    r"doRebalance, .*(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
+    r"doRebalance, .{0,512}(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
     r"|pull request offset illegal, P"
 )
 _WHOLE_RESULT = r"(?:=\[\]|\]\])$"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import holding, merged, pieces, stretches
 from jobs.allocation.topic_queues import brokers, readable_queues
 from jobs.day import Day
+from jobs.group_settings import GroupSettings
 
 SUBJECT = ("consumer_group", "topic")
 VIEW = (*SUBJECT, "view_broker_name")
@@ -25,6 +28,24 @@ def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_stalenes
         max_staleness_ms: how long an answer holds at most.
     """
     return stretches(answers, list(_MEMBER), "client_ids", day, opening, max_staleness_ms)
+
+
+def with_said_topics(seen: DataFrame, lists: DataFrame, groups: Mapping[str, GroupSettings]) -> DataFrame:
+    """`seen`, and what settings say of groups of which no connection was told, as often as their members were.
+
+    Args:
+        seen: `consumer_group`, `topic`, `captured_at_ms`, each time it was told.
+        lists: as `member_answers` returns them.
+        groups: the settings of groups.
+    """
+    said = [(group, topic) for group, settings in groups.items() for topic in settings.topics or ()]
+    if not said:
+        return seen
+    topics = seen.sparkSession.createDataFrame(said, "consumer_group string, topic string")
+    untold = lists.select("consumer_group", "captured_at_ms").join(
+        seen.select("consumer_group").distinct(), "consumer_group", "left_anti"
+    )
+    return seen.unionByName(untold.join(F.broadcast(topics), "consumer_group").distinct())
 
 
 def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:

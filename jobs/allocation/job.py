@@ -26,7 +26,7 @@ from jobs.allocation.causes import (
 from jobs.allocation.comparison import differences
 from jobs.allocation.findings import findings, with_causes
 from jobs.allocation.group_findings import of_allocation, of_groups, of_topics
-from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics
+from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics, with_said_topics
 from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.strategies import group_strategies, seen_clients
@@ -95,11 +95,14 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     spark = snapshots.consumers.sparkSession
     before = carried_routes(opening.topic_queues)
     routes = keep("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
-    members = keep("members", group_members(member_answers(snapshots.consumers), day, opening.group_members, stale_ms))
+    lists = member_answers(snapshots.consumers)
+    members = keep("members", group_members(lists, day, opening.group_members, stale_ms))
     told = keep("connections", connections(snapshots.consumers))
     answers = keep("answers", running_info(snapshots.running_info))
     strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers)))
-    seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
+    seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms").transform(
+        with_said_topics, lists, settings.groups
+    )
     topics = keep("topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms))
     inputs = keep("inputs", allocation_inputs(topics, routes, members, strategies))
     determined = inputs.where("undetermined IS NULL")

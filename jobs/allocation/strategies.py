@@ -37,7 +37,10 @@ def group_strategies(spark: SparkSession, settings: Settings, seen: dict[str, li
     Grain: `consumer_group`. Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members
     differ), `strategy_source`, `undetermined` (why nothing can be computed; null = it can).
     """
-    rows = [_of_group(group, settings.groups.get(group, GroupSettings()), clients) for group, clients in seen.items()]
+    rows = [
+        _of_group(group, settings.groups.get(group, GroupSettings()), seen.get(group, []))
+        for group in {*seen, *settings.groups}
+    ]
     return spark.createDataFrame(sorted(rows), GROUP_STRATEGIES)
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import stretches
 from jobs.day import Day
+from jobs.sources.topic_route import MOST_QUEUES
 
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
@@ -34,7 +35,7 @@ def _shaped(route: Column) -> Column:
         lambda broker: broker["brokerName"],
     )
     is_ordered = F.coalesce(F.length(route["orderTopicConf"]) > 0, F.lit(False))
-    ordered = F.str_to_map(F.coalesce(route["orderTopicConf"], F.lit("")), F.lit(";"), F.lit(":"))
+    parts = F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";")
 
     def queues_of(data: Column) -> Column:
         perm, name = F.coalesce(data["perm"], F.lit(0)), data["brokerName"]
@@ -43,12 +44,19 @@ def _shaped(route: Column) -> Column:
         return F.struct(
             name.alias("broker_name"),
             F.when(perm.bitwiseAND(_READ) != 0, data["readQueueNums"]).otherwise(0).alias("readable"),
-            F.when(is_ordered, F.coalesce(ordered[name].try_cast("int"), F.lit(0))).otherwise(plain).alias("writable"),
+            F.when(is_ordered, _ordered_queues(parts, name)).otherwise(plain).alias("writable"),
             has_master.alias("has_master"),
         )
 
     told = F.array_sort(F.transform(route["queueDatas"], queues_of))
     return F.filter(told, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
+
+
+def _ordered_queues(parts: Column, broker_name: Column) -> Column:
+    """The broker's queues by an order topic's own numbers, `broker:number` each; a broker told twice has the most."""
+    own = F.filter(parts, lambda part: F.split_part(part, F.lit(":"), F.lit(1)) == broker_name)
+    numbers = F.transform(own, lambda part: F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int"))
+    return F.coalesce(F.array_max(F.filter(numbers, lambda number: number <= MOST_QUEUES)), F.lit(0))
 
 
 def carried_routes(topic_queues: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.health import health_bucket
 from jobs.fault_latency.producers import PRODUCER
 from jobs.fault_latency.second_look import OWNER
+from udfs.choice import is_bad
 from udfs.outcome import ANSWERS, is_answer
 
 
@@ -49,7 +50,6 @@ def _sends(attempts: DataFrame, slow_ms: int) -> DataFrame:
     several = numbered.where("send IS NOT NULL").groupBy("send").count().where("count > 1").select("send")
     alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
     told = _alone(alone).unionByName(_together(together))
-    bad_first = ~is_answer(F.col("first_outcome")) | (F.col("first_latency_ms") >= slow_ms)
     total_ms = F.col("ended_ms") - F.col("started_ms")
     return told.withColumns(
         {
@@ -57,7 +57,7 @@ def _sends(attempts: DataFrame, slow_ms: int) -> DataFrame:
             "failed": ~is_answer(F.col("outcome")),
             "retried": (F.col("attempts") > 1) | (F.size("broker_names") > F.col("tries")),
             "slow": F.col("outcome").isin(*ANSWERS) & (total_ms >= slow_ms),
-            "is_bad_first": bad_first,
+            "is_bad_first": is_bad(F.col("first_outcome"), F.col("first_latency_ms"), slow_ms),
         }
     ).drop("tries", "first_outcome", "first_latency_ms")
 
@@ -93,17 +93,16 @@ def _together(attempts: DataFrame) -> DataFrame:
         "result_broker_name",
         "latency_ms",
         "outcome",
+        *_of_send(),
     )
-    told = attempts.groupBy(*OWNER, "invoke_id").agg(
-        F.array_sort(F.collect_list(tried)).alias("tries"), F.first(F.struct(*_of_send())).alias("send")
-    )
+    told = attempts.groupBy(*OWNER, "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
     brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
     numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
     chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
     return told.select(
         *OWNER,
-        "send.*",
+        *(first[name].alias(name) for name in ("client_version", "topic", "mode", "by_caller", "is_replayed")),
         "invoke_id",
         _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
         last["ended_at_ms"].alias("ended_ms"),

@@ -97,7 +97,8 @@ def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
     in_time = Window.partitionBy(*_BROKER).orderBy("at_ms")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     counted = levels(isolating.unionByName(living), _BROKER, ("isolating", "active"))
-    is_high = (F.col("isolating") > 0) & (F.col("isolating") >= F.col("active") * F.lit(share))
+    # The quotient, as 0.55 * 100 is more than 55.
+    is_high = (F.col("isolating") > 0) & (F.try_divide("isolating", "active") >= F.lit(share))
     high = counted.withColumn("is_high", is_high)
     begins = F.col("is_high") & ~F.coalesce(F.lag("is_high").over(in_time), F.lit(False))
     numbered = high.withColumn("incident", F.sum(begins.cast("int")).over(so_far)).where("is_high")

@@ -49,10 +49,11 @@ def _json_damage() -> Column:
     """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
     raw = F.col("raw")
     is_object = F.ltrim(raw).startswith("{")
-    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one.
-    values = F.json_array_length(F.concat(F.lit("["), raw, F.lit("]")))
+    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one. An array
+    # ends at the first bracket that closes it, which is the line's own when one more value can follow.
+    values, and_zero = (F.json_array_length(F.concat(F.lit("["), raw, F.lit(end))) for end in ("]", ",0]"))
     ends_at_first_brace = F.octet_length(F.substring_index(raw, "}", 1)) == F.octet_length(raw) - 1
-    is_single = ends_at_first_brace | F.coalesce(values == 1, F.lit(False))
+    is_single = ends_at_first_brace | F.coalesce((values == 1) & (and_zero == 2), F.lit(False))
     is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
     return (
         # First what nearly every line is: the other tests cost more than parsing it.

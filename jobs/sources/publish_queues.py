@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.day import Day
+from jobs.sources.topic_route import MOST_QUEUES
 from udfs.fault_window import FAR_MS
 
 PUBLISH_QUEUES = (
@@ -82,7 +83,8 @@ def publishable(route: Column) -> Column:
 
 
 def _number(part: Column) -> Column:
-    return F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
+    number = F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
+    return F.when(number <= MOST_QUEUES, number)
 
 
 def _numbered(broker_name: Column, queues: Column) -> Column:

@@ -27,6 +27,7 @@ from jobs.sources.judged_lines import (
     with_reason,
     with_row_hash,
 )
+from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
 
 _ROUTE = "queueDatas ARRAY<STRUCT<brokerName: STRING, readQueueNums: INT, writeQueueNums: INT>>"
@@ -60,6 +61,7 @@ def _route_rules() -> list[Rule]:
         ("topic_missing", is_blank("topic"), None),
         ("body_not_json", is_answer & route["queueDatas"].isNull(), F.lit("no topic route in body")),
         ("queue_number_negative", is_answer & negative, None),
+        ("wrong_type", is_answer & has_too_many_queues(route), F.lit(f"more than {MOST_QUEUES} queues of a broker")),
     ]
 
 

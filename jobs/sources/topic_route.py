@@ -15,6 +15,9 @@ _BODY = (
     " orderTopicConf STRING, topicQueueMappingByBroker MAP<STRING, STRING>"
 )
 
+MOST_QUEUES = 65_536
+"""No topic has more on one broker; a route that says so would be spread over as many rows."""
+
 _ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST
 _LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys without quotes
 
@@ -23,7 +26,8 @@ def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
     """One row per answer of the name server: `captured_at_ms`, `topic`, `route` (null = no answer in the line).
 
     The body is strict JSON for new clients; older ones are answered with unquoted numeric keys. Code 0, or none,
-    is an answer; 17 says that there is no such topic (an empty route); every other code tells nothing.
+    is an answer; 17 says that there is no such topic (an empty route); every other code tells nothing, nor does an
+    answer with more than `MOST_QUEUES` queues of a broker.
     """
     line = F.from_json("value", _LINE)
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").schema("value STRING")
@@ -49,8 +53,16 @@ def route_answers(lines: DataFrame) -> DataFrame:
 
 def _told_route(code: Column, answer: Column) -> Column:
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
-    is_answer = (code == _ANSWER) & answer["queueDatas"].isNotNull()
+    is_answer = (code == _ANSWER) & answer["queueDatas"].isNotNull() & ~has_too_many_queues(answer)
     return F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, answer)
+
+
+def has_too_many_queues(route: Column) -> Column:
+    """Whether a broker has more than `MOST_QUEUES` queues in the route; null without queues."""
+    numbers = F.transform(
+        route["queueDatas"], lambda of: F.coalesce(F.greatest(of["readQueueNums"], of["writeQueueNums"]), F.lit(0))
+    )
+    return F.exists(numbers, lambda number: number > MOST_QUEUES)
 
 
 def broker_names(routes: DataFrame) -> DataFrame:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
@@ -54,26 +58,45 @@ def test_a_second_run_of_the_day_exits_5_and_harms_nothing(
 
 
 @pytest.mark.fault(27)
-def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site: Site) -> None:
+def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site: Site, tmp_path: Path) -> None:
+    """The first writer has looked at the table, and is at its rows, when the second one commits."""
     lake = Lake(spark, str(site.lake))
     day = lake.read_day(SENDS, "main", D1).localCheckpoint()
-    parts = [day.where("broker_name = 'broker-a'"), day.where("broker_name != 'broker-a'")]
-    whole = {part.count() for part in parts}
-    assert len(whole) == 2
+    slow, quick = day.where("broker_name = 'broker-a'"), day.where("broker_name != 'broker-a'").localCheckpoint()
+    begun, other_is_done = tmp_path / "begun", tmp_path / "other-is-done"
 
-    def write(place: int) -> str:
-        try:
-            lake.publish_day(SENDS, parts[place], "main", D1, {"run_id": f"writer-{place}"})
-        except LakeBusyError as error:
-            return str(error)
-        return "won"
+    def waiting(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        begun.touch()
+        while not other_is_done.exists():
+            time.sleep(0.05)
+        yield from batches
 
-    with ThreadPoolExecutor(2) as pool:
-        ended = list(pool.map(write, (0, 1)))
-    assert "won" in ended
-    busy = "cannot publish 2026-03-01 in table sends: another writer changed it at the same time; run it again"
-    assert set(ended) <= {"won", busy}
-    assert lake.read_day(SENDS, "main", D1).count() in whole
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(lake.publish_day, SENDS, slow.mapInArrow(waiting, slow.schema), "main", D1, {"run_id": "1"})
+        while not (begun.exists() or first.done()):
+            time.sleep(0.05)
+        lake.publish_day(SENDS, quick, "main", D1, {"run_id": "2"})
+        other_is_done.touch()
+        with pytest.raises(LakeBusyError) as caught:
+            first.result()
+    assert caught.value.exit_code == 5
+    assert str(caught.value) == (
+        "cannot publish 2026-03-01 in table sends: another writer changed it at the same time; run it again"
+    )
+    assert lake.read_day(SENDS, "main", D1).count() == quick.count() > 0
+
+
+@pytest.mark.fault(28)
+def test_a_lock_is_broken_when_asked_and_the_run_log_tells(site: Site) -> None:
+    left = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-05T03:00:00+00:00",
+            "lease_until": "2026-03-05T23:00:00+00:00"}  # fmt: skip
+    (site.lake / "_lock").write_text(json.dumps(left), encoding="utf-8")
+    with pytest.raises(LakeBusyError, match=r"is held by run far \(process 7 on host host-b\)"):
+        site.run(D1)
+    site.run(D1, break_lock=True)
+    told = [row["message"] for row in site.rows("run_log", "message", status="STARTED") if row["message"]]
+    far = "run far (process 7 on host host-b) since 2026-03-05 03:00:00 UTC, lease until 2026-03-05 23:00:00 UTC"
+    assert told == [f"broke the lock of {far}"]
 
 
 @pytest.mark.fault(27)

@@ -98,6 +98,7 @@ def test_a_database_name_is_letters(name: str) -> None:
         ["nightly", "--lake", "x", "--set", f"{TERMINAL}=1"],
         ["show", "incidents", "--lake", TERMINAL],
         ["plan", "nightly", "--lake", TERMINAL, "--sends", TERMINAL, "--date", f"{D1}"],
+        ["plan", "nightly", "--lake", "x", "--set", f"cluster={TERMINAL}", "--date", f"{D1}"],
     ],
 )
 def test_what_is_said_is_one_line_that_a_terminal_only_shows(

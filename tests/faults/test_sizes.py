@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 
 from jobs.errors import InputUnreadableError
+from jobs.settings import load_settings
+from jobs.sources.client_log import read_client_logs
+from jobs.sources.files import list_files
 from tests.faults.program import ROOT, run_program
 from tests.site import D1, START, Line, send
 from tests.spark.send_logs import bad_lines, fates, line, stage, write
@@ -121,6 +124,34 @@ BAIT = [
     b'{"client_version": "' + b"1." * 400_000 + b'"}',
     b'{"error": "' + b"1." * 400_000 + b'"}',
 ]
+
+
+CLIENT_LOG = b"2026-03-01 12:00:00,250 INFO RocketmqClient - "
+RESULT = (
+    b"rebalanced result changed. allocateMessageQueueStrategyName=A, group=G, topic=T, clientId=c, mqAllSize=1,"
+    b" cidAllSize=1, rebalanceResultSize=1, rebalanceResultSet=["
+)
+CLIENT_LOG_BAIT = [
+    b"doRebalance, " * 70_000,
+    b"doRebalance, G, add a new mq, " + b"MessageQueue [topic=" * 45_000,
+    RESULT + b"MessageQueue [topic=" * 45_000 + b"]]",
+    b"the pull request offset illegal, PullRequest " * 20_000,
+    b"the consumer [" * 60_000,
+]
+
+
+@pytest.mark.fault(20)
+def test_bait_in_client_logs(spark: SparkSession, tmp_path: Path) -> None:
+    """Each line again is just short enough to be looked at."""
+    log = b"\n".join(CLIENT_LOG + bait for bait in CLIENT_LOG_BAIT)
+    manifest = list_files(
+        spark, [str(write(tmp_path / "logs", {"rocketmq_client.log": log}))], str(tmp_path / "copies")
+    )
+    lines = read_client_logs(spark, manifest, load_settings([], [], {}), (D1, D1), Observation())
+    began = time.monotonic()
+    found = [row["reason"] for row in lines.drop("raw").orderBy("row").collect()]
+    assert time.monotonic() - began < 60
+    assert found == [None, "log_line_breaks_off", None, "log_line_breaks_off", None]
 
 
 @pytest.mark.fault(20)

@@ -19,6 +19,8 @@ SETTINGS = [
     "max_bad_fraction=0.5",
     'groups."FAILS".strategy="MACHINE_ROOM_NEARBY-AVG"',
     'groups."BROKER".client_rebalance=false',
+    'groups."SAID".topics=["T"]',
+    'groups."G".topics=["W"]',  # its connections say otherwise
     'groups."POPS".client_rebalance=false',
     'groups."POPS".request_mode="POP"',
     'groups."POPS".pop_share_queue_num=-1',
@@ -53,6 +55,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD-BROKER") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="OWN-CLASS") for m in (0, 1)),
+        *(members(NOON + m * MINUTE, ids, consumer_group="SAID") for m in (0, 1)),  # and no connection
         members(NOON, ["z"], consumer_group=""),
         connection(NOON, ["z"]) | {"body": "no connection"},
         connection(NOON, ["z"]) | {"captured_at_ms": None},
@@ -61,6 +64,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
         route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
         route(NOON, topic="BAD", a=(-1, 2, 6)),
+        route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),
         {"captured_at_ms": NOON, "topic": "T", "code": 0, "body": "?"},
         route(NOON, topic="NEVER", code=17),
@@ -170,6 +174,7 @@ def test_where_the_strategy_is_known_from(site: SnapshotSite) -> None:
         ("ALL", "BROADCASTING", "CONNECTION"),
         ("FAILS", "MACHINE_ROOM_NEARBY-AVG", "SETTINGS"),
         ("POPS", "POP:AVG", "ASSUMED"),
+        ("SAID", "AVG", "ASSUMED"),
         ("TOLD", "AVG_BY_CIRCLE", "RUNNING_INFO"),
     }
 
@@ -227,6 +232,7 @@ def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
         ("routes", "topic_missing"),
         ("routes", "body_not_json"),
         ("routes", "queue_number_negative"),
+        ("routes", "wrong_type"),
     }
 
 

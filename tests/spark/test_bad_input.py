@@ -34,6 +34,9 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (GOOD_TEXT[:40] + GOOD_TEXT, "not_json", None),  # half a line, then the next without a break
     (line(seq=501) + line(seq=502), "not_json", None),  # two objects: the second must not be lost
     (line(seq=503) + b"," + line(seq=504), "not_json", None),
+    (line(seq=505) + b"],[" + line(seq=506), "not_json", None),
+    (line(seq=507) + b"]rest", "not_json", None),
+    (line(seq=508, own={"a": 1}) + b"],[" + line(seq=509), "not_json", None),
     (GOOD_TEXT + b"\x00\x00\x00", "not_json", None),  # a tail that a crash left behind
     (b"2026-11-21 12:00:00 INFO sent", "not_json", None),
     (GOOD_TEXT.replace(b"orders", b"or\tders"), "not_json", None),

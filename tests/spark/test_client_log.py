@@ -184,6 +184,9 @@ def test_when_a_line_was_written(spark: SparkSession) -> None:
         (comma, None, "Asia/Shanghai", NOON + 250 - 8 * 3_600_000),
         (comma, "4.9.8", "America/New_York", NOON + 250 + 5 * 3_600_000),
         (comma.replace("03-01", "07-01"), None, "America/New_York", 1_782_921_600_250),  # 16:00 UTC: summer
+        # A time that the clocks leave out is an hour later; one that comes twice is the earlier.
+        ("2026-03-08 02:30:00,000 INFO RocketmqClient - x", None, "America/New_York", 1_772_955_000_000),  # 07:30 UTC
+        ("2026-11-01 01:30:00,000 INFO RocketmqClient - x", None, "America/New_York", 1_793_511_000_000),  # 05:30 UTC
         (dot, None, None, NOON + 250),
         (dot, "5.3.3", "America/New_York", NOON + 250),
         ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.7.1", None, NOON + 9_500),

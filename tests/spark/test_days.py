@@ -12,7 +12,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -196,11 +196,35 @@ ALWAYS = [send(at(D1, "06:00:00"), broker_name="broker-c"), send(at(D2, "06:00:0
 TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
 
 
+def _tie(offset_ms: int, latency_ms: int, outcome: str, client: str, seq: int | None) -> Line:
+    return send(
+        START[D2] + offset_ms, latency_ms, outcome, client_id=client, client_version=CLIENTS[client], seq=seq,
+        broker_name="broker-a",
+    )  # fmt: skip
+
+
+# Attempts of one producer at one broker that end in the same millisecond, at midnight and before it.
+TIES = [
+    _tie(0, 5, "RemotingTimeoutException", "p1", None),
+    _tie(0, 5, "SEND_OK", "p1", None),
+    _tie(0, 5, "SEND_OK", "p1", None),  # an exact copy
+    _tie(0, 700, "SEND_OK", "p1", None),
+    _tie(-1, 3_500, "SEND_OK", "p1", None),
+    _tie(-1, 700, "SEND_OK", "p1", None),
+    _tie(0, 5, "MQBrokerException", "p2", 2),
+    _tie(0, 5, "SEND_OK", "p2", 1),
+    _tie(-1, 5, "RemotingTimeoutException", "p3", 9),
+    _tie(-1, 3_500, "RemotingTimeoutException", "p3", 8),
+]
+
+
 @pytest.mark.fault(16, 22)
 @pytest.mark.timeout(900)
+@example(sends=TIES, seed=7, files=3)
 @given(sends=st.lists(ANY_SEND, min_size=8, max_size=12), seed=st.integers(0, 99), files=st.integers(1, 3))
 @settings(
     max_examples=int(os.environ.get("FAULTLINE_EXAMPLES", "1")),
+    phases=list(Phase) if "FAULTLINE_EXAMPLES" in os.environ else [Phase.explicit],
     deadline=None,
     derandomize=True,
     database=None,

@@ -22,7 +22,7 @@ import jobs.lake
 import jobs.nightly
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake import Lake
-from jobs.tables import BROKER_INCIDENTS, SENDS, TABLES, Table
+from jobs.tables import BROKER_INCIDENTS, QUARANTINE, SENDS, TABLES, Table
 from tests.site import D1, D2, Site, at, send
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +68,20 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
     assert _published(lake) == expected
     _publish(spark, lake, "north", D1)  # no rows clear the day
     assert _published(lake) == expected[1:]
+
+
+def test_of_one_runs_two_flows_each_has_its_own_commit(spark: SparkSession, tmp_path: Path) -> None:
+    """The one quarantines a line, the other none: Delta makes no commit for that, and the first one's is not taken."""
+    lake = Lake(spark, str(tmp_path))
+    lake.create_tables((QUARANTINE,))
+    bad = {"cluster": "main", "event_date": D1, "run_id": "run-1", "source": "sends", "file": "a", "line": 1,
+           "reason": "not_json", "detail": None, "raw": "{"}  # fmt: skip
+    values = [tuple(bad[name] for name in QUARANTINE.schema.fieldNames())]
+    one, none = (spark.createDataFrame(rows, QUARANTINE.schema) for rows in (values, []))
+    run = {"run_id": "run-1"}
+    assert lake.publish_day(QUARANTINE, one, "main", D1, run, only={"source": ["sends"]}).rows == 1
+    assert lake.publish_day(QUARANTINE, none, "main", D1, run, only={"source": ["consumers", "routes"]}).rows == 0
+    assert lake.read(QUARANTINE).count() == 1
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,26 @@ def test_an_answer_that_tells_nothing_changes_nothing(spark: SparkSession, tmp_p
     assert _names(routes) == {"a:10911": "a", "a-s:10911": "a"}
 
 
+@pytest.mark.fault(19, 24)
+@pytest.mark.parametrize(
+    "huge",
+    [
+        '{"brokerDatas":[],"queueDatas":[{"brokerName":"x","perm":6,"readQueueNums":8,"writeQueueNums":2147483647}]}',
+        '{"brokerDatas":[],"queueDatas":[{"brokerName":"x","perm":6,"readQueueNums":65537,"writeQueueNums":8}]}',
+    ],
+)
+def test_a_route_of_more_queues_than_can_be_tells_nothing(spark: SparkSession, tmp_path: Path, huge: str) -> None:
+    routes = _routes(spark, tmp_path, _answer(NOON_MS, _body("a")), _answer(NOON_MS + 1, huge))
+    assert _hosts(routes) == [("t", NOON_MS, DAY.end_ms, "a")]
+
+
+@pytest.mark.fault(19, 24)
+def test_an_order_topic_of_more_queues_than_can_be_has_none_there(spark: SparkSession, tmp_path: Path) -> None:
+    body = '{"orderTopicConf":"a:2147483647;b:1","brokerDatas":[],"queueDatas":[]}'
+    (row,) = publish_queues(_routes(spark, tmp_path, _answer(NOON_MS, body)), DAY, only_own=False).collect()
+    assert [(queue["broker_name"], queue["queue_id"]) for queue in row["spans"][0]["queues"]] == [("b", 0)]
+
+
 def test_a_topic_that_is_gone_has_no_hosts(spark: SparkSession, tmp_path: Path) -> None:
     routes = _routes(
         spark,

@@ -39,7 +39,7 @@ def _attempt(
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
     attempts = [
         _attempt(3, 3_010, 5, "SEND_OK", invoke_id=7, attempt=2, broker_name="b"),
-        _attempt(9, 3_000, 3_000, "RemotingTimeoutException", invoke_id=7),
+        _attempt(9, 3_000, 3_000, "RemotingTimeoutException", invoke_id=7, topic="u"),  # the first one tells the rest
         _attempt(4, 500, 5, "SEND_OK", invoke_id=8, result_broker_name="b"),  # a hidden retry answered elsewhere
         _attempt(5, 600, 5, REFUSED, invoke_id=9),
         _attempt(6, 600, 5, REFUSED, invoke_id=9),  # the hook fired twice for one attempt
@@ -52,6 +52,7 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
     calls = send_calls(spark.createDataFrame(attempts, ATTEMPTS), *nothing, SLOW_MS)
     found = {row["row_hash"]: row.asDict() for row in calls.collect()}
     assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
+    assert {key: found[key]["topic"] for key in (9, 4)} == {9: "u", 4: "t"}
     names = ("started_ms", "ended_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
     assert {key: tuple(found[key][name] for name in names) for key in (9, 4, 5, 1)} == {
         9: (0, 3_010, 3_010, 2, ["a", "b"], "SEND_OK", False, True, True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs import ingest
 from jobs.errors import InputMissingError, InputUnreadableError
+from jobs.settings import load_settings
 from jobs.sources.files import Manifest, check_unchanged, list_files
 from tests.spark.send_logs import GOOD, bad_lines, fates, line, stage, write
 
@@ -187,6 +188,27 @@ def test_a_file_that_grows_while_it_is_read_is_named(spark: SparkSession, tmp_pa
         check_unchanged(spark, manifest)
     assert caught.value.exit_code == 3
     assert str(caught.value) == f"{folder}/a.jsonl changed while it was read; run again when it is complete"
+
+
+@pytest.mark.fault(5)
+@pytest.mark.parametrize("changed", ["logs/a.jsonl", "routes/r.jsonl"])
+def test_a_run_looks_again_at_what_it_has_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    """Every line can be read, but the file is another than was listed."""
+    logs, routes = write(tmp_path / "logs", {"a.jsonl": line()}), write(tmp_path / "routes", {"r.jsonl": b"{}"})
+
+    def listed_then_grown(session: SparkSession, paths: Sequence[str], scratch: str) -> Manifest:
+        manifest = list_files(session, paths, scratch)
+        if f"{tmp_path}/{changed}" in [file.name for file in manifest.files]:
+            with (tmp_path / changed).open("ab") as file:
+                file.write(b"\n{}")
+        return manifest
+
+    settings = load_settings([], [], {"inputs.sends.path": str(logs), "inputs.routes.path": str(routes)})
+    monkeypatch.setattr(ingest, "list_files", listed_then_grown)
+    with pytest.raises(InputUnreadableError, match=f"{changed} changed while it was read; run again when it is comp"):
+        stage(spark, logs, settings=settings)
 
 
 @pytest.mark.fault(5)

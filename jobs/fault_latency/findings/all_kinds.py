@@ -16,6 +16,7 @@ from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isol
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
+from jobs.fault_latency.second_look import last_write_wins
 from jobs.kept import Keep
 from udfs.policy import Policy
 
@@ -65,7 +66,7 @@ def findings(
     ]
     if any(policy.write_rule == "LAST_WRITE" for policy in at_work):
         found += [
-            lost_by_submit(writes),
+            lost_by_submit(writes.where(last_write_wins(policies))),
             removed_while_isolated(writes),
             dead_broker_magnets(without_broker, choices, policies),
         ]
