@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from chispa import assert_column_equality
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -176,6 +177,7 @@ def test_what_begins_an_entry(spark: SparkSession) -> None:
     _assert_rule(spark, is_log_line(F.col("raw")), "raw string", rows, "boolean")
 
 
+@pytest.mark.fault(21)
 def test_when_a_line_was_written(spark: SparkSession) -> None:
     comma, dot = "2026-03-01 12:00:00,250 INFO RocketmqClient - x", "2026-03-01 20:00:00.250 INFO  [7] [a] [b] - x"
     rows = [
