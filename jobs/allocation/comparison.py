@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import holding, merged, pieces
+from jobs.allocation.stretches import STRETCH, holding, merged, pieces
 from jobs.day import Day
 
 QUEUE = (*SUBJECT, "broker_name", "queue_id")
@@ -97,14 +97,13 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
     Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected` (in any view), `owners_observed`, `strategy`,
     `views` (brokers that differ on the members; 0 = none), `in_route`.
     """
-    stretch = ("valid_from_ms", "valid_until_ms")
     nobody = F.lit(None).cast("string")
     should = expected.select(
-        *QUEUE, *stretch, F.lit("EXPECTED").alias("side"), "client_id", "strategy", "in_route", "view_broker_name"
+        *QUEUE, *STRETCH, F.lit("EXPECTED").alias("side"), "client_id", "strategy", "in_route", "view_broker_name"
     )
     did = observed.select(
         *QUEUE,
-        *stretch,
+        *STRETCH,
         F.lit("OBSERVED").alias("side"),
         "client_id",
         nobody.alias("strategy"),
@@ -112,11 +111,11 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
         nobody.alias("view_broker_name"),
     )
     # A queue that the topic no longer has may still be held: known is what is known of the topic.
-    topics = expected.select(*SUBJECT, *stretch, "strategy").distinct()
+    topics = expected.select(*SUBJECT, *STRETCH, "strategy").distinct()
     queues = did.select(*QUEUE).distinct()
     of_topic = queues.join(topics, list(SUBJECT)).select(
         *QUEUE,
-        *stretch,
+        *STRETCH,
         F.lit("TOPIC").alias("side"),
         nobody.alias("client_id"),
         "strategy",

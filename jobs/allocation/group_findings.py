@@ -9,11 +9,10 @@ from jobs.allocation.causes import of_several_views
 from jobs.allocation.comparison import QUEUE
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import holding, pieces, united
+from jobs.allocation.stretches import STRETCH, holding, pieces, united
 from jobs.day import Day
 
 _RETRY = "%RETRY%"
-_STRETCH = ("valid_from_ms", "valid_until_ms")
 _OF_GROUP = ("consumer_group", "topic", "kind", "cause", "client_ids")
 
 
@@ -144,12 +143,12 @@ def _of(kind: str, found: DataFrame) -> DataFrame:
         "client_ids": F.array().cast("array<string>"),
     }
     missing = {name: value for name, value in defaults.items() if name not in found.columns}
-    return found.withColumns(missing).withColumn("kind", F.lit(kind)).select(*_OF_GROUP, *_STRETCH)
+    return found.withColumns(missing).withColumn("kind", F.lit(kind)).select(*_OF_GROUP, *STRETCH)
 
 
 def _deserted(members: DataFrame) -> DataFrame:
     """When every broker that answers on a group knows no member of it."""
-    told = members.select("consumer_group", *_STRETCH, F.size("client_ids").alias("clients"))
+    told = members.select("consumer_group", *STRETCH, F.size("client_ids").alias("clients"))
     of_group = ("consumer_group",)
     return (
         holding(pieces(told, of_group), told, of_group)

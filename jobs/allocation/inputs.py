@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.allocation.stretches import holding, merged, pieces, stretches
+from jobs.allocation.stretches import STRETCH, holding, merged, pieces, stretches
 from jobs.allocation.topic_queues import brokers, readable_queues
 from jobs.day import Day
 from jobs.group_settings import GroupSettings
@@ -15,7 +15,6 @@ from jobs.group_settings import GroupSettings
 SUBJECT = ("consumer_group", "topic")
 VIEW = (*SUBJECT, "view_broker_name")
 _MEMBER = ("consumer_group", "broker_name")
-_STRETCH = ("valid_from_ms", "valid_until_ms")
 
 
 def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
@@ -45,7 +44,7 @@ def with_said_topics(seen: DataFrame, lists: DataFrame, groups: Mapping[str, Gro
     untold = lists.select("consumer_group", "captured_at_ms").join(
         seen.select("consumer_group").distinct(), "consumer_group", "left_anti"
     )
-    return seen.unionByName(untold.join(F.broadcast(topics), "consumer_group").distinct())
+    return seen.unionByName(untold.join(F.broadcast(topics), "consumer_group"))
 
 
 def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
@@ -95,10 +94,10 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         F.least("valid_until_ms", "until_ms").alias("valid_until_ms"),
         "route",
     )
-    told = members.select("consumer_group", "broker_name", "client_ids", *_STRETCH)
-    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *_STRETCH)
-    cut = pieces(routed.select(*SUBJECT, *_STRETCH).unionByName(of_members), SUBJECT)
-    with_route = holding(cut, routed, SUBJECT).drop(*_STRETCH)
+    told = members.select("consumer_group", "broker_name", "client_ids", *STRETCH)
+    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *STRETCH)
+    cut = pieces(routed.select(*SUBJECT, *STRETCH).unionByName(of_members), SUBJECT)
+    with_route = holding(cut, routed, SUBJECT).drop(*STRETCH)
     known = (
         holding(with_route, told, ("consumer_group",))
         .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
@@ -122,13 +121,13 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
     )
     by_view = known.select(
         *SUBJECT,
-        *_STRETCH,
+        *STRETCH,
         readable_queues(F.col("route")).alias("queues"),
         F.size(lists).alias("views"),
         F.explode(views).alias("of"),
     ).select(
         *SUBJECT,
-        *_STRETCH,
+        *STRETCH,
         "queues",
         "views",
         F.col("of.ids").alias("client_ids"),

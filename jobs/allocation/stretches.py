@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 
+STRETCH = ("valid_from_ms", "valid_until_ms")
+
 
 def stretches(
     answers: DataFrame, keys: Sequence[str], value: str, day: Day, opening: DataFrame, max_staleness_ms: int
@@ -113,7 +115,7 @@ def pieces(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
 
     Gaps between stretches are pieces too; what holds in a piece is what `holding` joins to it.
     """
-    edges = stretches.select(*keys, F.explode(F.array("valid_from_ms", "valid_until_ms")).alias("from_ms")).distinct()
+    edges = stretches.select(*keys, F.explode(F.array(*STRETCH)).alias("from_ms")).distinct()
     in_time = Window.partitionBy(*keys).orderBy("from_ms")
     return edges.withColumn("until_ms", F.lead("from_ms").over(in_time)).where("until_ms IS NOT NULL")
 

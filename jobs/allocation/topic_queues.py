@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import stretches
 from jobs.day import Day
-from jobs.sources.topic_route import MOST_QUEUES
+from jobs.sources.topic_route import order_numbers
 
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
@@ -35,7 +35,7 @@ def _shaped(route: Column) -> Column:
         lambda broker: broker["brokerName"],
     )
     is_ordered = F.coalesce(F.length(route["orderTopicConf"]) > 0, F.lit(False))
-    parts = F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";")
+    ordered = order_numbers(route)
 
     def queues_of(data: Column) -> Column:
         perm, name = F.coalesce(data["perm"], F.lit(0)), data["brokerName"]
@@ -44,7 +44,7 @@ def _shaped(route: Column) -> Column:
         return F.struct(
             name.alias("broker_name"),
             F.when(perm.bitwiseAND(_READ) != 0, data["readQueueNums"]).otherwise(0).alias("readable"),
-            F.when(is_ordered, _ordered_queues(parts, name)).otherwise(plain).alias("writable"),
+            F.when(is_ordered, _most(ordered, name)).otherwise(plain).alias("writable"),
             has_master.alias("has_master"),
         )
 
@@ -52,11 +52,10 @@ def _shaped(route: Column) -> Column:
     return F.filter(told, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
 
 
-def _ordered_queues(parts: Column, broker_name: Column) -> Column:
-    """The broker's queues by an order topic's own numbers, `broker:number` each; a broker told twice has the most."""
-    own = F.filter(parts, lambda part: F.split_part(part, F.lit(":"), F.lit(1)) == broker_name)
-    numbers = F.transform(own, lambda part: F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int"))
-    return F.coalesce(F.array_max(F.filter(numbers, lambda number: number <= MOST_QUEUES)), F.lit(0))
+def _most(ordered: Column, broker_name: Column) -> Column:
+    """The broker's queues by an order topic's own numbers: the most if named twice, none if not at all."""
+    own = F.filter(ordered, lambda of: of["broker_name"] == broker_name)
+    return F.coalesce(F.array_max(F.transform(own, lambda of: of["queues"])), F.lit(0))
 
 
 def carried_routes(topic_queues: DataFrame) -> DataFrame:

@@ -66,7 +66,7 @@ def _alone(attempts: DataFrame) -> DataFrame:
     """Sends of one attempt."""
     return attempts.select(
         *OWNER,
-        *_of_send(),
+        *(column.alias(name) for name, column in _of_send().items()),
         "invoke_id",
         _earlier(F.col("chosen_at_ms"), F.col("ended_at_ms")).alias("started_ms"),
         F.col("ended_at_ms").alias("ended_ms"),
@@ -93,7 +93,7 @@ def _together(attempts: DataFrame) -> DataFrame:
         "result_broker_name",
         "latency_ms",
         "outcome",
-        *_of_send(),
+        *(column.alias(name) for name, column in _of_send().items()),
     )
     told = attempts.groupBy(*OWNER, "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
@@ -102,7 +102,7 @@ def _together(attempts: DataFrame) -> DataFrame:
     chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
     return told.select(
         *OWNER,
-        *(first[name].alias(name) for name in ("client_version", "topic", "mode", "by_caller", "is_replayed")),
+        *(first[name].alias(name) for name in _of_send()),
         "invoke_id",
         _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
         last["ended_at_ms"].alias("ended_ms"),
@@ -116,13 +116,13 @@ def _together(attempts: DataFrame) -> DataFrame:
     )
 
 
-def _of_send() -> tuple[Column, ...]:
-    told = ("topic", "mode", "by_caller")
-    return (
-        F.col("version").alias("client_version"),
-        *map(F.col, told),
-        F.col("not_replayed").isNull().alias("is_replayed"),
-    )
+def _of_send() -> dict[str, Column]:
+    """What the attempts of a send have in common."""
+    return {
+        "client_version": F.col("version"),
+        **{name: F.col(name) for name in ("topic", "mode", "by_caller")},
+        "is_replayed": F.col("not_replayed").isNull(),
+    }
 
 
 def _earlier(chosen_at_ms: Column, ended_at_ms: Column) -> Column:

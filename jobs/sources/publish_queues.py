@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.sources.topic_route import MOST_QUEUES
+from jobs.sources.topic_route import order_numbers
 from udfs.fault_window import FAR_MS
 
 PUBLISH_QUEUES = (
@@ -66,9 +66,7 @@ def publishable(route: Column) -> Column:
     """
     order = F.coalesce(route["orderTopicConf"], F.lit(""))
     is_static = route["orderTopicConf"].isNull() & (F.size(route["topicQueueMappingByBroker"]) > 0)
-    ordered = F.transform(
-        F.split(order, ";"), lambda part: _numbered(F.split_part(part, F.lit(":"), F.lit(1)), _number(part))
-    )
+    ordered = F.transform(order_numbers(route), lambda of: _numbered(of["broker_name"], of["queues"]))
     masters = F.transform(
         F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
         lambda broker: broker["brokerName"],
@@ -80,11 +78,6 @@ def publishable(route: Column) -> Column:
     plain = F.transform(hosts, lambda data: _numbered(data["brokerName"], data["writeQueueNums"]))
     lists = F.when(order != "", ordered).when(~F.coalesce(is_static, F.lit(False)), plain)
     return F.flatten(lists).cast(_QUEUES)
-
-
-def _number(part: Column) -> Column:
-    number = F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
-    return F.when(number <= MOST_QUEUES, number)
 
 
 def _numbered(broker_name: Column, queues: Column) -> Column:

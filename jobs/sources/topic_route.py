@@ -59,10 +59,26 @@ def _told_route(code: Column, answer: Column) -> Column:
 
 def has_too_many_queues(route: Column) -> Column:
     """Whether a broker has more than `MOST_QUEUES` queues in the route; null without queues."""
-    numbers = F.transform(
-        route["queueDatas"], lambda of: F.coalesce(F.greatest(of["readQueueNums"], of["writeQueueNums"]), F.lit(0))
+    return F.exists(
+        route["queueDatas"],
+        lambda of: F.coalesce(F.greatest(of["readQueueNums"], of["writeQueueNums"]) > MOST_QUEUES, F.lit(False)),
     )
-    return F.exists(numbers, lambda number: number > MOST_QUEUES)
+
+
+def order_numbers(route: Column) -> Column:
+    """An order topic's own numbers, `broker:number` each: array of `broker_name`, `queues`, in its order.
+
+    `queues` is null where that is no number, or more than `MOST_QUEUES`. Of another topic one that names no broker.
+    """
+
+    def told(part: Column) -> Column:
+        number = F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
+        return F.struct(
+            F.split_part(part, F.lit(":"), F.lit(1)).alias("broker_name"),
+            F.when(number <= MOST_QUEUES, number).alias("queues"),
+        )
+
+    return F.transform(F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";"), told)
 
 
 def broker_names(routes: DataFrame) -> DataFrame:

@@ -75,8 +75,10 @@ def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site:
         first = pool.submit(lake.publish_day, SENDS, slow.mapInArrow(waiting, slow.schema), "main", D1, {"run_id": "1"})
         while not (begun.exists() or first.done()):
             time.sleep(0.05)
-        lake.publish_day(SENDS, quick, "main", D1, {"run_id": "2"})
-        other_is_done.touch()
+        try:
+            lake.publish_day(SENDS, quick, "main", D1, {"run_id": "2"})
+        finally:
+            other_is_done.touch()
         with pytest.raises(LakeBusyError) as caught:
             first.result()
     assert caught.value.exit_code == 5

@@ -60,9 +60,12 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         connection(NOON, ["z"]) | {"body": "no connection"},
         connection(NOON, ["z"]) | {"captured_at_ms": None},
     ]
+    order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
     routes = [
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
         route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
+        # O: an order topic that names its broker twice, and nobody.
+        {**order, "body": order["body"].replace("{", '{"orderTopicConf":"a:2;a:1;;",', 1)},
         route(NOON, topic="BAD", a=(-1, 2, 6)),
         route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),
@@ -187,6 +190,9 @@ def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
         ("T", "a", 1, True, True, "NONE"),
         ("T", "b", 0, True, True, "NONE"),
         ("T", "b", 1, False, True, "UNREAD"),
+        ("O", "a", 0, True, True, "NONE"),
+        ("O", "a", 1, True, True, "NONE"),
+        ("O", "a", 2, True, False, "IDLE"),
         ("W", "a", 0, True, False, "IDLE"),
         ("W", "a", 1, True, False, "IDLE"),
         ("W", "c", 0, False, True, "UNREAD"),
