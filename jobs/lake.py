@@ -108,6 +108,7 @@ class Lake:
             .partitionedBy("event_date")
             .property(_VERSION_PROPERTY, str(table.version))
             .property("delta.minReaderVersion", "1")
+            .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
             .property("delta.enableDeletionVectors", "false")
         )
         for name, condition in table.constraints.items():

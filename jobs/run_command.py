@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, replace
-
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
 from jobs.allocation_run import run_allocation
 from jobs.allocation_summary import summarize_allocation
@@ -19,9 +15,8 @@ from jobs.fail_on import check_conditions, parse_conditions
 from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
 from jobs.run_record import Run
-from jobs.session import open_session
+from jobs.session import running
 from jobs.settings import Settings
-from jobs.spark_errors import failure
 from jobs.summary import summarize
 from jobs.summary_text import as_text
 from jobs.text_parts import safe
@@ -46,9 +41,7 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
         raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
+    with running(settings, progress, verbose=options.verbose) as spark:
         texts, tables = [], {}
         if "fault-latency" in flows:
             result = run_fault_latency(spark, settings, run, progress)
@@ -67,11 +60,6 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
         say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
         if "fault-latency" in flows:
             check_conditions(conditions, summary)
-    except (Py4JError, PySparkException) as error:
-        raise failure(error, settings.lake) or error from error
-    finally:
-        with suppress(Py4JError, OSError):  # the JVM may be gone
-            spark.stop()
 
 
 def _flows(command: str, settings: Settings) -> list[str]:

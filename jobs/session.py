@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
@@ -17,8 +17,10 @@ from pyspark.sql import SparkSession
 from jobs.environment import check_environment
 from jobs.errors import PlatformError
 from jobs.jars import delta_jars
+from jobs.progress import Progress
 from jobs.redaction import SECRET_NAME, is_secret
-from jobs.spark_errors import root_cause
+from jobs.settings import Settings
+from jobs.spark_errors import failure, root_cause
 
 # What a run needs to be exact; set wherever it runs, a site's own settings cannot change them.
 EXACT = {
@@ -70,6 +72,24 @@ DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+
+
+@contextmanager
+def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterator[SparkSession]:
+    """The session of one command, which ends with the block; what fails there is told as what it means to the user.
+
+    Raises:
+        FaultlineError: one of its subclasses; also for errors of Spark and the JVM whose meaning is known.
+    """
+    with progress.step("starting Spark"):
+        spark = open_session(settings.spark, verbose=verbose)
+    try:
+        yield spark
+    except (Py4JError, PySparkException) as error:
+        raise failure(error, settings.lake) or error from error
+    finally:
+        with suppress(Py4JError, OSError):  # the JVM may be gone
+            spark.stop()
 
 
 def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> SparkSession:

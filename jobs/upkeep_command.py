@@ -14,7 +14,7 @@ from jobs.maintain import run_maintain, table_history
 from jobs.maintain_text import history_text, upkeep_text
 from jobs.progress import Progress
 from jobs.run_record import Run
-from jobs.session import open_session
+from jobs.session import running
 from jobs.settings import Settings
 from jobs.tables import TABLES
 from jobs.verify_lake import run_verify
@@ -35,15 +35,11 @@ def run_upkeep(
     if options.command == "maintain":
         _check_history(options)
     progress = Progress()
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
+    with running(settings, progress, verbose=options.verbose) as spark:
         if options.command == "maintain":
             _maintain(spark, options, settings, run, progress, say)
         else:
             _verify(spark, options, settings, run, options.seed or today, progress, say)
-    finally:
-        spark.stop()
 
 
 def _check_history(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from jobs.profiles import released_profiles
 from jobs.progress import Progress
 from jobs.run_record import Run
-from jobs.session import open_session
+from jobs.session import running
 from jobs.settings import Settings
 from jobs.what_if.asked import Asked, asked_policies
 from jobs.what_if_picture import check_picture, write_picture
@@ -43,14 +43,10 @@ def what_if_answer(options: argparse.Namespace, settings: Settings, run: Run, as
         FaultlineError: one of its subclasses.
     """
     progress = Progress()
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
+    with running(settings, progress, verbose=options.verbose) as spark:
         run_what_if(spark, settings, run, asked, progress)
         with progress.step("reading the answers"):
             summary = summarize_what_if(spark, settings, run)
         if options.picture is not None:
             write_picture(summary, Path(options.picture))
         return json.dumps(asdict(summary), indent=1) if options.json else what_if_text(summary)
-    finally:
-        spark.stop()

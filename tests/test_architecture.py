@@ -34,7 +34,15 @@ MAY_IMPORT = {
     "jobs.profiles": {"jobs.errors", "jobs.typed_table", "udfs"},
     "jobs.environment": {"jobs.errors"},
     "jobs.jars": {"jobs.errors", "jobs.environment", "jobs.progress", "jobs.redaction"},
-    "jobs.session": {"jobs.errors", "jobs.environment", "jobs.jars", "jobs.redaction", "jobs.spark_errors"},
+    "jobs.session": {
+        "jobs.environment",
+        "jobs.errors",
+        "jobs.jars",
+        "jobs.progress",
+        "jobs.redaction",
+        "jobs.settings",
+        "jobs.spark_errors",
+    },
     "jobs.spark_errors": {"jobs.errors"},
     "jobs.sources": {
         "jobs.day",

@@ -69,6 +69,11 @@ def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
     return policy.isin([each.name for each in policies if each.write_rule == "MAX"])
 
 
+def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
+    """Whether the policy's fault items have a reachable flag: it came with the write rule MAX, in 5.1.4."""
+    return keeps_latest(policy, policies)
+
+
 def gated_by_reachable(policy: Column, policies: Sequence[Policy]) -> Column:
     """Whether a false reachable flag alone makes the broker not available."""
     return policy.isin([each.name for each in policies if each.reachable_gates])

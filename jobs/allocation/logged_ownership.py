@@ -25,14 +25,16 @@ def with_lives(lines: DataFrame, day: Day) -> DataFrame:
     """
     in_process = Window.partitionBy("process").orderBy(*_ORDER)
     so_far = in_process.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    from_here = in_process.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    # What comes later, from the end on: a frame that ends at the last row is read anew for each row.
+    from_the_end = Window.partitionBy("process").orderBy(*map(F.desc, _ORDER))
+    from_here = from_the_end.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_birth = (F.col("event") == "INSTANCE") & (F.col("instance") == 0)
     next_birth_ms = F.min(F.when(is_birth, F.col("at_ms"))).over(from_here)
     is_first_word = (F.col("event") == "STARTED") & (next_birth_ms - F.col("at_ms") <= _FIRST_WORDS_MS)
     births = F.count_if(is_birth).over(so_far)
     # A consumer that needs a client of its own makes it next, unless several consumers start at once.
     turn = F.when(F.col("event").isin("STARTED", "INSTANCE"), F.struct("event", "client_id"))
-    next_turn = F.first(turn, ignorenulls=True).over(in_process.rowsBetween(1, Window.unboundedFollowing))
+    next_turn = F.last(turn, ignorenulls=True).over(from_the_end.rowsBetween(Window.unboundedPreceding, -1))
     made = F.when((F.col("event") == "STARTED") & (next_turn["event"] == "INSTANCE"), next_turn["client_id"])
     incarnation = (births + F.coalesce(is_first_word, F.lit(False)).cast("int")).cast("int")
     events = lines.where("event IS NOT NULL").withColumns({"incarnation": incarnation, "made_client_id": made})

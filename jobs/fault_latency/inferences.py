@@ -64,7 +64,7 @@ def with_inferences(
     def again(writes: DataFrame) -> DataFrame:
         return replayed_with(first_pass, writes, policies, unordered_within_ms)
 
-    inferred = middle_brokers(first_pass, hosts).localCheckpoint()
+    inferred = middle_brokers(first_pass, hosts, policies).localCheckpoint()
     known = again(inferred)
     if detects:
         inferred = inferred.unionByName(detector_rounds(known, attempts, policies).localCheckpoint())
@@ -87,7 +87,7 @@ def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool,
     return bool(retries_blindly), bool(last_wins), bool(detects)
 
 
-def middle_brokers(items: DataFrame, hosts: DataFrame) -> DataFrame:
+def middle_brokers(items: DataFrame, hosts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
     """The broker between the first and the last of three async tries, isolated because no time was left.
 
     `MQFaultStrategy.selectOneMessageQueue` takes available brokers first: one that was isolated already was not
@@ -97,6 +97,7 @@ def middle_brokers(items: DataFrame, hosts: DataFrame) -> DataFrame:
     Args:
         items: writes, those with `middle_topic` lacking a middle broker.
         hosts: as `hosts.topic_hosts` returns them.
+        policies: every policy that a row may name.
     """
     since = F.col("at_ms") - ROUTE_LAG_MS
     tried = F.array_except(
@@ -117,7 +118,7 @@ def middle_brokers(items: DataFrame, hosts: DataFrame) -> DataFrame:
         {
             "step": F.lit(_MIDDLE_STEP),
             "current_latency_ms": F.lit(0).cast("bigint"),
-            "reachable": F.col("profile") != "P4",
+            "reachable": ~gated_by_reachable(F.col("policy"), policies),
             "cause": F.lit("HIDDEN_RETRY"),
             "evidence": F.lit(RETRY_MIDDLE),
             "middle_after": F.lit(None).cast("string"),

@@ -30,7 +30,7 @@ from jobs.fault_latency.windows import broker_windows
 from jobs.kept import Keep
 from jobs.profiles import released_profiles
 from jobs.settings import Settings
-from udfs.policy import Policy
+from udfs.policy import Policy, has_reachable_flag
 
 UNORDERED_WITHIN_MS = 1
 
@@ -127,13 +127,16 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
         attempts, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
     )
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
+    has_flag = has_reachable_flag(F.col("policy"), items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(
         fault_item_changes=writes.where("change IS NOT NULL")
-        .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.col("is_reachable")})
+        .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.when(has_flag, F.col("is_reachable"))})
         .transform(dated, day, "changed_at_ms"),
         isolation_intervals=held.withColumn("after_unknown_start", differs).transform(dated, day, "start_ms", "end_ms"),
-        fault_item_state=closing_state(items.telling, held, attempts, items.opening, day.end_ms).transform(dated, day),
+        fault_item_state=closing_state(items.telling, held, attempts, items.opening, day.end_ms)
+        .withColumn("reachable", F.col("reachable") | ~has_flag)
+        .transform(dated, day),
         broker_windows=broker_windows(attempts, held).transform(dated, day, "window_start_ms"),
         broker_incidents=incidents.transform(dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
         producer_days=producer_days(attempts, held, chosen).transform(dated, day),

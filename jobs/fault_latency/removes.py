@@ -20,9 +20,11 @@ from jobs.fault_latency.second_look import (
 from udfs.evidence import REMOVED
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
+from udfs.version import version_number
 
 _CERTAIN_PICK_ITEMS = 3
-_CHECKS_PERMISSION = "4.9.8"
+_V4_9_8 = 40908
+"""The one release whose fallback looks at the topic's write permission."""
 
 
 def removes(items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
@@ -94,7 +96,8 @@ def _is_removed() -> Column:
     surely_first = F.forall(
         others, lambda other: other["item"]["lowest_latency_ms"] > F.col("pick.item.highest_latency_ms") + 1
     )
-    looked_at = F.when(F.col("pick.item.version") == _CHECKS_PERMISSION, F.col("writable")).otherwise(F.col("queued"))
+    checks_permission = version_number(F.col("pick.item.version")) == _V4_9_8
+    looked_at = F.when(checks_permission, F.col("writable")).otherwise(F.col("queued"))
     return (
         F.col("all_isolated")
         & (F.size(F.array_except(hosts_at_some_time(F.col("writable"), since, until), names)) == 0)

@@ -9,7 +9,7 @@ from jobs.lake import Lake
 from jobs.progress import Progress
 from jobs.serving.register import checked_database, register, registered_text
 from jobs.serving.thrift import Address, check_address, serving, wait_for_signal
-from jobs.session import open_session
+from jobs.session import running
 from jobs.settings import Settings
 
 Say = Callable[[str], None]
@@ -19,14 +19,10 @@ def run_register(options: argparse.Namespace, settings: Settings, say: Say) -> N
     """`faultline register`: fill the catalog of a session and say with what."""
     database = checked_database(options.database)
     progress = Progress()
-    with progress.step("starting Spark"):
-        spark = open_session(settings.spark, verbose=options.verbose)
-    try:
+    with running(settings, progress, verbose=options.verbose) as spark:
         with progress.step("registering"):
             done = register(spark, Lake(spark, settings.lake), database)
         say(registered_text(done))
-    finally:
-        spark.stop()
 
 
 def run_serve(options: argparse.Namespace, settings: Settings, say: Say) -> None:

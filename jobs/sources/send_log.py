@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType
 
 from jobs.settings import FieldSource, Settings
 from jobs.sources.files import Manifest
-from jobs.sources.json_lines import PLACE
+from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.judged_lines import (
     Rule,
     damage_rules,
@@ -119,7 +119,7 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
     # JSON escapes them, so only a line with a backslash holds one; settings may tell the cluster, routes the broker.
-    may_hold_control = F.col("raw").contains("\\") | F.col("raw").contains("\x7f")
+    may_hold_control = holds_byte(F.col("raw"), b"\\") | holds_byte(F.col("raw"), b"\x7f")
     control = F.concat_ws(" ", "cluster", "broker_name").rlike(_CONTROL) | (
         may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
     )

@@ -54,6 +54,19 @@ class Table:
         return StructType(list(self.columns))
 
     @property
+    def skipped_by(self) -> tuple[str, ...]:
+        """Columns of which each file tells the least and the greatest value: the cluster and the instants.
+
+        Readers skip files by them. Of all other columns every file of a day holds nearly all values, and to compare
+        them while writing costs as much as a third of writing.
+        """
+        names = [each.name for each in self.columns]
+        instants = {name.removesuffix("_at") for name in names if name.endswith("_at")}
+        return tuple(
+            name for name in names if name == "cluster" or name.removesuffix("_ms").removesuffix("_at") in instants
+        )
+
+    @property
     def constraints(self) -> dict[str, str]:
         """Every check by name: the written ones and those of the closed lists."""
         lists = {

@@ -133,7 +133,7 @@ def test_middle_broker(
 ) -> None:
     before = [_write("b", middle_isolated_at, 500, 60_000)] if middle_isolated_at else []
     failure = _write("c", 100_000, 0, 600_000, middle_topic="T", middle_after="a")
-    found = middle_brokers(_items(spark, failure, *before), _hosts(spark, *hosts)).collect()
+    found = middle_brokers(_items(spark, failure, *before), _hosts(spark, *hosts), POLICIES).collect()
     assert [row.broker_name for row in found] == expected
     assert all((row.evidence, row.at_ms, row.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for row in found)
 
@@ -175,6 +175,22 @@ def test_removes(
     found = removes(_items(spark, *writes), _attempts(spark, *sends), _hosts(spark, *hosts), POLICIES).collect()
     assert [(row.broker_name, row.at_ms) for row in found] == expected
     assert all((row.op, row.evidence) == ("REMOVE", REMOVED) for row in found)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("4.9.8", ["a"]), ("V4_9_8", ["a"]), ("4.9.7", []), ("5.1.3", []), (None, [])],
+)
+def test_only_4_9_8_removes_for_want_of_permission(
+    spark: SparkSession, version: str | None, expected: list[str]
+) -> None:
+    at = list(WRITES).index("version")
+    items = _items(spark, *((*write[:at], version, *write[at + 1 :]) for write in ALL_ISOLATED))
+    read_only = [("c", "T", 90_000, 1_000_000, "a", 4, 2, 2, True)]
+    routes = [("c", "T", 0, 90_000 if broker == "a" else 1_000_000, broker, 6, 2, 2, True) for broker in "abc"]
+    hosts = topic_hosts(spark.createDataFrame(routes + read_only, TOPIC_BROKERS))
+    found = removes(items, _attempts(spark, ("b", 200_000)), hosts, POLICIES).collect()
+    assert [row.broker_name for row in found] == expected
 
 
 ISOLATED_THEN_CLEARED = (_write("a", 100_000, 0, 60_000), _write("a", 100_001, 5, 0), _write("b", 50_000, 5, 0))

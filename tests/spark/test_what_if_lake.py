@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli, what_if_command
+from jobs import cli, session
 from jobs.day import Day
 from jobs.fault_latency.job import replayed
 from jobs.lake import Lake
@@ -49,7 +49,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 @pytest.fixture
 def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command gets the tests' session and cannot end it."""
-    monkeypatch.setattr(what_if_command, "open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(session, "open_session", lambda *_, **__: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
 
 

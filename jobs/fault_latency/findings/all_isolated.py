@@ -12,6 +12,7 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.levels import levels
 from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins
 from jobs.kept import Keep
+from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
 from udfs.policy import Policy
 
@@ -149,10 +150,8 @@ def _hosted(attempts: DataFrame, hosts: DataFrame) -> DataFrame:
     routed = hosts.select("cluster", "topic", F.inline("writable"))
     named = attempts.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
-    bounds = attempts.groupBy("cluster").agg(
-        F.lit(0).cast("bigint").alias("from_ms"), (F.max("ended_at_ms") * 2).alias("until_ms")
-    )
-    return routed.unionByName(unrouted.join(F.broadcast(bounds), "cluster"))
+    always = {"from_ms": F.lit(0).cast("bigint"), "until_ms": F.lit(FAR_MS)}
+    return routed.unionByName(unrouted.withColumns(always))
 
 
 def _as_frames(stretches: DataFrame) -> DataFrame:

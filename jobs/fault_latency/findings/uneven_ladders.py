@@ -9,7 +9,7 @@ from jobs.day import Day
 from jobs.fault_latency.findings.finding import count_text, finding
 from jobs.fault_latency.producers import PRODUCER
 from udfs.ladder import isolation_ms
-from udfs.outcome import is_answer
+from udfs.outcome import counts_as_failure, counts_with_latency, effective_outcome
 from udfs.policy import Policy
 
 
@@ -24,13 +24,15 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         policy: one whose ladder is not even.
         day: the day.
     """
-    looked_up = F.when(is_answer(F.col("outcome")), F.col("latency_ms")).otherwise(
-        F.lit(policy.failure_latency_ms).cast("bigint")
+    ladder, not_exist = policy.ladder, F.lit(policy.not_exist_isolates)
+    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    constant_ms = F.lit(policy.failure_latency_ms).cast("bigint")
+    looked_up = F.when(counts_as_failure(outcome, not_exist), constant_ms).when(
+        counts_with_latency(outcome, not_exist), F.col("latency_ms")
     )
-    ladder = policy.ladder
     found = (
         attempts.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
-        .withColumn("fails", isolation_ms(looked_up, ladder).isNull())
+        .withColumn("fails", looked_up.isNotNull() & isolation_ms(looked_up, ladder).isNull())
         .groupBy(*PRODUCER)
         .agg(F.count_if("fails").alias("sends"), F.count_if(F.col("fails") & F.col("enforced")).alias("thrown"))
         .withColumns(
@@ -41,10 +43,11 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         )
     )
     floors, isolations = len(ladder.floors_ms), len(ladder.isolations_ms)
-    effect = (
-        "isolations beyond the last floor are never used"
-        if isolations > floors
-        else "what reaches a floor without an isolation leaves send() with an ArrayIndexOutOfBoundsException"
+    beyond_use = ("isolations beyond the last floor are never used",)
+    fatal = (
+        "what reaches a floor without an isolation leaves send() with an ArrayIndexOutOfBoundsException; ",
+        count_text(F.col("sends"), "attempt"),
+        " of the day did",
     )
     return finding(
         found,
@@ -52,7 +55,6 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         F.when(F.col("thrown") > 0, "CRITICAL").when(F.lit(isolations < floors), "WARNING").otherwise("INFO"),
         F.lit("SETTINGS"),
         F.col("client_id"),
-        f" has {floors} floors but {isolations} isolations: {effect}; ",
-        count_text(F.col("sends"), "attempt"),
-        " of the day did",
+        f" has {floors} floors but {isolations} isolations: ",
+        *(beyond_use if isolations > floors else fatal),
     )
