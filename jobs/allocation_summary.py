@@ -22,6 +22,7 @@ from jobs.tables import (
     TOPIC_QUEUES,
     Table,
 )
+from udfs.strategy import RETRY_TOPIC
 
 _ROWS = 10
 _PASSING = ("REBALANCE_NOT_RUN", "STALE_ROUTE")  # each rebalance takes its time
@@ -102,7 +103,9 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         .select(*Group.__dataclass_fields__)
         .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
     )
-    found = rows(ALLOCATION_FINDINGS).where("topic IS NULL OR NOT startswith(topic, '%RETRY%')").persist()
+    found = (
+        rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC))).persist()
+    )
     queue = F.struct("topic", "broker_name", "queue_id")
     lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
     by_cause = (

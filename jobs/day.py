@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-_DAY_MS = 86_400_000
+DAY_MS = 86_400_000
+"""Of UTC: no day is longer or shorter."""
 
 
 @dataclass(frozen=True, order=True)
@@ -22,12 +23,12 @@ class Day:
     @property
     def start_ms(self) -> int:
         """00:00 UTC, epoch ms."""
-        return (self.date - dt.date(1970, 1, 1)).days * _DAY_MS
+        return (self.date - dt.date(1970, 1, 1)).days * DAY_MS
 
     @property
     def end_ms(self) -> int:
         """24:00 UTC, epoch ms."""
-        return self.start_ms + _DAY_MS
+        return self.start_ms + DAY_MS
 
     @property
     def before(self) -> Day:

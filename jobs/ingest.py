@@ -20,8 +20,8 @@ from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path
 from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_log import read_sends
-from jobs.sources.snapshots import KINDS, SnapshotKind, read_snapshots
-from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
+from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
+from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_brokers
 from jobs.staged import Counts, Staged, StagedInput
 from jobs.tables import SENDS, TOPIC_BROKERS
 
@@ -33,10 +33,10 @@ class StagedSends(Staged):
     """Send attempts, staged.
 
     Attributes:
-        routes: the name server's answers; None when the site gave none.
+        routes: the name server's answers, as `route_answers` returns them; None when the site gave none.
     """
 
-    routes: DataFrame | None
+    routes: DataFrame | None = None
 
     def sends(self, day: Day) -> DataFrame:
         """The day's attempts as the table `sends` has them."""
@@ -77,13 +77,14 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     if not settings.inputs.sends.path:
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = _files(spark, "sends", settings.inputs.sends, folder)
-    routes = _stage_routes(spark, settings, folder)
+    aside, routes = _stage_routes(spark, settings, folder) if settings.inputs.routes.path else (None, None)
     names = broker_names(routes) if routes is not None else None
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_sends(spark, manifest, settings, names, days, counted)
 
-    return StagedSends((_staged(spark, "sends", manifest, read, folder),), routes)
+    sends = _staged(spark, "sends", manifest, read, folder)
+    return StagedSends((sends,), (aside,) if aside else (), routes)
 
 
 def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
@@ -170,17 +171,18 @@ def _with_copies(spark: SparkSession, target: str) -> DataFrame:
     return lines if found.isEmpty() else with_copies(lines, found)
 
 
-def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> DataFrame | None:
-    if not settings.inputs.routes.path:
-        return None
-    manifest = _files(spark, "routes", settings.inputs.routes, folder)
-    try:
-        read_routes(spark, manifest).write.parquet(f"{folder}/routes")
-    except (Py4JJavaError, PySparkException) as error:
-        check_unchanged(spark, manifest)
-        raise unreadable(error, manifest) or error from error
-    check_unchanged(spark, manifest)
-    return spark.read.parquet(f"{folder}/routes")
+def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> tuple[StagedInput, DataFrame]:
+    """The lines of topic routes, of whatever day, and what they answer; one without a code is an answer here."""
+    every_day = (dt.date(1970, 1, 1), dt.date.max)
+
+    def read(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
+
+    staged = _staged(spark, ROUTES.name, _files(spark, ROUTES.name, settings.inputs.routes, folder), read, folder)
+    lines = staged.lines.where(F.col("disposition") == PUBLISHED)
+    answers = route_answers(lines.withColumn("code", F.coalesce("code", F.lit(ANSWER))))
+    answers.write.parquet(f"{folder}/route-answers")
+    return staged, spark.read.parquet(f"{folder}/route-answers")
 
 
 def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:

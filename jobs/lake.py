@@ -1,4 +1,4 @@
-"""The lake: the only module that reads or writes Delta.
+"""The lake: the only module that reads or publishes Delta with Spark.
 
 A day of a cluster is swapped whole (`replaceWhere`): a rerun changes nothing, a correction with fewer rows
 leaves nothing stale. No transaction spans two tables, so a run's SUCCEEDED row comes last.
@@ -26,9 +26,9 @@ from jobs.local_folder import local_folder
 from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import root_cause, table_remedy
 from jobs.tables import RUN_LOG, TABLES, Table
+from jobs.tables.table import VERSION_PROPERTY
 
 _AT_ONCE = 4
-_VERSION_PROPERTY = "faultline.tableVersion"
 _CONFLICTS = (
     delta_errors.ConcurrentAppendException,
     delta_errors.ConcurrentDeleteDeleteException,
@@ -106,7 +106,7 @@ class Lake:
             .comment(table.grain)
             .addColumns(table.schema)
             .partitionedBy("event_date")
-            .property(_VERSION_PROPERTY, str(table.version))
+            .property(VERSION_PROPERTY, str(table.version))
             .property("delta.minReaderVersion", "1")
             .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
             .property("delta.enableDeletionVectors", "false")
@@ -117,7 +117,7 @@ class Lake:
 
     def _check_version(self, table: Table) -> None:
         row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
-        found = (row["properties"] if row else {}).get(_VERSION_PROPERTY)
+        found = (row["properties"] if row else {}).get(VERSION_PROPERTY)
         if found != str(table.version):
             raise LakeError(
                 f"table {self.path(table)} has version {found}, this program writes {table.version};"

@@ -98,14 +98,13 @@ def _publish(
     counts, metadata = staged.counts(day), run_metadata(run, settings)
     with progress.step(f"publishing sends of {day.date}"):
         commit = lake.publish_day(SENDS, staged.sends(day), day.cluster, day.date, metadata)
-        bad = lake.publish_day(
-            QUARANTINE, staged.quarantine(day, run.run_id), day.cluster, day.date, metadata, only={"source": ["sends"]}
-        )
+        bad_lines, own = staged.quarantine(day, run.run_id), {"source": [each.name for each in staged.read]}
+        bad = lake.publish_day(QUARANTINE, bad_lines, day.cluster, day.date, metadata, only=own)
         hosts = lake.publish_day(TOPIC_BROKERS, staged.topic_brokers(day), day.cluster, day.date, metadata)
         moves = _order_key_moves(lake.read_day(SENDS, day.cluster, day.date), settings, day, staged)
         moved = lake.publish_day(ORDER_KEY_MOVES, moves, day.cluster, day.date, metadata)
     check_rows(commit, counts.rows_published, day)
-    check_rows(bad, counts.rows_quarantined, day)
+    check_rows(bad, staged.rows_quarantined(day), day)
     versions = {each.table: each.version for each in (commit, bad, hosts, moved)}
     return _derive(spark, lake, settings, run, day, counts, versions, progress)
 

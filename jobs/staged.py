@@ -54,16 +54,27 @@ class StagedInput:
 
 @dataclass(frozen=True)
 class Staged:
-    """The inputs of one flow together."""
+    """The inputs of one flow together.
+
+    Attributes:
+        inputs: those whose lines the flow publishes and counts.
+        aside: those that it only looks things up in; of these, too, every bad line is kept.
+    """
 
     inputs: tuple[StagedInput, ...]
+    aside: tuple[StagedInput, ...] = ()
 
     def __getitem__(self, name: str) -> StagedInput | None:
         return next((each for each in self.inputs if each.name == name), None)
 
     @property
+    def read(self) -> tuple[StagedInput, ...]:
+        """All that was read."""
+        return (*self.inputs, *self.aside)
+
+    @property
     def fates(self) -> Fates:
-        """Where the lines of all inputs went."""
+        """Where the lines went that the flow counts."""
         total: Counter[tuple[str, str, dt.date | None]] = Counter()
         for each in self.inputs:
             total.update(each.fates)
@@ -77,7 +88,7 @@ class Staged:
     @property
     def hidden_files(self) -> tuple[str, ...]:
         """Files that were left out by rule."""
-        return tuple(name for each in self.inputs for name in each.manifest.hidden)
+        return tuple(name for each in self.read for name in each.manifest.hidden)
 
     @property
     def other_days(self) -> dict[dt.date, int]:
@@ -120,12 +131,18 @@ class Staged:
 
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """The day's bad lines and those without a day, as the table `quarantine` has them."""
-        return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.inputs))
+        return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.read))
+
+    def rows_quarantined(self, day: Day) -> int:
+        """The rows of `quarantine`."""
+        keys = [(QUARANTINED, cluster, date) for cluster in self._bad_of(day) for date in (day.date, None)]
+        return sum(each.fates.get(key, 0) for each in self.read for key in keys)
 
     def _bad_of(self, day: Day) -> list[str]:
         """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""
         hosts = self.clusters(day.date)
-        bad = {cluster for fate, cluster, _ in self.fates if fate == QUARANTINED}
+        fates = (key for each in self.read for key in each.fates)
+        bad = {cluster for fate, cluster, _ in fates if fate == QUARANTINED}
         strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
         return sorted({day.cluster} | strays)
 

@@ -94,6 +94,7 @@ class Summary:
     contradictions: int
     missing_producers: list[str]
     hidden_files: list[str]
+    bad_routes: int
 
 
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
@@ -101,7 +102,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     lake = Lake(spark, settings.lake)
     producers, found = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
     incidents = result.rows(lake, BROKER_INCIDENTS)
-    bad = result.rows(lake, QUARANTINE).where("source = 'sends'")
+    quarantine = result.rows(lake, QUARANTINE)
     totals = producers.agg(
         F.count_distinct("client_id", "producer_group").alias("producers"),
         F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
@@ -126,7 +127,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons=_counts(bad, "reason"),
+        quarantine_reasons=_counts(quarantine.where("source = 'sends'"), "reason"),
         brokers=_brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
         incident_count=incidents.count(),
         incidents=_incidents(incidents),
@@ -141,6 +142,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         contradictions=totals["contradictions"],
         missing_producers=_missing_producers(lake, result.clusters, result.run.days),
         hidden_files=list(result.hidden_files),
+        bad_routes=quarantine.where("source = 'routes'").count(),
     )
 
 

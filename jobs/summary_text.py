@@ -84,6 +84,11 @@ def _producers_text(summary: Summary) -> str:
 
 
 def _notes_text(summary: Summary) -> str:
+    notes = [*_notes_on_producers(summary), *_notes_on_days(summary), *_notes_on_files(summary)]
+    return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
+
+
+def _notes_on_producers(summary: Summary) -> list[str]:
     notes = []
     if summary.would_have_isolated_ms:
         notes.append(
@@ -101,6 +106,16 @@ def _notes_text(summary: Summary) -> str:
         notes.append(
             f"{summary.contradictions} first attempts contradict the replay (see producer_days.contradictions)"
         )
+    if summary.missing_producers:
+        notes.append(
+            "producer groups of the day before that sent nothing:"
+            f" {', '.join(map(safe, summary.missing_producers[:5]))}"
+        )
+    return notes
+
+
+def _notes_on_days(summary: Summary) -> list[str]:
+    notes = []
     if any(day["started_from"] == "EMPTY" for day in summary.days):
         notes.append(
             "the day before is not in the lake: the day starts with no isolation"
@@ -113,20 +128,21 @@ def _notes_text(summary: Summary) -> str:
             f"should be recomputed, as the day before changed: from {summary.stale_days[0]} on;"
             " run without --no-cascade"
         )
-    notes.extend(
+    return notes
+
+
+def _notes_on_files(summary: Summary) -> list[str]:
+    notes = [
         f"{count:,} lines of {day}: publish them with --date {day}"
         for day, count in list(summary.other_days.items())[:5]
-    )
-    if summary.missing_producers:
-        notes.append(
-            "producer groups of the day before that sent nothing:"
-            f" {', '.join(map(safe, summary.missing_producers[:5]))}"
-        )
+    ]
+    if summary.bad_routes:
+        notes.append(f"{summary.bad_routes:,} lines of topic routes cannot be used (see quarantine, source routes)")
     if summary.hidden_files:
         notes.append(
             f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
         )
-    return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
+    return notes
 
 
 def _tables_text(summary: Summary) -> str:

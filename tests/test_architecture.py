@@ -92,7 +92,7 @@ MAY_IMPORT = {
         "jobs.tables",
         "jobs.text_parts",
     },
-    "jobs.answers": {"jobs.answers", "jobs.errors", "jobs.tables", "jobs.text_parts"},
+    "jobs.answers": {"jobs.answers", "jobs.day", "jobs.errors", "jobs.tables", "jobs.text_parts"},
     "jobs.what_if": {
         "jobs.day",
         "jobs.errors",

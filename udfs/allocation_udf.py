@@ -14,9 +14,8 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 
 from udfs.shares import EVERYONE, shares
 from udfs.strategies import sorted_clients, sorted_queues
-from udfs.strategy import Queue, Strategy
+from udfs.strategy import RETRY_TOPIC, Queue, Strategy
 
-_RETRY = "%RETRY%"
 _QUEUES = ArrayType(
     StructType([StructField("broker_name", StringType(), False), StructField("queue_id", IntegerType(), False)]), False
 )
@@ -124,6 +123,6 @@ def plain_shares(
 
 
 def _of_topic(strategy: Strategy, topic: str) -> Strategy:
-    if strategy.name == "CONFIG" and topic.startswith(_RETRY):
+    if strategy.name == "CONFIG" and topic.startswith(RETRY_TOPIC):
         return dataclasses.replace(strategy, queues=())  # the configured queues are of the group's own topics
     return strategy

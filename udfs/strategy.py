@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from udfs.version import FORM
+
 Queue = tuple[str, int]
 """Broker name and queue id."""
 
@@ -18,7 +20,10 @@ NEARBY = "MACHINE_ROOM_NEARBY-"
 POP = "POP:"
 OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
-_VERSION = re.compile(r"[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?")
+RETRY_TOPIC = "%RETRY%"
+"""What the topic begins with that a group retries from (`MixAll.RETRY_GROUP_TOPIC_PREFIX`)."""
+
+_VERSION = re.compile(FORM)
 
 
 class AllocationError(Exception):

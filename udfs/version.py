@@ -5,12 +5,13 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-_FORM = r"^[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?$"
+FORM = r"^[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?$"
+"""How a version is written: three numbers in groups."""
 
 
 def is_version(client_version: Column) -> Column:
     """Whether the text is a version that `version_number` reads; null for null."""
-    return client_version.rlike(_FORM)
+    return client_version.rlike(FORM)
 
 
 def version_number(client_version: Column) -> Column:
@@ -36,7 +37,7 @@ def version_number(client_version: Column) -> Column:
     """
 
     def part(group: int) -> Column:
-        return F.regexp_extract(client_version, _FORM, group).cast("int")
+        return F.regexp_extract(client_version, FORM, group).cast("int")
 
     number = part(1) * 10_000 + part(2) * 100 + part(3)
     return F.when(is_version(client_version), number)

@@ -11,8 +11,8 @@ from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
 from jobs.allocation.stretches import STRETCH, holding, pieces, united
 from jobs.day import Day
+from udfs.strategy import RETRY_TOPIC
 
-_RETRY = "%RETRY%"
 _OF_GROUP = ("consumer_group", "topic", "kind", "cause", "client_ids")
 
 
@@ -32,7 +32,7 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
         F.exists("shares", lambda share: share["outcome"] == "UNCHANGED").alias("fails"),
     )
     stretch = (*SUBJECT, "view_broker_name", "valid_from_ms")
-    plain = expected.where(~F.col("topic").startswith(_RETRY))
+    plain = expected.where(~F.col("topic").startswith(RETRY_TOPIC))
     by_queue = (
         plain.groupBy(*stretch, "valid_until_ms", "strategy", "broker_name", "queue_id")
         .agg(F.array_sort(F.collect_set("client_id")).alias("owners_expected"))
@@ -59,7 +59,7 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
 
 
 def _idle(allocated: DataFrame) -> DataFrame:
-    plain = allocated.where(~F.col("topic").startswith(_RETRY)).withColumn("share", F.explode("shares"))
+    plain = allocated.where(~F.col("topic").startswith(RETRY_TOPIC)).withColumn("share", F.explode("shares"))
     more = F.size(F.array_distinct("client_ids")) > F.size("queues")
     cause = (
         F.when(F.col("share.outcome") == "UNCHANGED", "STRATEGY_FAILS")
@@ -118,7 +118,7 @@ def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
         routes: as `topic_routes` returns them.
         day: the day.
     """
-    plain = subjects.where(~F.col("topic").startswith(_RETRY))
+    plain = subjects.where(~F.col("topic").startswith(RETRY_TOPIC))
     consumed = {
         "valid_from_ms": F.greatest("valid_from_ms", "from_ms"),
         "valid_until_ms": F.least("valid_until_ms", "until_ms"),

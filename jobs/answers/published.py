@@ -22,8 +22,8 @@ from pyspark.sql.types import ArrayType, DataType
 
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
+from jobs.tables.table import VERSION_PROPERTY
 
-_VERSION_PROPERTY = "faultline.tableVersion"
 _TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -156,7 +156,7 @@ def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression)
 
 
 def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
-    found = opened.metadata().configuration.get(_VERSION_PROPERTY)
+    found = opened.metadata().configuration.get(VERSION_PROPERTY)
     if found != str(table.version):
         raise LakeError(
             f"table {table.name} in {root} has version {found}, this program reads {table.version};"

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,6 @@ from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP
 from jobs.text_parts import grid, safe
 
-Form = Literal["text", "json", "csv"]
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 
+from jobs.day import DAY_MS
 from jobs.text_parts import safe
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_DAY_MS = 86_400_000
 _UNTIL = ("end_ms", "until_ms")
 _INSTANTS = (*_UNTIL, "start_ms", "from_ms", "_at_ms")
 NOTHING = "–"
@@ -36,7 +36,7 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
         case bool():
             return "yes" if value else "no"
         case int() if column.endswith(_INSTANTS):
-            ends_day = column.endswith(_UNTIL) and not value % _DAY_MS and not with_day
+            ends_day = column.endswith(_UNTIL) and not value % DAY_MS and not with_day
             return "24:00:00.000" if ends_day else clock_time(value, with_day=with_day)
         case int():
             return f"{value:,}"

@@ -20,8 +20,8 @@ from jobs.doctor.check import Check
 from jobs.doctor.table_log import LOG, Problem, TableLog
 from jobs.local_folder import local_folder
 from jobs.tables import RUN_LOG, TABLES, Table
+from jobs.tables.table import VERSION_PROPERTY
 
-_VERSION_PROPERTY = "faultline.tableVersion"
 _OPENS_WITHOUT_FEATURES = 1
 _TOLD = 5
 _FORGET = f"{sys.executable} -c \"import deltalake; deltalake.DeltaTable('{{table}}').repair()\""
@@ -99,7 +99,7 @@ def _problems(place: str, store: FileSystem, sizes: Mapping[str, int], table: Ta
 
 
 def _not_ours(opened: DeltaTable, table: Table) -> Iterator[Problem]:
-    found = opened.metadata().configuration.get(_VERSION_PROPERTY)
+    found = opened.metadata().configuration.get(VERSION_PROPERTY)
     if found != str(table.version):
         fix = "use the program that made it, or another --lake"
         yield f"it has version {found}, this program has {table.version}", fix

@@ -1,4 +1,4 @@
-"""How a broker fared just then: failing and slow attempts of everybody, in second by second."""
+"""How a broker fared just then: failing and slow attempts of everybody, second by second."""
 
 from __future__ import annotations
 

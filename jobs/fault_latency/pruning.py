@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.day import DAY_MS
 from jobs.fault_latency.replay import CARRIED, ITEM
 from jobs.kept import Keep
 from udfs.bucket import bucket_of
 from udfs.policy import Policy, gated_by_reachable
 
 _BUCKET_MS = 30_000
-_DAY_MS = 86_400_000
 
 
 def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -> DataFrame:
@@ -32,7 +32,7 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -
     stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
     is_told = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
     telling = writes.where(is_told | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
-    within_day = F.least(stands_until, F.col("at_ms") + _DAY_MS)
+    within_day = F.least(stands_until, F.col("at_ms") + DAY_MS)
     standing = telling.select(_item(), (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
     ends = writes.groupBy(_item()).agg(F.min("at_ms").alias("first_ms"), F.max("at_ms").alias("last_ms"))
     outermost = ends.select("item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(

@@ -17,7 +17,7 @@ def closing_state(
     Grain: `ITEM`. Items of a process that is over are gone. Columns: `fault_item_state` without its day.
 
     Args:
-        items: every write of the day, as `replay.replay` returns it.
+        items: the writes that tell, as `isolations.telling_writes` returns them.
         isolations: the day's isolations.
         sends: the day's attempts with their process.
         opening: the state that the day started from.

@@ -9,6 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.day import DAY_MS
 from jobs.sources.json_lines import PLACE
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
@@ -17,7 +18,6 @@ EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
 LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200
-_DAY_MS = 86_400_000
 _HASHES = ("row_hash", "second_hash")
 
 Rule = tuple[str, Column, Column | None]
@@ -64,7 +64,7 @@ def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_d
         last_day: last day that is asked for.
     """
     in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
-    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(_DAY_MS)).cast("int")))
+    day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(DAY_MS)).cast("int")))
     dated = judged.withColumn("day", day)
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
     disposition = (

@@ -25,7 +25,7 @@ def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     for a static topic (5.0.0 and later), whose logical queues are not read.
 
     Args:
-        routes: as `read_routes` returns them.
+        routes: as `route_answers` returns them.
         day: the day and cluster; answers captured on other days are left out.
         only_own: leave out brokers that the route places in another cluster, and answers that name no other brokers.
     """

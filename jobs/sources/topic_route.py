@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.sources.files import Manifest
 
-_LINE = "captured_at_ms BIGINT, topic STRING, code INT, body STRING"
 _BODY = (
     "brokerDatas ARRAY<STRUCT<brokerName: STRING, cluster: STRING, brokerAddrs: MAP<STRING, STRING>>>,"
     " queueDatas ARRAY<STRUCT<brokerName: STRING, perm: INT, readQueueNums: INT, writeQueueNums: INT>>,"
@@ -18,29 +16,16 @@ _BODY = (
 MOST_QUEUES = 65_536
 """No topic has more on one broker; a route that says so would be spread over as many rows."""
 
-_ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST
+ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST
 _LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys without quotes
-
-
-def read_routes(spark: SparkSession, manifest: Manifest) -> DataFrame:
-    """One row per answer of the name server: `captured_at_ms`, `topic`, `route` (null = no answer in the line).
-
-    The body is strict JSON for new clients; older ones are answered with unquoted numeric keys. Code 0, or none,
-    is an answer; 17 says that there is no such topic (an empty route); every other code tells nothing, nor does an
-    answer with more than `MOST_QUEUES` queues of a broker.
-    """
-    line = F.from_json("value", _LINE)
-    reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n").schema("value STRING")
-    text = (
-        reader.text(manifest.readable_paths) if manifest.readable_paths else spark.createDataFrame([], "value STRING")
-    )
-    answers = text.select(line.alias("line")).where("line.topic IS NOT NULL AND line.captured_at_ms IS NOT NULL")
-    told = _told_route(F.coalesce("line.code", F.lit(_ANSWER)), F.from_json("line.body", _BODY, _LENIENT))
-    return answers.select("line.captured_at_ms", "line.topic", told.alias("route"))
 
 
 def route_answers(lines: DataFrame) -> DataFrame:
     """One row per line: `captured_at_ms`, `topic`, `route` (no brokers = no such topic, null = nothing is known).
+
+    Code 0 is an answer; 17 says that there is no such topic; every other code tells nothing, nor does an answer with
+    more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are answered with
+    unquoted numeric keys.
 
     Args:
         lines: published lines of the input `routes`.
@@ -53,7 +38,7 @@ def route_answers(lines: DataFrame) -> DataFrame:
 
 def _told_route(code: Column, answer: Column) -> Column:
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
-    is_answer = (code == _ANSWER) & answer["queueDatas"].isNotNull() & ~has_too_many_queues(answer)
+    is_answer = (code == ANSWER) & answer["queueDatas"].isNotNull() & ~has_too_many_queues(answer)
     return F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, answer)
 
 
@@ -109,7 +94,7 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     in a row are one stretch; the last of the day holds until 24:00.
 
     Args:
-        routes: as `read_routes` returns them.
+        routes: as `route_answers` returns them.
         day: the day and cluster; answers captured on other days are left out.
         only_own: leave out brokers that the route places in another cluster.
     """

@@ -1,5 +1,5 @@
 -- What did the night show that somebody should look at, gravest first?
--- One row is one finding about producers and brokers; what it means and what to do stands in docs/findings.md.
+-- One row is one finding about producers and brokers; what it means and what to do stands in docs/findings.
 -- Ask it: SELECT * FROM night_findings WHERE last_night ORDER BY severity_rank, found_from_at
 --
 -- event_date: UTC day

@@ -25,6 +25,9 @@ TEXT, LONG, INT, FLAG, DAY, INSTANT = (
     TimestampType(),
 )
 
+VERSION_PROPERTY = "faultline.tableVersion"
+"""The property of a Delta table that tells its `Table.version`."""
+
 
 @dataclass(frozen=True)
 class Table:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.day import DAY_MS
 from jobs.errors import UsageError
 from jobs.profiles import Profile
 from jobs.typed_table import typed
@@ -18,7 +19,6 @@ from udfs.policy import Policy
 AS_RUN = "AS_RUN"
 """Name of the policy under which each producer keeps its own rules, its switch taken as on."""
 
-_DAY_MS = 86_400_000
 _MOST = 500
 
 
@@ -151,9 +151,9 @@ def _policy(
         raise UsageError(f"{where} has no name; give one before the =")
     if name == AS_RUN or name in known:
         raise UsageError(f"{where} is the name of a released policy; give another")
-    outside = [value for value in (*floors, *isolations) if not 0 <= value <= _DAY_MS]
+    outside = [value for value in (*floors, *isolations) if not 0 <= value <= DAY_MS]
     if outside:
-        raise UsageError(f"{where} has {outside[0]} ms; give 0 to {_DAY_MS} (one day)")
+        raise UsageError(f"{where} has {outside[0]} ms; give 0 to {DAY_MS} (one day)")
     ladder = Ladder(floors, isolations)
     if not ladder.is_even:
         raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.day import DAY_MS
 from jobs.fault_latency.producers import PRODUCER
 from jobs.what_if.isolations import PROCESS
 from udfs.choice import chosen_at_ms, is_bad
@@ -16,7 +17,7 @@ def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
     """Grain: one attempt whose queue the client chose. `event_date`, `PROCESS`, `topic`, `broker_name`,
     `chosen_at_ms`, `bad` (1 or 0).
     """  # noqa: D205
-    day_start_ms = F.unix_date("event_date").cast("bigint") * 86_400_000
+    day_start_ms = F.unix_date("event_date").cast("bigint") * DAY_MS
     return attempts.where("NOT by_caller").select(
         "event_date",
         *PROCESS,

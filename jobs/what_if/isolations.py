@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.day import Day
+from jobs.day import DAY_MS, Day
 from jobs.fault_latency.producers import PRODUCER
 from jobs.fault_latency.replay import ITEM
 from udfs.fault_window import FAR_MS
 
 PROCESS = (*PRODUCER, "process")
-
-_DAY_MS = 86_400_000
 
 
 def isolations(writes: DataFrame) -> DataFrame:
@@ -68,8 +66,8 @@ def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
     """
     first, last = min(day.start_ms for day in days), max(day.end_ms for day in days)
     until = F.least("end_ms", F.lit(last))
-    day_numbers = F.sequence(F.floor(F.greatest("start_ms", F.lit(first)) / _DAY_MS), F.floor((until - 1) / _DAY_MS))
-    midnight = F.col("day_number") * _DAY_MS
+    day_numbers = F.sequence(F.floor(F.greatest("start_ms", F.lit(first)) / DAY_MS), F.floor((until - 1) / DAY_MS))
+    midnight = F.col("day_number") * DAY_MS
     return (
         whole.where((F.col("start_ms") < last) & (F.col("end_ms") > first))
         .select("*", F.explode(day_numbers).alias("day_number"))
@@ -79,7 +77,7 @@ def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
             "broker_name",
             "rule",
             F.greatest("start_ms", midnight).alias("start_ms"),
-            F.least("end_ms", midnight + _DAY_MS).alias("end_ms"),
+            F.least("end_ms", midnight + DAY_MS).alias("end_ms"),
             (F.col("start_ms") >= midnight).alias("begins"),
         )
     )

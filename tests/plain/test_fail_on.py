@@ -33,6 +33,7 @@ QUIET = Summary(
     contradictions=0,
     missing_producers=[],
     hidden_files=[],
+    bad_routes=0,
 )
 
 

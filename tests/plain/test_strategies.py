@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from udfs.allocation_udf import plain_shares
 from udfs.hash_ring import HashRing, ring_hash
 from udfs.pop import pop_allocator
-from udfs.queue_selectors import select_by_hash
 from udfs.shares import Share, shares
 from udfs.strategies import AllocationError, Queue, Strategy, allocate, sorted_clients, sorted_queues
 from udfs.strategy import UnknownStrategyError
@@ -249,13 +248,6 @@ def test_pop_and_own_strategies_travel_as_json_through_the_same_path() -> None:
     rooms = {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["IDC2"], "version": "4.7.1"}}
     found = plain_shares(rooms, "T", [("IDC2@b", 0), ("IDC1@a", 0)], ["x"])
     assert found[0]["queues"] == [{"broker_name": "IDC1@a", "queue_id": 0}]  # sorted, then the block from all queues
-
-
-def test_the_selector_by_hash_changed_with_4_8_0() -> None:
-    assert select_by_hash("polygenelubricants", 3, 40800) == 2
-    with pytest.raises(IndexError):
-        select_by_hash("polygenelubricants", 3, 40701)
-    assert select_by_hash("polygenelubricants", 8, 40701) == 0
 
 
 INPUTS = (

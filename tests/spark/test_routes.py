@@ -10,10 +10,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
+from jobs.ingest import StagedSends
 from jobs.settings import load_settings
-from jobs.sources.files import list_files
 from jobs.sources.publish_queues import publish_queues
-from jobs.sources.topic_route import broker_names, read_routes, topic_brokers
+from jobs.sources.topic_route import broker_names, topic_brokers
+from jobs.staged import Counts
 from tests.spark.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
 
 
@@ -32,8 +33,17 @@ def _answer(at_ms: int, body: str | None, topic: str | None = "t", **more: objec
 
 
 def _routes(spark: SparkSession, tmp_path: Path, *lines: bytes) -> DataFrame:
-    folder = write(tmp_path / "routes", {"routes.jsonl": b"\n".join(lines)})
-    return read_routes(spark, list_files(spark, [str(folder)], f"{tmp_path}/scratch"))
+    routes = _staged(spark, tmp_path, *lines).routes
+    assert routes is not None
+    return routes
+
+
+def _staged(spark: SparkSession, tmp_path: Path, *routes: bytes) -> StagedSends:
+    """One send, and these lines of routes."""
+    logs = write(tmp_path / "logs", {"a.jsonl": line()})
+    folder = write(tmp_path / "routes", {"r.jsonl": b"\n".join(routes)})
+    paths = {"inputs.sends.path": str(logs), "inputs.routes.path": str(folder)}
+    return stage(spark, logs, settings=load_settings([], [], paths))
 
 
 def _names(routes: DataFrame) -> dict[str, str]:
@@ -47,13 +57,15 @@ def _hosts(routes: DataFrame, *, only_own: bool = False) -> list[tuple[Any, ...]
 
 def test_an_address_has_the_name_that_the_latest_answer_gives_it(spark: SparkSession, tmp_path: Path) -> None:
     renamed = json.dumps({"brokerDatas": [{"brokerName": "new", "brokerAddrs": {"0": "a:10911"}}], "queueDatas": []})
-    routes = _routes(spark, tmp_path, _answer(2_000, renamed), _answer(1_000, _body("a")), b"not JSON", b"", b"{}\r")
+    far = 2**63 - 1  # no time: it would be the latest for ever
+    answers = [_answer(NOON_MS + 2, renamed), _answer(NOON_MS + 1, _body("a")), _answer(far, _body("z"))]
+    routes = _routes(spark, tmp_path, *answers, b"not JSON", b"", b"{}\r")
     assert _names(routes) == {"a:10911": "new", "a-s:10911": "a"}
 
 
 def test_old_name_servers_answer_with_unquoted_numbers_as_keys(spark: SparkSession, tmp_path: Path) -> None:
     body = '{"brokerDatas":[{"brokerAddrs":{0:"10.0.0.1:10911",1:"10.0.0.2:10911"},"brokerName":"b"}],"queueDatas":[]}'
-    assert _names(_routes(spark, tmp_path, _answer(1, body))) == {"10.0.0.1:10911": "b", "10.0.0.2:10911": "b"}
+    assert _names(_routes(spark, tmp_path, _answer(NOON_MS, body))) == {"10.0.0.1:10911": "b", "10.0.0.2:10911": "b"}
 
 
 def test_hosts_hold_until_another_answer_of_their_topic(spark: SparkSession, tmp_path: Path) -> None:
@@ -112,6 +124,22 @@ def test_an_order_topic_of_more_queues_than_can_be_has_none_there(spark: SparkSe
     body = '{"orderTopicConf":"a:2147483647;b:1","brokerDatas":[],"queueDatas":[]}'
     (row,) = publish_queues(_routes(spark, tmp_path, _answer(NOON_MS, body)), DAY, only_own=False).collect()
     assert [(queue["broker_name"], queue["queue_id"]) for queue in row["spans"][0]["queues"]] == [("b", 0)]
+
+
+def test_bad_lines_of_routes_are_kept_and_those_of_sends_counted(spark: SparkSession, tmp_path: Path) -> None:
+    other_day = _answer(DAY.start_ms - 1, _body("a"), topic="")
+    staged = _staged(
+        spark, tmp_path, _answer(NOON_MS, _body("a")), b"{", _answer(NOON_MS, "{}", topic=None), other_day, b"[]"
+    )
+    assert bad_lines(staged, tmp_path / "routes") == {
+        ("r.jsonl", 2): ("not_json", None),
+        ("r.jsonl", 3): ("topic_missing", None),
+        ("r.jsonl", 5): ("not_an_object", None),
+    }
+    assert staged.rows_quarantined(DAY) == 3
+    assert fates(staged) == {"PUBLISHED": 1}
+    assert staged.counts(DAY) == Counts(1, 1, 0, 0, 0)
+    assert {row["source"] for row in staged.quarantine(DAY, "run").collect()} == {"routes"}
 
 
 def test_a_topic_that_is_gone_has_no_hosts(spark: SparkSession, tmp_path: Path) -> None:
