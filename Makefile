@@ -29,7 +29,7 @@ test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
-	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
+	@FAULTLINE_EXAMPLES=3 $(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 

@@ -58,23 +58,26 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsIn
         .option("escape", '"')
         .option("columnNameOfCorruptRecord", "_corrupt_record")
         .csv(list(paths))
-        .select(*place(), *(F.col(_quoted(name)) for name in schema.names))
+        .select(*place(), "_corrupt_record", _record(names))
     )
-    return _from_texts(records, names, sends_input, F.col("_corrupt_record"))
+    return _from_texts(records, sends_input, F.col("_corrupt_record"))
 
 
 def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
-    names = rows.columns
-    return _from_texts(
-        rows.select(*place(), *(F.col(_quoted(name)) for name in names)), names, sends_input, F.lit(None)
-    )
+    return _from_texts(rows.select(*place(), _record(rows.columns)), sends_input, F.lit(None))
 
 
-def _from_texts(records: DataFrame, names: Sequence[str], sends_input: SendsInput, corrupt: Column) -> DataFrame:
-    """Rows of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
+def _record(names: Sequence[str]) -> Column:
+    """The site's own columns as one struct: they may be called as ours are."""
+    return F.struct(*(F.col(_quoted(name)) for name in names)).alias("record")
+
+
+def _from_texts(records: DataFrame, sends_input: SendsInput, corrupt: Column) -> DataFrame:
+    """Each `record` of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
     mapping = sends_input.fields
-    columns = {name: _column_named(source_of(name, mapping).column, records.schema) for name in FIELDS}
+    kind = records.schema["record"].dataType
+    columns = {name: _field_of(F.col("record"), kind, source_of(name, mapping).column) for name in FIELDS}
     texts = {
         name: F.nullif(F.trim(column.cast("string")), F.lit(""))
         for name, column in columns.items()
@@ -90,20 +93,19 @@ def _from_texts(records: DataFrame, names: Sequence[str], sends_input: SendsInpu
         Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False)
     )
     damage = F.when(corrupt.isNotNull(), "not_json").when(wrong_type, "wrong_type")
-    raw = F.to_json(F.struct(*(F.col(_quoted(name)) for name in names)))
-    return records.select(*PLACE, raw.alias("raw"), damage.alias("damage"), _struct_of(values).alias("fields"))
+    return records.select(
+        *PLACE, F.to_json("record").alias("raw"), damage.alias("damage"), _struct_of(values).alias("fields")
+    )
 
 
-def _column_named(name: str, schema: StructType) -> Column | None:
-    """The column of that very name, else the nested one that the dots lead to; None when there is neither."""
-    if name in schema.names:
-        return F.col(_quoted(name))
-    kind: DataType = schema
-    for part in name.split("."):
-        if not isinstance(kind, StructType) or part not in kind.names:
-            return None
-        kind = kind[part].dataType
-    return F.col(_nested(name))
+def _field_of(record: Column, kind: DataType, name: str) -> Column | None:
+    """The field of that very name, else the nested one that the dots lead to; None when there is neither."""
+    if isinstance(kind, StructType) and name in kind.names:
+        return record.getField(name)
+    first, dot, rest = name.partition(".")
+    if not dot or not isinstance(kind, StructType) or first not in kind.names:
+        return None
+    return _field_of(record.getField(first), kind[first].dataType, rest)
 
 
 def _quoted(name: str) -> str:

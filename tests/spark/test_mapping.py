@@ -243,6 +243,20 @@ def test_parquet_under_its_own_nested_names_and_types(spark: SparkSession, tmp_p
     assert _published(spark, folder, _settings(folder, fields), *names) == [("c@1", "broker-a", NOON_MS + 123, 250, 3)]
 
 
+def test_columns_may_be_called_as_a_lines_place_is(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    taken = ("file", "split", "row", "raw", "damage", "fields", "record")
+    columns = {name: pa.array([value, None]) for name, value in GOOD.items()} | {
+        name: pa.array([7, 8]) for name in taken
+    }
+    _parquet(folder, "a.parquet", columns)
+    head, values = ",".join(columns), ["6" if name == "row" else str(column[0]) for name, column in columns.items()]
+    write(folder, {"b.csv": "\n".join([head, ",".join(values), ",".join("9" for _ in values)]).encode()})
+    staged = stage(spark, folder, settings=_settings(folder, {"seq": "row", "thread": "file"}))
+    assert {(row["seq"], row["thread"]) for row in staged.sends(DAY).collect()} == {(7, "7"), (6, "7")}
+    assert set(bad_lines(staged, folder)) == {("a.parquet", 2), ("b.csv", 2)}
+
+
 def test_a_file_that_is_no_parquet_is_named(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(tmp_path / "logs", {"a.parquet": line()})
     with pytest.raises(InputUnreadableError, match=rf"^{folder}/a\.parquet cannot be read"):
