@@ -81,55 +81,8 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
     def rows(table: Table) -> DataFrame:
         return result.rows(lake, table)
 
-    moves = (
-        rows(REBALANCES)
-        .groupBy("consumer_group")
-        .agg(
-            F.count_distinct("changed_at_ms").alias("rebalances"),
-            F.sum("moved").alias("moved"),
-            F.sum("fewest_moves").alias("fewest_moves"),
-        )
-    )
-    by_group = (
-        rows(QUEUE_ALLOCATION)
-        .groupBy("consumer_group")
-        .agg(
-            F.max("strategy").alias("strategy"),
-            F.max("strategy_source").alias("strategy_source"),
-            F.count_distinct("topic").alias("topics"),
-        )
-        .join(moves, "consumer_group", "left")
-        .fillna(0)
-        .select(*Group.__dataclass_fields__)
-        .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
-    )
-    found = (
-        rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC))).persist()
-    )
-    queue = F.struct("topic", "broker_name", "queue_id")
-    lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
-    by_cause = (
-        found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
-        .groupBy("consumer_group", "cause")
-        .agg(
-            *(
-                F.count_distinct(F.when(F.col("kind") == kind.upper(), queue)).alias(kind)
-                for kind in ("unassigned", "doubly_owned", "against_strategy")
-            ),
-            lasted.alias("longest_ms"),
-        )
-        .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
-    )
-    of_groups = found.where("queue_id IS NULL").groupBy("kind")
-    kinds = of_groups.agg(F.count_distinct("consumer_group", F.coalesce("topic", F.lit(""))).alias("groups")).collect()
-    queues = (
-        rows(TOPIC_QUEUES)
-        .groupBy("finding")
-        .agg(F.count_distinct("topic", "broker_name", "queue_id").alias("queues"))
-        .collect()
-    )
-    unused = {row["finding"]: row["queues"] for row in queues}
-    reasons = rows(QUARANTINE).where("source <> 'sends'").groupBy("reason").count().orderBy(F.desc("count"), "reason")
+    found = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
+    unused = _unused(rows(TOPIC_QUEUES))
     return AllocationSummary(
         run_id=result.run.run_id,
         clusters=result.clusters,
@@ -141,13 +94,74 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         ],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons={row["reason"]: row["count"] for row in reasons.limit(20).collect()},
+        quarantine_reasons=_reasons(rows(QUARANTINE)),
         group_count=rows(GROUP_MEMBERS).select("consumer_group").distinct().count(),
-        groups=[Group(**row.asDict()) for row in by_group.limit(_ROWS).collect()],
-        faults=[Fault(**row.asDict()) for row in by_cause.limit(_ROWS).collect()],
-        kinds={row["kind"]: row["groups"] for row in kinds},
+        groups=_groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
+        faults=_faults(found),
+        kinds=_kinds(found),
         unread_queues=unused.get("UNREAD", 0),
         idle_queues=unused.get("IDLE", 0),
         route_changes=rows(ROUTE_CHANGES).count(),
         hidden_files=list(result.hidden_files),
     )
+
+
+def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
+    """Those whose rebalances moved most."""
+    moves = rebalances.groupBy("consumer_group").agg(
+        F.count_distinct("changed_at_ms").alias("rebalances"),
+        F.sum("moved").alias("moved"),
+        F.sum("fewest_moves").alias("fewest_moves"),
+    )
+    groups = (
+        allocated.groupBy("consumer_group")
+        .agg(
+            F.max("strategy").alias("strategy"),
+            F.max("strategy_source").alias("strategy_source"),
+            F.count_distinct("topic").alias("topics"),
+        )
+        .join(moves, "consumer_group", "left")
+        .fillna(0)
+        .select(*Group.__dataclass_fields__)
+        .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
+    )
+    return [Group(**row.asDict()) for row in groups.limit(_ROWS).collect()]
+
+
+def _faults(found: DataFrame) -> list[Fault]:
+    """Queues that were not owned as they should be, by group and cause: first what nothing explains."""
+    queue = F.struct("topic", "broker_name", "queue_id")
+    lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
+    faults = (
+        found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
+        .groupBy("consumer_group", "cause")
+        .agg(
+            *(
+                F.count_distinct(F.when(F.col("kind") == kind.upper(), queue)).alias(kind)
+                for kind in ("unassigned", "doubly_owned", "against_strategy")
+            ),
+            lasted.alias("longest_ms"),
+        )
+        .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
+    )
+    return [Fault(**row.asDict()) for row in faults.limit(_ROWS).collect()]
+
+
+def _kinds(found: DataFrame) -> dict[str, int]:
+    """Of what concerns groups, not queues: in how many groups and topics."""
+    groups = F.count_distinct("consumer_group", F.coalesce("topic", F.lit(""))).alias("groups")
+    kinds = found.where("queue_id IS NULL").groupBy("kind").agg(groups)
+    return {row["kind"]: row["groups"] for row in kinds.collect()}
+
+
+def _unused(topic_queues: DataFrame) -> dict[str, int]:
+    """Queues by what was found of them."""
+    queues = F.count_distinct("topic", "broker_name", "queue_id").alias("queues")
+    return {row["finding"]: row["queues"] for row in topic_queues.groupBy("finding").agg(queues).collect()}
+
+
+def _reasons(quarantine: DataFrame) -> dict[str, int]:
+    """Why lines were rejected, the most frequent first."""
+    of_flow = quarantine.where("source <> 'sends'").groupBy("reason").count()
+    most = of_flow.orderBy(F.desc("count"), "reason").limit(20)
+    return {row["reason"]: row["count"] for row in most.collect()}

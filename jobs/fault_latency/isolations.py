@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.replay import CARRIED, ITEM, REMOVE
@@ -71,10 +71,39 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
         writes: as `isolating_writes` and `with_change` return them.
         day_end_ms: 24:00 UTC, epoch ms.
     """
+    cut, end = F.least(F.lit(day_end_ms), "dies_at_ms"), F.col("holds_until_ms")
+    possible_end = F.greatest(end, F.least("stretch_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
+    ended_by = _ended_by(end, cut, day_end_ms)
+    return (
+        _in_stretches(_grouped(writes))
+        .select(
+            *ITEM,
+            F.col("opener.version").alias("client_version"),
+            "opener.profile",
+            "opener.policy",
+            "start_ms",
+            F.least(end, cut).alias("end_ms"),
+            F.least(F.coalesce("surely_until_ms", end), cut).alias("end_earliest_ms"),
+            F.least(possible_end, cut).alias("end_latest_ms"),
+            "opener.cause",
+            "opener.evidence",
+            F.col("opener.current_latency_ms").alias("opener_latency_ms"),
+            "extensions",
+            ended_by.alias("ended_by"),
+            (F.col("opener.op") == CARRIED).alias("continued_from_previous_day"),
+            (ended_by == "DAY_END").alias("continues_next_day"),
+        )
+        .where("end_latest_ms > start_ms")
+    )
+
+
+def _grouped(writes: DataFrame) -> DataFrame:
+    """The writes of each isolation together; those of a stretch that hold none, together too (`isolation` null)."""
     next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
     holds_until, surely_until = F.least("until_ms", next_at), F.greatest("earliest_ms", "at_ms")
     isolated = F.col("is_isolated")
-    grouped = (
+    opener = F.struct("op", "cause", "evidence", "current_latency_ms", "profile", "policy", "version")
+    return (
         writes.where(isolated | F.col("may_be_isolated"))
         .groupBy(*ITEM, "stretch", F.when(isolated, F.col("isolation")).alias("isolation"))
         .agg(
@@ -82,27 +111,29 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
             F.max(holds_until).alias("holds_until_ms"),
             F.min(F.when(surely_until < holds_until, surely_until)).alias("surely_until_ms"),
             F.max(F.least("latest_ms", next_at)).alias("possibly_until_ms"),
-            F.min_by(
-                F.struct("op", "cause", "evidence", "current_latency_ms", "profile", "policy", "version"), "position"
-            ).alias("opener"),
+            F.min_by(opener, "position").alias("opener"),
             F.max_by(F.struct("until_ms", "next_op"), "position").alias("last"),
             (F.count_if(F.col("change") == "EXTENDED") + F.max("carried_extensions")).cast("int").alias("extensions"),
             F.max("dies_at_ms").alias("dies_at_ms"),
         )
     )
-    whole_stretch = Window.partitionBy(*ITEM, "stretch").rowsBetween(
-        Window.unboundedPreceding, Window.unboundedFollowing
-    )
-    in_stretch = Window.partitionBy(*ITEM, "stretch").orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
-    next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_stretch)
-    banded = grouped.withColumns(
-        {"stretch_end_ms": F.max("possibly_until_ms").over(whole_stretch), "next_start_ms": next_start}
+
+
+def _in_stretches(grouped: DataFrame) -> DataFrame:
+    """The isolations with the end of their stretch and the start of the next one in it."""
+    stretch = Window.partitionBy(*ITEM, "stretch")
+    whole = stretch.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    in_order = stretch.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
+    next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_order)
+    return grouped.withColumns(
+        {"stretch_end_ms": F.max("possibly_until_ms").over(whole), "next_start_ms": next_start}
     ).where("isolation IS NOT NULL")
 
-    cut = F.least(F.lit(day_end_ms), "dies_at_ms")
-    end = F.col("holds_until_ms")
+
+def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
+    """What ended an isolation, as the table's `ended_by`."""
     last_write_ended_it = F.col("last.until_ms") > end
-    ended_by = (
+    return (
         F.when((end > cut) & (F.col("dies_at_ms") <= day_end_ms), "RESTARTED")
         .when(end > cut, "DAY_END")
         .when(~last_write_ended_it, "EXPIRED")
@@ -110,21 +141,3 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
         .when(F.col("last.until_ms") == FAR_MS, "REACHABLE")
         .otherwise("CLEARED")
     )
-    possible_end = F.greatest(end, F.least("stretch_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
-    return banded.select(
-        *ITEM,
-        F.col("opener.version").alias("client_version"),
-        "opener.profile",
-        "opener.policy",
-        "start_ms",
-        F.least(end, cut).alias("end_ms"),
-        F.least(F.coalesce("surely_until_ms", end), cut).alias("end_earliest_ms"),
-        F.least(possible_end, cut).alias("end_latest_ms"),
-        "opener.cause",
-        "opener.evidence",
-        F.col("opener.current_latency_ms").alias("opener_latency_ms"),
-        "extensions",
-        ended_by.alias("ended_by"),
-        (F.col("opener.op") == CARRIED).alias("continued_from_previous_day"),
-        (ended_by == "DAY_END").alias("continues_next_day"),
-    ).where("end_latest_ms > start_ms")
