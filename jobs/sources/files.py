@@ -194,9 +194,13 @@ def _check_gzip(spark: SparkSession, file: InputFile) -> None:
 
 
 def _grows_beyond(packed: bytes, size: int) -> bool:
+    unpacked = 0
     with suppress(zlib.error):  # its reader says more
-        return len(zlib.decompressobj(wbits=31).decompress(packed, size)) == size
-    return False
+        while packed and unpacked < size:  # a gzip may be several, one after the other
+            member = zlib.decompressobj(wbits=31)
+            unpacked += len(member.decompress(packed, size - unpacked))
+            packed = member.unused_data
+    return unpacked >= size
 
 
 def _copied(spark: SparkSession, file: InputFile, target: str) -> InputFile:

@@ -100,7 +100,8 @@ def test_a_gigabyte_in_a_megabyte(spark: SparkSession, tmp_path: Path) -> None:
     """It is told before a byte of it is unpacked; logs that pack well are read."""
     folder = write(tmp_path / "logs", {"repeated.jsonl.gz": gzip.compress(b"\n".join([line(seq=1)] * 20_000))})
     assert fates(stage(spark, folder)) == {"PUBLISHED": 1, "DUPLICATE": 19_999}
-    with gzip.open(folder / "bomb.jsonl.gz", "wb", compresslevel=6) as bomb:
+    (folder / "bomb.jsonl.gz").write_bytes(gzip.compress(line(seq=2)))  # a harmless member first
+    with gzip.open(folder / "bomb.jsonl.gz", "ab", compresslevel=6) as bomb:
         for _ in range(1_000):
             bomb.write(bytes(1_000_000))
     assert (folder / "bomb.jsonl.gz").stat().st_size < 2_000_000
