@@ -13,7 +13,13 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.errors import InputMissingError, InputUnreadableError, ReconciliationError, TooManyBadLinesError
+from jobs.errors import (
+    InputMissingError,
+    InputUnreadableError,
+    ReconciliationError,
+    SettingValueError,
+    TooManyBadLinesError,
+)
 from jobs.settings import FilesInput, SendsInput, Settings
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
@@ -25,6 +31,7 @@ from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_
 from jobs.staged import Counts, Staged, StagedInput
 from jobs.tables import SENDS, TOPIC_BROKERS
 
+_MOST_CLUSTERS = 200
 _Read = Callable[[Manifest, Observation], DataFrame]
 
 
@@ -189,10 +196,17 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
     """Fail when the lines must not be published.
 
     Raises:
+        SettingValueError: they name more clusters than anybody has.
         TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
         InputMissingError: not one line of an asked day, unless `allow_empty`.
         ReconciliationError: the counts do not add up.
     """
+    clusters = staged.clusters()
+    if len(clusters) > _MOST_CLUSTERS:
+        raise SettingValueError(
+            f"the lines name {len(clusters)} clusters, such as {clusters[0]!r} and {clusters[-1]!r}: a run publishes"
+            f" {_MOST_CLUSTERS} at most; correct the field cluster, or map it to the one that names the cluster"
+        )
     for day in days:
         counts = staged.counts(day)
         gone = counts.rows_published + counts.rows_quarantined + counts.rows_duplicate + counts.rows_other_day

@@ -6,7 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -72,7 +72,7 @@ class Staged:
         """All that was read."""
         return (*self.inputs, *self.aside)
 
-    @property
+    @cached_property
     def fates(self) -> Fates:
         """Where the lines went that the flow counts."""
         total: Counter[tuple[str, str, dt.date | None]] = Counter()

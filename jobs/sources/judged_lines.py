@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -40,6 +40,23 @@ def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
         ("not_an_object", damage == "not_an_object", None),
         ("wrong_type", damage == "wrong_type", wrong_fields),
     ]
+
+
+def wrong_fields(columns: Mapping[str, str]) -> Column:
+    """Names and texts of the fields whose value is there but has the wrong type.
+
+    Args:
+        columns: field to where the line has it; a dot leads into an object.
+    """
+    texts = F.from_json("raw", "map<string,string>")
+
+    def text(column: str) -> Column:
+        path = "".join(f"['{part}']" for part in column.split("."))
+        return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
+
+    return F.concat_ws(
+        ", ", *(F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), text(at))) for name, at in columns.items())
+    )
 
 
 def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:

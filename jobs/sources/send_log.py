@@ -26,6 +26,7 @@ from jobs.sources.judged_lines import (
     with_disposition,
     with_reason,
     with_row_hash,
+    wrong_fields,
 )
 from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
 from jobs.sources.send_formats import read_by_format
@@ -124,7 +125,7 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
         may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
     )
     rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, _wrong_fields(settings.inputs.sends.fields)),
+        *damage_rules(settings.max_line_bytes, wrong_fields(_columns(settings.inputs.sends.fields))),
         ("client_id_missing", is_blank("client_id"), None),
         ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),
@@ -162,12 +163,6 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     )
 
 
-def _wrong_fields(mapping: Mapping[str, FieldSource]) -> Column:
-    """Names and texts of the fields whose value is there but has the wrong type."""
-    texts = F.from_json("raw", "map<string,string>")
-    wrong = [
-        F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), texts[source_of(name, mapping).column]))
-        for name in FIELDS
-        if not isinstance(FIELDS[name], StringType)
-    ]
-    return F.concat_ws(", ", *wrong)
+def _columns(mapping: Mapping[str, FieldSource]) -> dict[str, str]:
+    """Each field that is no text, and where the site's line has it."""
+    return {name: source_of(name, mapping).column for name, kind in FIELDS.items() if not isinstance(kind, StringType)}

@@ -11,7 +11,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
@@ -26,6 +26,7 @@ from jobs.sources.judged_lines import (
     with_disposition,
     with_reason,
     with_row_hash,
+    wrong_fields,
 )
 from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
@@ -141,7 +142,7 @@ def read_snapshots(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
     rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, _wrong_fields(schema)),
+        *damage_rules(settings.max_line_bytes, wrong_fields(_columns(schema))),
         ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
         ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
         *kind.rules(),
@@ -149,14 +150,6 @@ def read_snapshots(
     return with_disposition(with_reason(hashed, rules), "captured_at_ms", *days)
 
 
-def _wrong_fields(schema: StructType) -> Column:
-    """Names and texts of the fields whose value is there but has the wrong type."""
-    texts = F.from_json("raw", "map<string,string>")
-    wrong = [
-        F.when(
-            F.col(each.name).isNull() & texts[each.name].isNotNull(), F.concat(F.lit(f"{each.name}="), texts[each.name])
-        )
-        for each in schema.fields
-        if not isinstance(each.dataType, StringType)
-    ]
-    return F.concat_ws(", ", *wrong)
+def _columns(schema: StructType) -> dict[str, str]:
+    """Each field that is no text; the line has it under its own name."""
+    return {each.name: each.name for each in schema.fields if not isinstance(each.dataType, StringType)}

@@ -97,6 +97,13 @@ def test_seconds_are_read_exactly_and_other_numbers_stay_strict(spark: SparkSess
     assert bad_lines(staged, folder) == {("a.log", 2): ("wrong_type", "seq=1.5")}
 
 
+def test_a_nested_value_of_the_wrong_type_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write(tmp_path / "logs", {"a.log": line(rt={"value": "soon"}), "b.log": line(rt={"value": 7})})
+    staged = stage(spark, folder, settings=_settings(folder, {"latency_ms": "rt.value"}))
+    assert bad_lines(staged, folder) == {("a.log", 1): ("wrong_type", "latency_ms=soon")}
+    assert [row["latency_ms"] for row in staged.sends(DAY).collect()] == [7]
+
+
 def test_an_unknown_field_is_named_before_anything_is_read(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(tmp_path / "logs", {"a.log": line()})
     with pytest.raises(UnknownSettingError, match=r"'inputs\.sends\.fields\.latency'; known here: client_id, "):
