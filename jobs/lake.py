@@ -62,6 +62,10 @@ class Lake:
         """Where the table lies."""
         return f"{self.root}/{table.name}"
 
+    def sql_name(self, table: Table) -> str:
+        """The table by its path, as SQL names it."""
+        return f"delta.`{self.path(table).replace('`', '``')}`"
+
     @property
     def staging(self) -> str:
         """Folder for what is not yet published."""
@@ -116,8 +120,9 @@ class Lake:
         builder.execute()
 
     def _check_version(self, table: Table) -> None:
-        row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
-        found = (row["properties"] if row else {}).get(VERSION_PROPERTY)
+        # Not `detail()`, which reads the table's whole log to tell its size.
+        properties = self._spark.sql(f"SHOW TBLPROPERTIES {self.sql_name(table)}").collect()
+        found = {row["key"]: row["value"] for row in properties}.get(VERSION_PROPERTY)
         if found != str(table.version):
             raise LakeError(
                 f"table {self.path(table)} has version {found}, this program writes {table.version};"
@@ -133,7 +138,7 @@ class Lake:
                 f"{field.name} {field.dataType.simpleString()} COMMENT {sql_text(field.metadata['comment'])}"
                 for field in missing
             )
-            self._spark.sql(f"ALTER TABLE delta.`{self.path(table)}` ADD COLUMNS ({described})")
+            self._spark.sql(f"ALTER TABLE {self.sql_name(table)} ADD COLUMNS ({described})")
 
     def exists(self) -> bool:
         """Whether the lake holds a run log."""

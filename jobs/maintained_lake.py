@@ -53,7 +53,7 @@ class MaintainedLake(Lake):
     def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
         """Delete the files that no version of the last `days` days needs; a dry run only lists them."""
         with self._writing(f"cannot vacuum table {table.name}"):
-            unneeded = self._spark.sql(f"VACUUM delta.`{self.path(table)}` RETAIN {days * 24} HOURS DRY RUN").collect()
+            unneeded = self._spark.sql(f"VACUUM {self.sql_name(table)} RETAIN {days * 24} HOURS DRY RUN").collect()
             if unneeded and not dry_run:
                 DeltaTable.forPath(self._spark, self.path(table)).vacuum(days * 24)
             return [row["path"] for row in unneeded]

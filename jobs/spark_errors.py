@@ -34,7 +34,7 @@ def root_cause(error: BaseException) -> str:
         while cause.getCause() is not None:
             cause = cause.getCause()
         return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
-    lines = str(error).splitlines() or [type(error).__name__]
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     # Delta tells of a broken constraint below the write it refuses.
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
 

@@ -70,6 +70,13 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
     assert _published(lake) == expected[1:]
 
 
+def test_a_file_tells_the_least_and_greatest_of_cluster_and_instants_alone(spark: SparkSession, lake: Lake) -> None:
+    _publish(spark, lake, "west", D1, ("a", 0.5))
+    told = deltalake.DeltaTable(lake.path(BROKER_INCIDENTS)).get_add_actions(flatten=True).schema.names
+    assert {name.removeprefix("min.") for name in told if name.startswith("min.")} == set(BROKER_INCIDENTS.skipped_by)
+    assert {"cluster", "start_ms", "start_at"} < set(BROKER_INCIDENTS.skipped_by)
+
+
 def test_of_one_runs_two_flows_each_has_its_own_commit(spark: SparkSession, tmp_path: Path) -> None:
     """The one quarantines a line, the other none: Delta makes no commit for that, and the first one's is not taken."""
     lake = Lake(spark, str(tmp_path))
@@ -125,7 +132,7 @@ def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) 
 
 @pytest.mark.fault(17, 35)
 def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
-    lake = Lake(spark, str(tmp_path))
+    lake = Lake(spark, str(tmp_path / "Tom's own lake, ü"))
     columns = tuple(field for field in SENDS.columns if field.name != "order_key")
     lake.create_tables((dataclasses.replace(SENDS, columns=columns),))
     assert "order_key" not in lake.read(SENDS).columns
