@@ -33,25 +33,28 @@ _LEFT_OUT = {"isolation_intervals": "end_ms = start_ms"}
 _WITHOUT_SORTING = {"sends"}  # too many rows for EXCEPT ALL: their number and the sum of their hashes instead
 
 
-def check_same_rows(ours: Path, theirs: Path, tables: Iterable[str] = tuple(COMPARED)) -> dict[str, int]:
+def check_same_rows(
+    ours: Path, theirs: Path, tables: Iterable[str] = tuple(COMPARED), *, where: str = "true"
+) -> dict[str, int]:
     """How many rows of each table both have.
 
     Args:
         ours: a folder with a Delta table, or Parquet, per table.
         theirs: the same.
         tables: which to compare.
+        where: which of their rows, in SQL.
 
     Raises:
         RuntimeError: a row that only one of them has, or a table without a row.
     """
     with tempfile.TemporaryDirectory() as spilled, duckdb.connect(config={"temp_directory": spilled}) as database:
-        return {table: _same(database, table, ours / table, theirs / table) for table in tables}
+        return {table: _same(database, table, ours / table, theirs / table, where) for table in tables}
 
 
-def _same(database: duckdb.DuckDBPyConnection, table: str, ours: Path, theirs: Path) -> int:
+def _same(database: duckdb.DuckDBPyConnection, table: str, ours: Path, theirs: Path, where: str) -> int:
     columns = ", ".join(f"{name}::{kind} AS {name}" for name, kind in COMPARED[table].items())
     for side, place in (("ours", ours), ("theirs", theirs)):
-        rows = f"SELECT {columns} FROM {_source(place)} WHERE NOT ({_LEFT_OUT.get(table, 'false')})"
+        rows = f"SELECT {columns} FROM {_source(place)} WHERE {where} AND NOT ({_LEFT_OUT.get(table, 'false')})"
         database.execute(f"CREATE OR REPLACE TEMP VIEW {side} AS {rows}")
     if table in _WITHOUT_SORTING:
         return _same_hashes(database, table)
