@@ -232,7 +232,7 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
     assert json.loads(each.example)["broker_name"] == "broker-a"
     said: list[str] = []
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
-    monkeypatch.setattr("jobs.upkeep_command.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: spark)
     options = argparse.Namespace(command="verify-lake", seed=None, json=True, verbose=False)
     with pytest.raises(ReconciliationError) as refused:
         run_upkeep(options, _settings(site), _run(D2), "2026-03-09", said.append)
@@ -312,7 +312,7 @@ def test_wrong_usage_of_maintain_starts_no_spark(
     def starts(*_: object, **__: object) -> Callable[..., Any]:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("jobs.upkeep_command.open_session", starts)
+    monkeypatch.setattr("jobs.session.open_session", starts)
     options = argparse.Namespace(**{"command": "maintain", "apply": False, "last": 10, "verbose": False} | given)
     with pytest.raises(UsageError, match=sentence):
         run_upkeep(options, load_settings([], [], {"lake": "x"}), _run(), "2026-03-09", print)
