@@ -218,6 +218,7 @@ TIES = [
 ]
 
 
+@pytest.mark.slow  # test_nights has days in any order among the quick ones
 @pytest.mark.fault(16, 22)
 @pytest.mark.timeout(900)
 @example(sends=TIES, seed=7, files=3)

@@ -29,6 +29,7 @@ def _rows(spark: SparkSession, lake: Path, table: str) -> int:
     return spark.read.format("delta").load(str(lake / table)).count()
 
 
+@pytest.mark.slow  # a whole program; what it does with each line, test_bad_input tells quickly
 @pytest.mark.fault(6, 12, 13, 14, 15, 24)
 def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_path: Path) -> None:
     far = {"invoke_id": LONG_MAX, "attempt": 2**31 - 1, "queue_id": -(2**31), "response_code": 2**31 - 1}

@@ -260,6 +260,7 @@ Site(open_session({"spark.sql.shuffle.partitions": "2"}), Path(sys.argv[1])).run
 """
 
 
+@pytest.mark.slow  # as is being killed at every step (tests/faults/test_killed.py)
 @pytest.mark.fault(25)
 def test_a_killed_run_is_made_good_by_the_next(corrected: Callable[[str], Site]) -> None:
     site, whole = corrected("killed"), corrected("whole")
