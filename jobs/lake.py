@@ -120,9 +120,8 @@ class Lake:
         builder.execute()
 
     def _check_version(self, table: Table) -> None:
-        # Not `detail()`, which reads the table's whole log to tell its size.
-        properties = self._spark.sql(f"SHOW TBLPROPERTIES {self.sql_name(table)}").collect()
-        found = {row["key"]: row["value"] for row in properties}.get(VERSION_PROPERTY)
+        row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
+        found = (row["properties"] if row else {}).get(VERSION_PROPERTY)
         if found != str(table.version):
             raise LakeError(
                 f"table {self.path(table)} has version {found}, this program writes {table.version};"
