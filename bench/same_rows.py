@@ -54,7 +54,7 @@ def check_same_rows(
 def _same(database: duckdb.DuckDBPyConnection, table: str, ours: Path, theirs: Path, where: str) -> int:
     columns = ", ".join(f"{name}::{kind} AS {name}" for name, kind in COMPARED[table].items())
     for side, place in (("ours", ours), ("theirs", theirs)):
-        rows = f"SELECT {columns} FROM {_source(place)} WHERE {where} AND NOT ({_LEFT_OUT.get(table, 'false')})"
+        rows = f"SELECT {columns} FROM {_source(place)} WHERE ({where}) AND NOT ({_LEFT_OUT.get(table, 'false')})"
         database.execute(f"CREATE OR REPLACE TEMP VIEW {side} AS {rows}")
     if table in _WITHOUT_SORTING:
         return _same_hashes(database, table)

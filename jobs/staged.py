@@ -123,9 +123,7 @@ class Staged:
         fates = self.fates
         published = fates.get((PUBLISHED, day.cluster, day.date), 0)
         duplicates = fates.get((DUPLICATE, day.cluster, day.date), 0)
-        quarantined = sum(
-            fates.get((QUARANTINED, cluster, date), 0) for cluster in self._bad_of(day) for date in (day.date, None)
-        )
+        quarantined = self._bad_lines(fates, day)
         other = self.rows_read - published - duplicates - quarantined
         return Counts(self.rows_read, published, quarantined, duplicates, other)
 
@@ -135,8 +133,12 @@ class Staged:
 
     def rows_quarantined(self, day: Day) -> int:
         """The rows of `quarantine`."""
-        keys = [(QUARANTINED, cluster, date) for cluster in self._bad_of(day) for date in (day.date, None)]
-        return sum(each.fates.get(key, 0) for each in self.read for key in keys)
+        return sum(self._bad_lines(each.fates, day) for each in self.read)
+
+    def _bad_lines(self, fates: Fates, day: Day) -> int:
+        return sum(
+            fates.get((QUARANTINED, cluster, date), 0) for cluster in self._bad_of(day) for date in (day.date, None)
+        )
 
     def _bad_of(self, day: Day) -> list[str]:
         """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -75,25 +74,17 @@ def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
 def stretches_met(stretches: DataFrame, attempts: DataFrame) -> DataFrame:
     """The attempts chosen in a stretch of their owner, once each, with `met`: those stretches, as an array.
 
-    The stretches of a bucket are brought together before the join, as they are fewer than the attempts. The join is by
-    a hash, a tenth of the cost of five names; stretches of another owner of the same hash are not met.
+    The stretches of a bucket are brought together before the join, as they are fewer than the attempts.
     """
-    fields = F.struct(*stretches.columns)
-    of_bucket = F.xxhash64(*OWNER, "bucket")
-    by_bucket = _in_buckets(stretches).groupBy(of_bucket.alias("of_bucket")).agg(F.collect_list(fields).alias("near"))
+    fields = [name for name in stretches.columns if name not in OWNER]
+    by_bucket = _in_buckets(stretches).groupBy(*OWNER, "bucket").agg(F.collect_list(F.struct(*fields)).alias("near"))
     at_ms = F.col("chosen_at_ms")
-
-    def is_met(each: Column) -> Column:
-        is_own = reduce(Column.__and__, (each[name] == F.col(name) for name in OWNER))
-        return (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"]) & is_own
-
     return (
         attempts.withColumn("bucket", _bucket(at_ms))
-        .withColumn("of_bucket", of_bucket)
-        .join(by_bucket, "of_bucket")
-        .withColumn("met", F.filter("near", is_met))
+        .join(by_bucket, [*OWNER, "bucket"])
+        .withColumn("met", F.filter("near", lambda each: (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"])))
         .where(F.size("met") > 0)
-        .drop("bucket", "of_bucket", "near")
+        .drop("bucket", "near")
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
 
 from jobs.day import DAY_MS
 from jobs.sources.json_lines import PLACE
@@ -42,11 +43,12 @@ def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
     ]
 
 
-def wrong_fields(columns: Mapping[str, str]) -> Column:
+def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str] = str) -> Column:
     """Names and texts of the fields whose value is there but has the wrong type.
 
     Args:
-        columns: field to where the line has it; a dot leads into an object.
+        fields: each field and its type; a text is never wrong.
+        column_of: where the line has a field, its own name by default; a dot leads into an object.
     """
     texts = F.from_json("raw", "map<string,string>")
 
@@ -54,9 +56,12 @@ def wrong_fields(columns: Mapping[str, str]) -> Column:
         path = "".join(f"['{part}']" for part in column.split("."))
         return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
 
-    return F.concat_ws(
-        ", ", *(F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), text(at))) for name, at in columns.items())
-    )
+    wrong = [
+        F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), text(column_of(name))))
+        for name, kind in fields.items()
+        if not isinstance(kind, StringType)
+    ]
+    return F.concat_ws(", ", *wrong)
 
 
 def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:

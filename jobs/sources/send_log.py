@@ -7,14 +7,12 @@ rows read = published + quarantined + exact duplicates + lines of other days.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType
 
-from jobs.settings import FieldSource, Settings
+from jobs.settings import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.judged_lines import (
@@ -124,8 +122,10 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     control = F.concat_ws(" ", "cluster", "broker_name").rlike(_CONTROL) | (
         may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
     )
+    mapping = settings.inputs.sends.fields
+    wrong = wrong_fields(FIELDS, lambda name: source_of(name, mapping).column)
     rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, wrong_fields(_columns(settings.inputs.sends.fields))),
+        *damage_rules(settings.max_line_bytes, wrong),
         ("client_id_missing", is_blank("client_id"), None),
         ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),
@@ -161,8 +161,3 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
         .withColumn("mode", F.coalesce("mode", F.lit("SYNC")))
         .withColumn("producer_group", F.coalesce("producer_group", F.lit("")))
     )
-
-
-def _columns(mapping: Mapping[str, FieldSource]) -> dict[str, str]:
-    """Each field that is no text, and where the site's line has it."""
-    return {name: source_of(name, mapping).column for name, kind in FIELDS.items() if not isinstance(kind, StringType)}

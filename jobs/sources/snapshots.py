@@ -142,14 +142,9 @@ def read_snapshots(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
     rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, wrong_fields(_columns(schema))),
+        *damage_rules(settings.max_line_bytes, wrong_fields({each.name: each.dataType for each in schema.fields})),
         ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
         ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
         *kind.rules(),
     ]
     return with_disposition(with_reason(hashed, rules), "captured_at_ms", *days)
-
-
-def _columns(schema: StructType) -> dict[str, str]:
-    """Each field that is no text; the line has it under its own name."""
-    return {each.name: each.name for each in schema.fields if not isinstance(each.dataType, StringType)}

@@ -60,8 +60,8 @@ class Table:
     def skipped_by(self) -> tuple[str, ...]:
         """Columns of which each file tells the least and the greatest value: the cluster and the instants.
 
-        Readers skip files by them. Of all other columns every file of a day holds nearly all values, and to compare
-        them while writing costs as much as a third of writing.
+        Readers skip files by them. Of all other columns every file of a day holds nearly all values, and comparing
+        them costs a fifth of writing or more (bench/TRIED.md).
         """
         names = [each.name for each in self.columns]
         instants = {name.removesuffix("_at") for name in names if name.endswith("_at")}
