@@ -11,7 +11,7 @@ LOCK_ARGS ?=
 BENCH_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick faults check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick test-all faults check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -22,11 +22,14 @@ setup: ## .venv with everything that tests and checks need
 browser: setup ## a Chromium for the tests of the page: the one on PATH, else Debian's (as root) or playwright's
 	@bin/browser
 
-test: check browser ## every check, then every test; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
+test: check browser ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
+
+test-all: check browser ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
+	@FAULTLINE_EXAMPLES=3 $(PYTHON) -m pytest -m "" $(PYTEST_ARGS)
 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
 	@FAULTLINE_EXAMPLES=3 $(PYTHON) -m pytest -m fault $(PYTEST_ARGS)

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from jobs.errors import LakeBusyError, LakeError
 from jobs.local_folder import local_folder
 from jobs.run_lock import Clock, RunLock, hold
-from jobs.spark_errors import root_cause, table_remedy
+from jobs.spark_errors import BROKEN_LOG, root_cause, table_remedy
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import VERSION_PROPERTY
 
@@ -98,7 +98,7 @@ class Lake:
     def _ensure(self, table: Table) -> None:
         with self._writing(f"cannot create table {table.name} in {self.root}"):
             if DeltaTable.isDeltaTable(self._spark, self.path(table)):
-                self._check_version(table)
+                self._check(table)
                 self._add_columns(table)
             else:
                 self._create(table)
@@ -119,7 +119,12 @@ class Lake:
             builder = builder.property(f"delta.constraints.{name}", condition)
         builder.execute()
 
-    def _check_version(self, table: Table) -> None:
+    def _check(self, table: Table) -> None:
+        """Refuse another version, and an empty commit, which a loss of power leaves: Delta reads over it."""
+        folder = local_folder(self.path(table))
+        for commit in sorted(folder.glob("_delta_log/*.json")) if folder else ():
+            if commit.stat().st_size == 0:
+                raise LakeError(f"table {self.path(table)}: {commit.name} is empty; {BROKEN_LOG}")
         row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
         found = (row["properties"] if row else {}).get(VERSION_PROPERTY)
         if found != str(table.version):
@@ -152,7 +157,7 @@ class Lake:
         with explained(f"cannot look for table {table.name} in {self.root}"):
             if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 return False
-            self._check_version(table)
+            self._check(table)
             return True
 
     def read(self, table: Table) -> DataFrame:

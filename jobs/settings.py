@@ -157,6 +157,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.cluster:
             raise SettingValueError('cluster is empty; give the cluster\'s name, such as "main"')
+        if "`" in self.lake:
+            raise SettingValueError(f"lake is {self.lake}; Delta opens no path with a backtick, give one without")
         for name in ("max_bad_fraction", "incident_share"):
             value = getattr(self, name)
             if not 0 <= value <= 1:

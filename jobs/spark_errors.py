@@ -20,7 +20,7 @@ _MEANINGS = {
 }
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 _LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
-_BROKEN_LOG = (
+BROKEN_LOG = (
     "its _delta_log is broken: restore it from a copy, or move the table's folder away and publish its days again;"
     " faultline doctor tells more"
 )
@@ -64,7 +64,7 @@ def table_remedy(error: Py4JError | PySparkException) -> str | None:
         return meaning
     if ".parquet" in text and any(sign in text for sign in _UNREADABLE):
         return _LOST_FILE
-    return _BROKEN_LOG if any(sign in text for sign in _LOG_SIGNS) else None
+    return BROKEN_LOG if any(sign in text for sign in _LOG_SIGNS) else None
 
 
 def _meaning(text: str) -> str | None:

@@ -78,10 +78,12 @@ def running_info(
 class SnapshotSite:
     """A folder with `consumers/`, `routes/`, `running_info/` and `client_logs/` and a lake beside them."""
 
-    def __init__(self, spark: SparkSession, folder: Path, settings: Settings | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: Path, settings: Settings | None = None, *, first_run: int = 1
+    ) -> None:
         self._spark, self.folder, self.lake = spark, folder, folder / "lake"
         self._settings = settings or load_settings([], [], {})
-        self._runs = itertools.count(1)
+        self._runs = itertools.count(first_run)
 
     def log(self, kind: str, lines: Iterable[Mapping[str, object]], file: str = "lines.jsonl") -> None:
         """Put the lines into a file of `consumers`, `routes` or `running_info`, in place of what it held."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import deltalake
 import pyspark
+import pytest
 
 from jobs.jars import delta_jars
 
@@ -22,6 +23,7 @@ SEND = {
 }  # fmt: skip
 
 
+@pytest.mark.slow  # a cluster of three JVMs
 def test_the_archive_runs_on_a_cluster_of_its_own_processes(tmp_path: Path) -> None:
     dist = tmp_path / "dist"
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)]

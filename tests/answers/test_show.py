@@ -7,15 +7,16 @@ import datetime as dt
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyarrow.fs import LocalFileSystem
 
 from jobs import cli, environment
 from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
-from jobs.answers.published import _filesystem
+from jobs.answers.published import Published, _filesystem
 from jobs.answers.questions import QUESTIONS
+from jobs.answers.show import Answer, as_csv
 from jobs.tables import (
     BROKER_INCIDENTS,
     FINDINGS,
@@ -169,6 +170,15 @@ def test_a_spreadsheet_runs_nothing_of_the_csv(capsys: pytest.CaptureFixture[str
     assert "'-1\\nsecond line,\\u202eRTL" in clients
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
     assert (rows[0]["start_ms"], rows[0]["enforced"], rows[0]["client_version"]) == (f"{T1 + 1_000}", "true", "5.3.3")
+
+
+@pytest.mark.fault(40)
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+def test_each_way_a_formula_may_begin_is_quoted(name: str) -> None:
+    answer = Answer("isolations", cast("Published", None), ({"client_id": name, "start_ms": -1},), 0)
+    (row,) = csv.DictReader(io.StringIO(as_csv(answer), newline=""))
+    assert row["client_id"].startswith("'")
+    assert row["start_ms"] == "-1"
 
 
 @pytest.mark.fault(40)

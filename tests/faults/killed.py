@@ -1,7 +1,7 @@
 """A run that is killed at one of its steps, JVM and all: `killed.py FOLDER before|after STEP`.
 
 The program knows nothing of it: its steps are wrapped from outside. A step is the n-th commit to a table
-(`sends 1`, `run_log 2`) or `staging 1`.
+(`sends 1`, `run_log 2`) or `staging 1`. A folder with `consumers` is a site of the second flow.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jobs.allocation_run
 import jobs.nightly
-from jobs.ingest import stage_sends
+from jobs.ingest import stage_sends, stage_snapshots
 from jobs.lake import Lake
 from jobs.session import open_session
 from tests.faults.lakes import LENIENT
 from tests.site import D1, Site
+from tests.snapshots import SnapshotSite
 
 _done: Counter[str] = Counter()
 
@@ -43,8 +45,10 @@ def main(folder: str, when: str, step: str) -> None:
     for method in ("publish_day", "append"):
         setattr(Lake, method, _wrapped(getattr(Lake, method), lambda _, table, *__: table.name, when, step))
     vars(jobs.nightly)["stage_sends"] = _wrapped(stage_sends, lambda *_: "staging", when, step)
+    vars(jobs.allocation_run)["stage_snapshots"] = _wrapped(stage_snapshots, lambda *_: "staging", when, step)
     spark = open_session({"spark.sql.shuffle.partitions": "2"})
-    Site(spark, Path(folder), LENIENT, first_run=10).run(D1)
+    made = SnapshotSite if (Path(folder) / "consumers").is_dir() else Site
+    made(spark, Path(folder), LENIENT, first_run=10).run(D1)
     print(" ".join(f"{name}:{count}" for name, count in _done.items()))
 
 

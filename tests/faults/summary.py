@@ -1,4 +1,4 @@
-"""After `pytest -m fault`: how many of the faults in docs/faults.md were survived, and which were not looked at."""
+"""After all faults or all tests: how many faults of docs/faults.md were survived, and which were not looked at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One line for all, one for each that failed or was not tested."""
-    if config.option.markexpr != "fault":
+    is_all = not config.option.markexpr and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if config.option.markexpr != "fault" and not is_all:
         return
     ended: dict[int, set[str]] = {number: set() for number in faults()}
     for how in ("passed", "failed", "error", "skipped"):

@@ -101,11 +101,11 @@ def _before(monkeypatch: pytest.MonkeyPatch, where: str, happens: Callable[[], N
     ("fault", "where"),
     [
         ("full", "producer_days"),
-        pytest.param("full", "staging", marks=pytest.mark.slow),
-        pytest.param("full", "sends", marks=pytest.mark.slow),
-        pytest.param("read-only", "staging", marks=pytest.mark.slow),
-        pytest.param("read-only", "sends", marks=pytest.mark.slow),
-        pytest.param("read-only", "producer_days", marks=pytest.mark.slow),
+        ("full", "staging"),
+        ("full", "sends"),
+        ("read-only", "staging"),
+        ("read-only", "sends"),
+        ("read-only", "producer_days"),
     ],
 )
 def test_a_disk_that_takes_no_more(
@@ -147,7 +147,6 @@ def test_a_read_only_lake_is_refused_at_once(small: Site, disk: Disk) -> None:
     assert versions(small.lake) == before
 
 
-@pytest.mark.slow
 @pytest.mark.fault(31)
 def test_no_room_for_what_spark_shuffles(disk: Disk, tmp_path: Path) -> None:
     """Shuffled rows go below SPARK_LOCAL_DIRS; the lake has room."""

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
     ("zone", "locale", "java"),
     [
         pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish"),
-        pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic", marks=pytest.mark.slow),
+        pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic"),
     ],
 )
 def test_zone_and_language_of_the_machine_change_nothing(
@@ -104,7 +104,6 @@ def test_the_29th_of_february_is_a_day(spark: SparkSession, tmp_path: Path) -> N
     assert {str(day): count for day, count in staged.other_days.items()} == {"2028-02-28": 1, "2028-03-01": 1}
 
 
-@pytest.mark.slow
 @pytest.mark.fault(22)
 def test_only_the_middle_day_again(spark: SparkSession, tmp_path: Path) -> None:
     site = Site(spark, tmp_path, LENIENT)

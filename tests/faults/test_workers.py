@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
 @pytest.mark.fault(30)
 def test_executors_that_die_change_nothing(published: Site, tmp_path: Path) -> None:
     (tmp_path / "sends").symlink_to(published.folder / "sends")

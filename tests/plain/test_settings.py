@@ -129,6 +129,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("slow_ms = 0", SettingValueError, "slow_ms is 0; give at least 1"),
         ("max_line_bytes = 0", SettingValueError, "max_line_bytes is 0; give at least 1"),
         ("cluster = ''", SettingValueError, "cluster is empty"),
+        ("lake = '/data/a`b'", SettingValueError, "lake is /data/a`b; Delta opens no path with a backtick"),
         (
             "retention.versions_days = 6",
             SettingValueError,

@@ -242,6 +242,7 @@ def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
     }
 
 
+@pytest.mark.slow  # two more lakes, four runs
 def test_days_one_by_one_end_in_the_same_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Snapshots over midnight, lines shuffled and one captured twice: what stands is carried."""
     late = at(D1, "23:58:00")

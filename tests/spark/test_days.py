@@ -159,6 +159,7 @@ def test_a_day_without_the_day_before_says_what_could_differ(
     assert site.rows("run_log", "started_from", status="SUCCEEDED") == [{"started_from": "EMPTY"}]
 
 
+@pytest.mark.slow  # six nights
 def test_a_day_whose_sends_are_no_longer_kept_stays_as_it_is(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -218,7 +219,7 @@ TIES = [
 ]
 
 
-@pytest.mark.slow  # test_nights has days in any order among the quick ones
+@pytest.mark.slow  # whole nights for each example
 @pytest.mark.fault(16, 22)
 @pytest.mark.timeout(900)
 @example(sends=TIES, seed=7, files=3)

@@ -241,6 +241,7 @@ def _in_a_metastore(lake: LiteralLake, home: Path, what: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow  # two sessions of their own
 def test_a_hive_metastore_keeps_it_for_another_session(lake: LiteralLake, tmp_path: Path) -> None:
     told = _in_a_metastore(lake, tmp_path, "register")
     assert told.startswith("Registered in database kept")

@@ -100,21 +100,28 @@ def _clock() -> dt.datetime:
 
 @pytest.mark.parametrize("run", RUNS)
 def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tmp_path: Path) -> None:
-    inferred = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)
-    alone = recordings.logged_alone(run)
-    logged = scored(alone, run, tmp_path)[-1]
-    total = inferred[-1]
+    *producers, total = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)
     print(
         f"{run}: agreement {total['jaccard']:.5f} (both {total['both_ms']} / truth {total['truth_ms']} /"
-        f" ours {total['ours_ms']} ms); logged writes alone {logged['jaccard']:.5f}"
+        f" ours {total['ours_ms']} ms)"
     )
-    for producer in inferred[:-1]:
+    for producer in producers:
         if producer["enabled"] and producer["jaccard"] < 0.999:
             print(f"  {producer['client_id']}: {producer['jaccard']:.5f}")
     assert total["jaccard"] >= AGREEMENT[run]
-    assert total["jaccard"] >= logged["jaccard"] - 0.0001  # an inference costs no run anything
+    assert f"{total['jaccard']:.5f}" == figures_of_the_readme(run)[0]
+
+
+@pytest.mark.slow  # each recording is replayed a second time
+@pytest.mark.parametrize("run", RUNS)
+def test_an_inference_costs_no_agreement(recordings: Recordings, run: str, tmp_path: Path) -> None:
+    total = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)[-1]
+    alone = recordings.logged_alone(run)
+    logged = scored(alone, run, tmp_path)[-1]
+    print(f"{run}: agreement {total['jaccard']:.5f}; logged writes alone {logged['jaccard']:.5f}")
+    assert total["jaccard"] >= logged["jaccard"] - 0.0001
     assert {row["evidence"] for row in alone} == {"LOGGED"}
-    assert (f"{total['jaccard']:.5f}", f"{logged['jaccard']:.5f}") == figures_of_the_readme(run)[:2]
+    assert f"{logged['jaccard']:.5f}" == figures_of_the_readme(run)[1]
 
 
 def test_each_direct_producer_of_5_3_3_agrees(recordings: Recordings, tmp_path: Path) -> None:
