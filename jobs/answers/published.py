@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import dataset
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql.types import ArrayType, DataType
 
@@ -70,9 +71,42 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        chosen = list(self.days if days is None else days)
-        wanted = pc.field("event_date").isin(chosen) & (pc.field("cluster") == pc.scalar(self.cluster))
-        return _rows(self.root, table, columns, wanted if where is None else wanted & where)
+        return _rows(self.root, table, columns, self._wanted(self.days if days is None else days, where))
+
+    def first_rows(
+        self, table: Table, order: Sequence[str], limit: int, where: pc.Expression | None = None
+    ) -> tuple[pa.Table, int]:
+        """The first rows of a table on these days, with every column, and how many there are in all.
+
+        It is read piece by piece: a few rows of a large day need little memory.
+
+        Args:
+            table: what to read; one that the lake lacks has no rows.
+            order: columns that come first, ascending.
+            limit: most rows to return.
+            where: which rows; all if None.
+
+        Raises:
+            LakeError: the table has another version than this program knows, or cannot be read.
+        """
+        ascending = [(name, "ascending") for name in order]
+        with _opened(self.root, table) as rows:
+            first, found = rows.schema.empty_table(), 0
+            pieces = rows.to_batches(
+                columns=table.schema.fieldNames(),
+                filter=self._wanted(self.days, where),
+                batch_readahead=1,
+                fragment_readahead=1,
+            )
+            for piece in pieces:
+                found += piece.num_rows
+                with_piece = pa.concat_tables([first, pa.Table.from_batches([piece])], promote_options="default")
+                first = with_piece.sort_by(ascending).slice(0, limit)
+        return first, found
+
+    def _wanted(self, days: Sequence[dt.date], where: pc.Expression | None) -> pc.Expression:
+        wanted = pc.field("event_date").isin(list(days)) & (pc.field("cluster") == pc.scalar(self.cluster))
+        return wanted if where is None else wanted & where
 
     @cached_property
     def days_before(self) -> tuple[dt.date, ...]:
@@ -142,17 +176,24 @@ def _named(days: Sequence[dt.date]) -> str:
 
 
 def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
+    with _opened(root, table) as rows:
+        return rows.to_table(columns=list(columns), filter=where)
+
+
+@contextmanager
+def _opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
+    """The table with every column that this program knows; without rows when the lake lacks it."""
     schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
     with _explained(f"cannot read table {table.name} in {root}"):
         try:
             opened = DeltaTable(_place(root, table))
         except TableNotFoundError:
-            return schema.empty_table().select(list(columns))
+            yield dataset.dataset(schema.empty_table())
+            return
         _check_version(root, table, opened)
         there = opened.to_pyarrow_dataset(filesystem=_filesystem(_place(root, table)))
         added = [field for field in schema if field.name not in there.schema.names]
-        whole = there.replace_schema(pa.schema([*there.schema, *added]))
-        return whole.to_table(columns=list(columns), filter=where)
+        yield there.replace_schema(pa.schema([*there.schema, *added]))
 
 
 def _check_version(root: str, table: Table, opened: DeltaTable) -> None:

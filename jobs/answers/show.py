@@ -6,7 +6,7 @@ import csv
 import datetime as dt
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from jobs.answers.published import Published
 from jobs.answers.questions import QUESTIONS, Question
 from jobs.answers.words import safe_cell
 from jobs.errors import UsageError
-from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP
+from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text_parts import grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -57,15 +57,13 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
     """
     question = QUESTIONS[name]
     where = _condition(name, question, narrowed)
-    if question.table is QUEUE_OWNERSHIP:
-        found = _owners(published, where)
+    order = ("event_date", *question.order)
+    if narrowed.limit and question.table is not QUEUE_OWNERSHIP:
+        chosen, rows = published.first_rows(question.table, order, narrowed.limit, where)
     else:
-        found = published.rows(question.table, question.table.schema.fieldNames(), where)
-    order = [(column, "ascending") for column in ("event_date", *question.order)]
-    chosen = found.sort_by(order)
-    if narrowed.limit:
-        chosen = chosen.slice(0, narrowed.limit)
-    return Answer(name, published, tuple(chosen.to_pylist()), found.num_rows - chosen.num_rows)
+        chosen, rows = _all_rows(published, question.table, order, where)
+        chosen = chosen.slice(0, narrowed.limit or rows)
+    return Answer(name, published, tuple(chosen.to_pylist()), rows - chosen.num_rows)
 
 
 def as_text(answer: Answer) -> str:
@@ -121,6 +119,14 @@ def _all(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
     for condition in conditions:
         together = condition if together is None else together & condition
     return together
+
+
+def _all_rows(
+    published: Published, table: Table, order: Sequence[str], where: pc.Expression | None
+) -> tuple[pa.Table, int]:
+    is_owners = table is QUEUE_OWNERSHIP
+    found = _owners(published, where) if is_owners else published.rows(table, table.schema.fieldNames(), where)
+    return found.sort_by([(column, "ascending") for column in order]), found.num_rows
 
 
 def _owners(published: Published, where: pc.Expression | None) -> pa.Table:

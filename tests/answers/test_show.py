@@ -198,7 +198,10 @@ def test_json_keeps_names_as_they_are(capsys: pytest.CaptureFixture[str], lake: 
 def test_what_a_limit_leaves_out_is_counted(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     where = ("sends", "--date", f"{D1}", "--cluster", "main")
     assert "  3 more are not shown" in Said(capsys, lake, *where, "--limit", "2").out
-    assert json.loads(Said(capsys, lake, *where, "--limit", "2", "--json").out)["not_shown"] == 3
+    few = json.loads(Said(capsys, lake, *where, "--limit", "2", "--json").out)
+    everything = json.loads(Said(capsys, lake, *where, "--limit", "0", "--json").out)
+    assert (few["not_shown"], everything["not_shown"]) == (3, 0)
+    assert few["rows"] == everything["rows"][:2]
     assert "not shown" not in Said(capsys, lake, *where, "--limit", "0").out
 
 
