@@ -29,10 +29,10 @@ test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
 test-all: check browser ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
-	@FAULTLINE_EXAMPLES=3 $(PYTHON) -m pytest -m "" $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -m "" $(PYTEST_ARGS)
 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
-	@FAULTLINE_EXAMPLES=3 $(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 
