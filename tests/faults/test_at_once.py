@@ -39,6 +39,7 @@ def _during(monkeypatch: pytest.MonkeyPatch, table: str, happens: Callable[[], N
     monkeypatch.setattr(Lake, "publish_day", publishing)
 
 
+@pytest.mark.slow  # whole programs
 @pytest.mark.fault(27)
 def test_a_second_run_of_the_day_exits_5_and_harms_nothing(
     site: Site, published: Site, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +89,7 @@ def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site:
     assert lake.read_day(SENDS, "main", D1).count() == quick.count() > 0
 
 
+@pytest.mark.slow  # whole programs
 @pytest.mark.fault(28)
 def test_a_lock_is_broken_when_asked_and_the_run_log_tells(site: Site) -> None:
     left = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-05T03:00:00+00:00",

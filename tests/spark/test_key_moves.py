@@ -212,6 +212,7 @@ def test_a_move_is_a_row_of_sends(site: Site) -> None:
     assert all(row in sends for row in moves)
 
 
+@pytest.mark.slow  # three nights
 def test_a_day_is_on_its_own_and_one_without_keys_is_empty_and_looks_at_no_route(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

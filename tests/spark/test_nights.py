@@ -119,6 +119,7 @@ def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: P
     assert _tables(lake) == _tables(at_once, (D1, D2))
 
 
+@pytest.mark.slow  # night after night
 @pytest.mark.fault(26)
 def test_a_rerun_changes_nothing_and_a_correction_leaves_nothing_stale(spark: SparkSession, folder: Path) -> None:
     lake, log = folder / "corrected", _write(folder / "to-correct", LOG)

@@ -407,6 +407,7 @@ def test_the_counts_add_up(published: tuple[SnapshotSite, RunResult]) -> None:
     assert found == [(136, 119, 2, 0, 15), (136, 15, 1, 0, 120)]
 
 
+@pytest.mark.slow  # the day once more
 def test_a_day_run_again_has_the_same_rows(published: tuple[SnapshotSite, RunResult]) -> None:
     site = published[0]
     before = site.rows("queue_ownership")

@@ -216,6 +216,7 @@ def test_one_client_does_not_move_another(connect: Callable[[str], Ask]) -> None
     assert other("SELECT current_database()") == [("faultline",)]
 
 
+@pytest.mark.slow  # a night beside the server
 @pytest.mark.fault(29)
 def test_a_night_published_meanwhile_is_seen_whole(site: Site, connect: Callable[[str], Ask]) -> None:
     watch, over = connect(""), threading.Event()

@@ -245,6 +245,7 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
     assert [row["table"] for row in json.loads(said[0])["tables"] if row["extra"]] == ["isolation_intervals"]
 
 
+@pytest.mark.slow  # a day derived again; as of a row that was tampered with
 def test_what_changed_since_a_day_was_published_is_told_beside_a_difference(
     spark: SparkSession, published: Site
 ) -> None:
@@ -256,6 +257,7 @@ def test_what_changed_since_a_day_was_published_is_told_beside_a_difference(
     assert f"it may be explained: {found.since[0]}" in str(breach(found))
 
 
+@pytest.mark.slow  # a day derived again; as of a row that was tampered with
 def test_a_day_that_starts_from_another_state_now_is_told(spark: SparkSession, site: Site) -> None:
     spark.sql(f"DELETE FROM delta.`{site.lake / 'fault_item_state'}` WHERE cluster = 'north' AND event_date = '{D1}'")
     found = _verified(spark, site, D2)
@@ -264,6 +266,7 @@ def test_a_day_that_starts_from_another_state_now_is_told(spark: SparkSession, s
     assert "isolation_intervals" in {each.table for each in found.differing}  # what was carried over midnight
 
 
+@pytest.mark.slow  # a day derived again; as of a row that was tampered with
 def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> None:
     log = f"delta.`{site.lake / 'run_log'}`"
     counted = f"event_date = '{D2}' AND cluster = 'north' AND status = 'SUCCEEDED'"
@@ -279,6 +282,7 @@ def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> 
     assert str(breach(found)).startswith(f"lake {site.lake} does not add up: run run-1 read 5 lines")
 
 
+@pytest.mark.slow  # a day derived again; as of a row that was tampered with
 def test_days_whose_sends_are_forgotten_are_told_and_not_sampled(spark: SparkSession, site: Site) -> None:
     spark.sql(f"DELETE FROM delta.`{site.lake / 'sends'}` WHERE event_date = '{D1}'")
     with pytest.raises(InputMissingError, match=r"2026-03-01 cannot be derived anew: .* \(retention.sends_days\)"):

@@ -32,6 +32,7 @@ from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 
 DAY = dt.date(2026, 11, 21)
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
+EACH = [pytest.param(run, marks=pytest.mark.slow if run.endswith("-long") else ()) for run in RUNS]
 
 # What is asked for: agreement of all producers with the switch on. The README states what is reached.
 AGREEMENT = {
@@ -98,7 +99,7 @@ def _clock() -> dt.datetime:
     return dt.datetime(2026, 11, 22, 3, tzinfo=dt.UTC)
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tmp_path: Path) -> None:
     *producers, total = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)
     print(
@@ -113,7 +114,7 @@ def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tm
 
 
 @pytest.mark.slow  # each recording is replayed a second time
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_an_inference_costs_no_agreement(recordings: Recordings, run: str, tmp_path: Path) -> None:
     total = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)[-1]
     alone = recordings.logged_alone(run)
@@ -137,7 +138,7 @@ def test_each_direct_producer_of_5_3_3_agrees(recordings: Recordings, tmp_path: 
     assert min(agreement.values()) >= 0.999
 
 
-@pytest.mark.parametrize("run", LAST_WRITE_WINS)
+@pytest.mark.parametrize("run", [run for run in EACH if run.values[0] in LAST_WRITE_WINS])
 def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
     share = band_holds(recordings.table(run, "isolation_intervals"), run)
     print(f"{run}: the truth lies inside the band {share:.3%} of the time")
@@ -145,7 +146,7 @@ def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
     assert f"{share:.3%}" == figures_of_the_readme(run)[2]
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_a_producer_with_the_switch_off_enforces_nothing(recordings: Recordings, run: str) -> None:
     off = {producer["client_id"] for producer in producers_of(run) if not producer["fault_latency_enabled"]}
     intervals = [row for row in recordings.table(run, "isolation_intervals") if row["client_id"] in off]
@@ -154,7 +155,7 @@ def test_a_producer_with_the_switch_off_enforces_nothing(recordings: Recordings,
     assert not [row for row in intervals if row["enforced"]]
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_first_attempts_hardly_contradict_the_replay(recordings: Recordings, run: str) -> None:
     days = recordings.table(run, "producer_days")
     contradictions = sum(row["contradictions"] for row in days)
@@ -162,7 +163,7 @@ def test_first_attempts_hardly_contradict_the_replay(recordings: Recordings, run
     assert contradictions <= (0 if run.startswith("5.3") else 8)
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_every_line_has_its_place(recordings: Recordings, run: str) -> None:
     log = [row for row in recordings.table(run, "run_log") if row["status"] == "SUCCEEDED"]
     with gzip.open(RECORDINGS / run / "sends.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -174,7 +175,7 @@ def test_every_line_has_its_place(recordings: Recordings, run: str) -> None:
     assert len(recordings.table(run, "sends")) == log[0]["rows_published"]
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_brokers_isolated_for_want_of_time_are_found(recordings: Recordings, run: str) -> None:
     found, outs = _findings(recordings, run, "COLLATERAL_ISOLATION"), outages(run)
     recorded = out_of_time_isolations(run, _switched_on(run))
@@ -192,7 +193,7 @@ def test_brokers_isolated_for_want_of_time_are_found(recordings: Recordings, run
     assert max(left_ms, default=0) < 1_000
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_dead_brokers_attract_sends_up_to_5_1_3_only(recordings: Recordings, run: str) -> None:
     found = _findings(recordings, run, "DEAD_BROKER_MAGNET")
     for row in found:
@@ -202,7 +203,7 @@ def test_dead_brokers_attract_sends_up_to_5_1_3_only(recordings: Recordings, run
     assert bool(found) == (run in LAST_WRITE_WINS)
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_only_5_1_4_loses_brokers_for_ever(recordings: Recordings, run: str) -> None:
     found = _findings(recordings, run, "NEVER_REACHABLE_AGAIN")
     lost_ms = sum(row["isolated_ms"] for row in found)
@@ -212,7 +213,7 @@ def test_only_5_1_4_loses_brokers_for_ever(recordings: Recordings, run: str) -> 
     assert {_item(row) for row in found} <= {_item(row) for row in unreachable}
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, run: str) -> None:
     removed = [row for row in true_updates(run) if row["op"] == "remove" and row["client_id"] in _switched_on(run)]
     found = _findings(recordings, run, "REMOVED_WHILE_ISOLATED")
@@ -227,7 +228,7 @@ def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, ru
     assert {row["client_id"] for row in submits} <= asynchronous
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", EACH)
 def test_sends_to_isolated_brokers_are_explained(recordings: Recordings, run: str) -> None:
     found = _findings(recordings, run, "SENT_WHILE_ISOLATED")
     sends = sum(row["sends"] for row in found)
