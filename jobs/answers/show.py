@@ -6,7 +6,7 @@ import csv
 import datetime as dt
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,8 +61,9 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
     if narrowed.limit and question.table is not QUEUE_OWNERSHIP:
         chosen, rows = published.first_rows(question.table, order, narrowed.limit, where)
     else:
-        chosen, rows = _all_rows(published, question.table, order, where)
-        chosen = chosen.slice(0, narrowed.limit or rows)
+        found = _found(published, question.table, where)
+        rows = found.num_rows
+        chosen = found.sort_by([(column, "ascending") for column in order]).slice(0, narrowed.limit or rows)
     return Answer(name, published, tuple(chosen.to_pylist()), rows - chosen.num_rows)
 
 
@@ -121,12 +122,10 @@ def _all(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
     return together
 
 
-def _all_rows(
-    published: Published, table: Table, order: Sequence[str], where: pc.Expression | None
-) -> tuple[pa.Table, int]:
-    is_owners = table is QUEUE_OWNERSHIP
-    found = _owners(published, where) if is_owners else published.rows(table, table.schema.fieldNames(), where)
-    return found.sort_by([(column, "ascending") for column in order]), found.num_rows
+def _found(published: Published, table: Table, where: pc.Expression | None) -> pa.Table:
+    if table is QUEUE_OWNERSHIP:
+        return _owners(published, where)
+    return published.rows(table, table.schema.fieldNames(), where)
 
 
 def _owners(published: Published, where: pc.Expression | None) -> pa.Table:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-import os
 import random
 from typing import Any
 
@@ -225,7 +224,7 @@ TIES = [
 @example(sends=TIES, seed=7, files=3)
 @given(sends=st.lists(ANY_SEND, min_size=8, max_size=12), seed=st.integers(0, 99), files=st.integers(1, 3))
 @settings(
-    max_examples=int(os.environ.get("FAULTLINE_EXAMPLES", "2")),  # besides the one above
+    max_examples=2,  # besides the one above
     deadline=None,
     derandomize=True,
     database=None,
