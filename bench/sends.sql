@@ -17,13 +17,13 @@ SELECT number::INTEGER AS producer,
        number % 4 = 0 AS latest_stays
 FROM range(producers()) AS numbers(number);
 
--- A lane is one stream of sends of one producer: slot k of a day begins at k × period_ms; seq counts up along it.
+-- A lane is one stream of sends of one producer: slot k of a day begins at k × period_ms.
 CREATE TABLE lanes AS
 SELECT number::INTEGER AS lane, number::INTEGER AS producer, NULL::INTEGER AS broker, lane_sends() AS slots,
-       slots_ms() / lane_sends() AS period_ms, 4000000000 AS first_seq
+       slots_ms() / lane_sends() AS period_ms
 FROM range(producers()) AS numbers(number)
 UNION ALL
-SELECT producers(), 0, 0, hot_sends(), slots_ms() / hot_sends(), 5000000000
+SELECT producers(), 0, 0, hot_sends(), slots_ms() / hot_sends()
 WHERE hot_sends() > 0;
 
 -- Incidents, which every producer meets: a broker that answers late, not at all, refuses or is too busy for a while.
@@ -73,7 +73,7 @@ FROM troubles;
 -- First attempts that begin in one hour: where they went, and how that went.
 CREATE MACRO first_attempts(of_day, hour) AS TABLE
 WITH slots AS (
-    SELECT lane, producer, broker AS only_broker, period_ms, first_seq, of_day * slots + slot AS number, slot
+    SELECT lane, producer, broker AS only_broker, period_ms, of_day * slots + slot AS number, slot
     FROM (
         SELECT *, unnest(range((slots * hour // 24)::BIGINT, (slots * (hour + 1) // 24)::BIGINT)) AS slot FROM lanes
     )
@@ -98,7 +98,7 @@ went AS (
            probed IS NULL AND only_broker IS NULL AND coalesce(is_avoided, false) AND fate >= 0.02 AS goes_elsewhere
     FROM met
 )
-SELECT lane, producer, number, begin_ms, first_seq + 2 * number AS seq, fate,
+SELECT lane, producer, number, begin_ms, fate, only_broker IS NOT NULL AS is_hot,
        CASE WHEN probed IS NOT NULL THEN probed
             WHEN goes_elsewhere THEN (picked + 1 + pick('elsewhere', lane, number, brokers() - 1)) % brokers()
             ELSE picked END AS broker,
@@ -118,6 +118,9 @@ CASE trouble
     ELSE 1 + floor(-6 * ln(1 - chance('latency', of_lane, of_number)))::INTEGER
 END;
 
+-- So many attempts a lane of so many sends a day makes before the hour, or fewer.
+CREATE MACRO at_most(of_day, hour, day_sends) AS 2 * (of_day * day_sends + day_sends * hour // 24);
+
 -- Every attempt that begins in one hour: a send that fails within its time is tried again elsewhere.
 CREATE MACRO attempts(of_day, hour) AS TABLE
 WITH first_ones AS (
@@ -125,17 +128,24 @@ WITH first_ones AS (
     FROM first_attempts(of_day, hour)
 ),
 retries AS (
-    SELECT * REPLACE (begin_ms + took_ms AS begin_ms, seq + 1 AS seq, 2 AS attempt, 'SEND_OK' AS outcome,
+    SELECT * REPLACE (begin_ms + took_ms AS begin_ms, 2 AS attempt, 'SEND_OK' AS outcome,
                       (broker + 1 + pick('retry', lane, number, brokers() - 1)) % brokers() AS broker,
                       latency_ms(NULL, lane, -number)::BIGINT AS took_ms)
     FROM first_ones WHERE outcome IN ('RemotingConnectException', 'MQBrokerException')
+),
+numbered AS (
+    -- seq counts up in the order in which a producer's attempts end, hour by hour
+    SELECT *, day_start_ms(of_day) + begin_ms + took_ms AS ended_at_ms,
+           4000000000 + at_most(of_day, hour, lane_sends()) + if(producer = 0, at_most(of_day, hour, hot_sends()), 0)
+               + row_number() OVER (PARTITION BY producer ORDER BY ended_at_ms, is_hot, number, attempt) AS seq
+    FROM (FROM first_ones UNION ALL BY NAME FROM retries)
 )
 SELECT client_id, producer_group, client_version, 'JAVA' AS client_language,
        format('topic-{:02d}', producer % 10 * 4 + number % 4) AS topic,
        format('broker-{:02d}', broker) AS broker_name, format('10.1.0.{}:10911', broker + 1) AS broker_addr,
-       pick('queue', lane, number, 8) AS queue_id, 'SYNC' AS mode, seq // 2 AS invoke_id, attempt,
+       pick('queue', lane, number, 8) AS queue_id, 'SYNC' AS mode, 2 * number + if(is_hot, 1, 0) AS invoke_id, attempt,
        day_start_ms(of_day) + begin_ms AS started_at_ms, NULL::BIGINT AS submitted_at_ms,
-       day_start_ms(of_day) + begin_ms + took_ms AS ended_at_ms, took_ms AS latency_ms, outcome, NULL::VARCHAR AS cause,
+       ended_at_ms, took_ms AS latency_ms, outcome, NULL::VARCHAR AS cause,
        if(outcome = 'MQBrokerException', 2, NULL) AS response_code,
        CASE outcome
            WHEN 'SEND_OK' THEN NULL
@@ -147,7 +157,7 @@ SELECT client_id, producer_group, client_version, 'JAVA' AS client_language,
        if(outcome = 'SEND_OK', broker_name, NULL) AS result_broker_name,
        seq, format('send-{}', number % 4) AS thread, true AS fault_latency_enabled,
        if(client_version = '4.7.1', NULL, false) AS detector_enabled
-FROM (FROM first_ones UNION ALL BY NAME FROM retries) JOIN producers USING (producer);
+FROM numbered JOIN producers USING (producer);
 
 -- The same attempts with the columns that the table `sends` has besides, but for those that say a time once more.
 CREATE MACRO table_rows(of_day, hour) AS TABLE

@@ -29,7 +29,12 @@ _TOLD = (
 
 
 def attempts_of(
-    sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings], beginnings: DataFrame
+    sends: DataFrame,
+    profiles: Sequence[Profile],
+    producers: Mapping[str, ProducerSettings],
+    beginnings: DataFrame,
+    *,
+    has_async: bool = True,
 ) -> DataFrame:
     """The attempts as every step after it takes them. Grain: one attempt.
 
@@ -41,14 +46,11 @@ def attempts_of(
         profiles: the released clients' rules.
         producers: the site's settings of producers.
         beginnings: as `processes.beginnings` returns them.
+        has_async: whether any attempt is async; without one no line is stale.
     """
-    return (
-        sends.transform(with_rules, profiles, producers)
-        .transform(with_process, beginnings)
-        .transform(_with_addressed_broker, _names(sends))
-        .transform(_with_stale_line)
-        .drop(*_TOLD)
-    )
+    told = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
+    told = told.transform(_with_stale_line) if has_async else told.withColumn("is_stale_line", F.lit(False))
+    return told.transform(_with_addressed_broker, _names(sends)).drop(*_TOLD)
 
 
 def _names(sends: DataFrame) -> DataFrame:

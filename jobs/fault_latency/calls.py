@@ -9,21 +9,18 @@ from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.health import health_bucket
 from jobs.fault_latency.producers import PRODUCER
 from jobs.fault_latency.second_look import OWNER
+from jobs.kept import Keep
 from udfs.choice import is_bad
 from udfs.outcome import ANSWERS, is_answer
 
 
-def send_calls(attempts: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int) -> DataFrame:
-    """The table's rows, without day.
-
-    Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
-    is a send of its own.
+def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataFrame:
+    """The table's rows, without day. Grain: as `calls_of`.
 
     Args:
-        attempts: the day's attempts with their rules and process.
+        calls: as `calls_of` returns them.
         choices: as `choices.choices` returns them.
         health: as `health.broker_health` returns it.
-        slow_ms: an answer this late counts as slow.
     """
     known = choices.select(
         *PRODUCER,
@@ -32,22 +29,31 @@ def send_calls(attempts: DataFrame, choices: DataFrame, health: DataFrame, slow_
         F.col("since_ms").isNotNull().alias("went_to_isolated"),
     )
     return (
-        _sends(attempts, slow_ms)
-        .join(known, [*PRODUCER, "row_hash"], "left")
-        .withColumn("bucket", health_bucket(F.col("started_ms")))
-        .join(F.broadcast(health), ["cluster", "bucket"], "left")
+        calls.join(known, [*PRODUCER, "row_hash"], "left")
         .withColumn("isolated_brokers", F.when(F.size("isolated_brokers") > 0, F.col("isolated_brokers")))
+        .withColumn("bucket", F.when(F.col("isolated_brokers").isNotNull(), health_bucket(F.col("started_ms"))))
+        .join(F.broadcast(health), ["cluster", "bucket"], "left")
         .withColumn("fault_latency", _effect())
         .drop("bucket", "is_bad_broker", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
     )
 
 
-def _sends(attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """One row per send. Nearly all have one attempt: only the others are brought together."""
+def calls_of(attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
+    """Sends as their callers saw them, before it is asked what fault latency did to them.
+
+    Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
+    is a send of its own. Nearly all have one attempt: only the others are brought together.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        slow_ms: an answer this late counts as slow.
+        keep: for the sends of several attempts, so that Spark knows how few they are.
+    """
     numbered = attempts.transform(with_chosen_at).withColumn(
         "send", F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
     )
-    several = numbered.where("send IS NOT NULL").groupBy("send").count().where("count > 1").select("send")
+    counted = numbered.where("send IS NOT NULL").groupBy("send").count()
+    several = keep("several", counted.where("count > 1").select("send"))
     alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
     told = _alone(alone).unionByName(_together(together))
     total_ms = F.col("ended_ms") - F.col("started_ms")

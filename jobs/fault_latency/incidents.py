@@ -29,7 +29,7 @@ def broker_incidents(
     Args:
         isolations: the day's isolations; those not enforced are left out.
         attempts: the day's attempts with `enforced`.
-        calls: the day's sends, as `calls.send_calls` returns them.
+        calls: the day's sends, as `calls.calls_of` returns them.
         share: of the producers, between 0 and 1.
         keep: for what the incidents are asked of several times.
     """
@@ -167,7 +167,7 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
         "failed",
         "retried",
         "slow",
-        F.when(F.col("enforced") & (F.col("fault_latency") != "CALLER_CHOSE_QUEUE"), _producer()).alias("sender"),
+        F.when(F.expr("enforced AND NOT (is_replayed AND by_caller)"), _producer()).alias("sender"),
     )
     return (
         tried.join(F.broadcast(lasting), [*_BROKER, "minute"])

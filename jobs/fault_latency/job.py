@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.dated import dated
 from jobs.day import Day
 from jobs.fault_latency.attempts import attempts_of
-from jobs.fault_latency.calls import send_calls
+from jobs.fault_latency.calls import calls_of, send_calls
 from jobs.fault_latency.choices import choices
 from jobs.fault_latency.findings.all_kinds import findings
 from jobs.fault_latency.health import broker_health
@@ -92,8 +92,9 @@ def replayed(
     known_policies = policies(profiles, settings.producers)
     hosts = keep("hosts", topic_hosts(topic_brokers))
     began = keep("beginnings", beginnings(sends, carried_processes(opening)))
-    attempts = keep("attempts", attempts_of(sends.drop(*_UNUSED), profiles, settings.producers, began))
-    has_async = not attempts.where("mode = 'ASYNC'").isEmpty()
+    has_async = not sends.where("mode = 'ASYNC'").isEmpty()
+    told = attempts_of(sends.drop(*_UNUSED), profiles, settings.producers, began, has_async=has_async)
+    attempts = keep("attempts", told)
     replayable = attempts.where("not_replayed IS NULL")
     written = updates(replayable, known_policies, infer=settings.infer, has_async=has_async)
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
@@ -121,7 +122,7 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
     attempts, held, writes, hosts = items.attempts, items.isolations, items.writes, items.hosts
     chosen = keep("choices", choices(attempts, held, hosts))
     health = keep("health", broker_health(attempts, settings.slow_ms))
-    calls = keep("calls", send_calls(attempts, chosen, health, settings.slow_ms))
+    calls = calls_of(attempts, settings.slow_ms, keep)
     incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share, keep))
     found = findings(
         attempts, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
@@ -140,7 +141,7 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
         broker_windows=broker_windows(attempts, held).transform(dated, day, "window_start_ms"),
         broker_incidents=incidents.transform(dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
         producer_days=producer_days(attempts, held, chosen).transform(dated, day),
-        send_calls=calls.transform(dated, day, "started_ms", "ended_ms"),
+        send_calls=send_calls(calls, chosen, health).transform(dated, day, "started_ms", "ended_ms"),
         findings=found.transform(dated, day, "found_from_ms", "found_until_ms"),
     )
 

@@ -34,7 +34,8 @@ def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     named = known.withColumn("process", F.coalesce("process_id", number)).drop(
         "restarts", "carried_process", "carried_ended_at_ms"
     )
-    return named.join(F.broadcast(_lives(named, beginnings)), [*PRODUCER, "process"], "left")
+    ended = _lives(named, beginnings).where("dies_at_ms IS NOT NULL")  # few: most days nobody restarts
+    return named.join(F.broadcast(ended), [*PRODUCER, "process"], "left")
 
 
 def beginnings(sends: DataFrame, carried: DataFrame) -> DataFrame:

@@ -10,6 +10,7 @@ from jobs.fault_latency.producers import PRODUCER
 from udfs.outcome import is_answer
 
 _KEYS = (*PRODUCER, "enforced")
+_RULES = ("version", "profile", "policy", "not_replayed")
 
 
 def producer_days(sends: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
@@ -20,13 +21,18 @@ def producer_days(sends: DataFrame, isolations: DataFrame, choices: DataFrame) -
         isolations: the day's isolations.
         choices: as `choices.choices` returns them.
     """
-    attempts = sends.groupBy(*_KEYS).agg(
+    # By rules first: Spark would sort all attempts to find the last one's.
+    by_rules = sends.groupBy(*_KEYS, *_RULES).agg(
         F.max("switch_assumed").alias("switch_assumed"),
-        F.max_by(F.struct("version", "profile", "policy", "not_replayed"), F.struct("ended_at_ms", "row_hash")).alias(
-            "rules"
-        ),
+        F.max("ended_at_ms").alias("last_at_ms"),
         F.count("*").alias("sends"),
         F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+    )
+    attempts = by_rules.groupBy(*_KEYS).agg(
+        F.max("switch_assumed").alias("switch_assumed"),
+        F.max_by(F.struct(*_RULES), F.struct("last_at_ms", *_RULES)).alias("rules"),
+        F.sum("sends").alias("sends"),
+        F.sum("failures").alias("failures"),
     )
     lasting = (
         isolations.where("end_ms > start_ms")

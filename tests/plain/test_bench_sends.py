@@ -51,6 +51,8 @@ def test_what_the_peers_take_for_granted_holds(tmp_path: Path) -> None:
     assert {(line["mode"], line["fault_latency_enabled"]) for line in made} == {("SYNC", True)}
     assert {line["client_version"] for line in made} == {"4.7.1", "4.9.8", "5.1.3", "5.3.3"}
     assert len({(line["client_id"], line["seq"]) for line in made}) == len(made)
+    ends = [(line["client_id"], line["ended_at_ms"]) for line in sorted(made, key=lambda line: line["seq"])]
+    assert sorted(ends) == sorted(ends, key=lambda end: end[0])  # each client numbers its attempts as they end
     retried = {(line["client_id"], line["invoke_id"]) for line in made if line["attempt"] == 2}
     failed = {
         (line["client_id"], line["invoke_id"])

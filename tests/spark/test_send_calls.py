@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.calls import send_calls
+from jobs.fault_latency.calls import calls_of, send_calls
 from jobs.fault_latency.health import broker_health
 
 ATTEMPTS = (
@@ -36,6 +36,10 @@ def _attempt(
     return tuple(row.values())
 
 
+def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
+    return calls_of(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS, lambda _, frame: frame)
+
+
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
     attempts = [
         _attempt(3, 3_010, 5, "SEND_OK", invoke_id=7, attempt=2, broker_name="b"),
@@ -49,7 +53,7 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
         _attempt(1, 100, 5, started_at_ms=900),  # the clock was set back meanwhile
     ]
     nothing = spark.createDataFrame([], CHOICES), spark.createDataFrame([], HEALTH)
-    calls = send_calls(spark.createDataFrame(attempts, ATTEMPTS), *nothing, SLOW_MS)
+    calls = send_calls(_calls(spark, attempts), *nothing)
     found = {row["row_hash"]: row.asDict() for row in calls.collect()}
     assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
     assert {key: found[key]["topic"] for key in (9, 4)} == {9: "u", 4: "t"}
@@ -99,10 +103,7 @@ def test_what_fault_latency_did(spark: SparkSession) -> None:
         choices.append((cluster, "p", "g", 1, isolated, ["a", "b", "d"], 0 if went_to_isolated else None))
         healths.append((cluster, 0, health))
     found = send_calls(
-        spark.createDataFrame(attempts, ATTEMPTS),
-        spark.createDataFrame(choices, CHOICES),
-        spark.createDataFrame(healths, HEALTH),
-        SLOW_MS,
+        _calls(spark, attempts), spark.createDataFrame(choices, CHOICES), spark.createDataFrame(healths, HEALTH)
     )
     effects = {row["cluster"]: (row["fault_latency"], row["isolated_brokers"]) for row in found.collect()}
     assert effects == {

@@ -17,8 +17,8 @@ ISOLATIONS = (
     " start_ms bigint, end_ms bigint, continued_from_previous_day boolean, continues_next_day boolean"
 )
 CALLS = (
-    "cluster string, client_id string, producer_group string, enforced boolean, fault_latency string,"
-    " broker_names array<string>, ended_ms bigint, failed boolean, retried boolean, slow boolean"
+    "cluster string, client_id string, producer_group string, enforced boolean, is_replayed boolean,"
+    " by_caller boolean, broker_names array<string>, ended_ms bigint, failed boolean, retried boolean, slow boolean"
 )
 WINDOWS = (
     "cluster string, broker_name string, window_start_ms bigint, sends bigint, failures bigint, latency_p50_ms bigint,"
@@ -97,7 +97,7 @@ def _seen(*clients: str) -> list[tuple[object, ...]]:
 
 
 def _call(client: str, ended_ms: int, *brokers: str, failed: bool = False, slow: bool = False) -> tuple[object, ...]:
-    return ("c", client, "g", True, "NONE_ISOLATED", list(brokers), ended_ms, failed, len(brokers) > 1, slow)
+    return ("c", client, "g", True, True, False, list(brokers), ended_ms, failed, len(brokers) > 1, slow)
 
 
 def test_an_incident_needs_its_share_of_the_active_producers(spark: SparkSession) -> None:

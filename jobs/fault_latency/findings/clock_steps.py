@@ -10,8 +10,6 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.second_look import OWNER
 
 _STEP_MS = 1_000
-_BLOCK = 4_096
-"""As many values of `seq` are looked at together; only blocks in which time fell are sorted."""
 
 
 def clock_steps(attempts: DataFrame) -> DataFrame:
@@ -52,19 +50,8 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
 
 def _falls(attempts: DataFrame) -> DataFrame:
     """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`."""
-    of_owner = Window.partitionBy(*OWNER).orderBy("block")
-    of_block = Window.partitionBy(*OWNER, "block").orderBy("seq", "ended_at_ms", "row_hash")
-    numbered = attempts.where("seq IS NOT NULL").withColumn("block", F.floor(F.col("seq") / _BLOCK).cast("bigint"))
-    falling = (
-        numbered.groupBy(*OWNER, "block")
-        .agg(F.min("ended_at_ms").alias("first_ms"), F.max("ended_at_ms").alias("last_ms"))
-        .withColumn("before_ms", F.max("last_ms").over(of_owner.rowsBetween(Window.unboundedPreceding, -1)))
-        .where(F.greatest("before_ms", "last_ms") - F.col("first_ms") >= _STEP_MS)
-        .select(*OWNER, "block", "before_ms")
-    )
-    highest_ms = F.greatest("before_ms", F.max("ended_at_ms").over(of_block.rowsBetween(Window.unboundedPreceding, -1)))
-    return (
-        numbered.select(*OWNER, "block", "seq", "ended_at_ms", "row_hash")
-        .join(F.broadcast(falling), [*OWNER, "block"])
-        .select(*OWNER, "ended_at_ms", "row_hash", (highest_ms - F.col("ended_at_ms")).alias("step_ms"))
+    in_order = Window.partitionBy(*OWNER).orderBy("seq", "ended_at_ms", "row_hash")
+    highest_ms = F.max("ended_at_ms").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    return attempts.where("seq IS NOT NULL").select(
+        *OWNER, "ended_at_ms", "row_hash", (highest_ms - F.col("ended_at_ms")).alias("step_ms")
     )
