@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 _EVERY_SECONDS = 0.2
 _TICKS, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
@@ -64,6 +65,24 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
     return Measured(seconds, cpu_seconds, peak_bytes / 2**20, said, noted)
 
 
+class Running(NamedTuple):
+    """A process as Linux tells it in /proc.
+
+    Attributes:
+        parent: process id.
+        threads: how many.
+        stack: where it starts.
+        size: of its memory, resident or not.
+        pages: that are resident.
+    """
+
+    parent: int
+    threads: int
+    stack: str
+    size: int
+    pages: int
+
+
 def end_in_order() -> None:
     """Let whoever ends this process raise SystemExit in it: what it started and wrote goes with it."""
 
@@ -79,12 +98,9 @@ def own_cpu_seconds() -> float:
 
 
 def _of_session(session: int) -> tuple[float, int]:
-    """CPU seconds, with those of children that ended, and resident bytes.
-
-    A child that has not yet started its own program runs in its parent's memory, which then counts once.
-    """
+    """CPU seconds, with those of children that ended, and resident bytes."""
     ticks = 0
-    sizes: dict[int, tuple[int, str, int]] = {}  # parent, virtual size, resident pages
+    found: dict[int, Running] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -92,8 +108,21 @@ def _of_session(session: int) -> tuple[float, int]:
             continue
         if int(fields[3]) == session:
             ticks += sum(map(int, fields[11:15]))
-            sizes[int(stat.parent.name)] = int(fields[1]), fields[20], int(fields[21])
-    pages = sum(
-        resident for parent, size, resident in sizes.values() if parent not in sizes or sizes[parent][1] != size
+            parent, threads, size, pages = (int(fields[place]) for place in (1, 17, 20, 21))
+            found[int(stat.parent.name)] = Running(parent, threads, fields[25], size, pages)
+    return ticks / _TICKS, resident_pages(found) * _PAGE_BYTES
+
+
+def resident_pages(found: Mapping[int, Running]) -> int:
+    """The pages of all, by process id.
+
+    A child that has not yet started its own program runs in its parent's memory, which then counts once: their
+    stack is the same. Their size is too, but for what the parent's other threads take between the two looks at it.
+    """
+
+    def runs_in(parent: Running, child: Running) -> bool:
+        return child.stack == parent.stack and (child.size == parent.size or child.threads < parent.threads)
+
+    return sum(
+        each.pages for each in found.values() if each.parent not in found or not runs_in(found[each.parent], each)
     )
-    return ticks / _TICKS, pages * _PAGE_BYTES

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from bench.peers import duckdb_night, polars_night
-from bench.process import Measured
+from bench.process import Measured, Running, resident_pages
 from bench.program import steps
 from bench.same_rows import check_same_rows
 from bench.sends import Size, write_sends
@@ -135,3 +135,12 @@ replaying fault items of 2026-03-01: 8.5 s
 replaying fault items of 2026-03-02: 4.0 s
 """
     assert steps(Measured(20, 30, 900, "", noted)) == {"starting Spark": 4.9, "replaying fault items": 12.5}
+
+
+def test_memory_that_a_child_borrows_counts_once() -> None:
+    jvm, worker = Running(1, 400, "7ff1", 9_000, 500), Running(1, 1, "7ff2", 300, 40)
+    assert resident_pages({10: jvm, 20: worker}) == 540
+    borrowed = Running(10, 1, "7ff1", 8_990, 499)  # the JVM took more while we looked
+    assert resident_pages({10: jvm, 11: borrowed}) == 500
+    forked, spawned = Running(20, 1, "7ff2", 310, 45), Running(10, 1, "7ff9", 3, 1)
+    assert resident_pages({10: jvm, 11: spawned, 20: worker, 21: forked}) == 586
