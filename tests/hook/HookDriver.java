@@ -3,6 +3,7 @@ import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -182,11 +183,17 @@ public final class HookDriver {
         Object client = producer.getDefaultMQProducerImpl().getmQClientFactory();
         Field addresses = client.getClass().getDeclaredField("brokerAddrTable");
         addresses.setAccessible(true);
+        Map<String, HashMap<Long, String>> table = (Map<String, HashMap<Long, String>>) addresses.get(client);
+        // A second after its start, and then each 30 s, the client forgets brokers that no name server told it.
+        table.put("forgotten", new HashMap<>(Collections.singletonMap(0L, "127.0.0.1:4")));
+        while (table.containsKey("forgotten")) {
+            Thread.sleep(20);
+        }
         TopicPublishInfo route = new TopicPublishInfo();
         for (String broker : new String[] {"broker-a", "broker-b"}) {
             HashMap<Long, String> master = new HashMap<>();
             master.put(0L, broker.equals("broker-a") ? "127.0.0.1:2" : "127.0.0.1:3");
-            ((Map<String, HashMap<Long, String>>) addresses.get(client)).put(broker, master);
+            table.put(broker, master);
             route.getMessageQueueList().add(new MessageQueue("refused", broker, 0));
         }
         producer.getDefaultMQProducerImpl().getTopicPublishInfoTable().put("refused", route);
