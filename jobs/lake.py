@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from delta import exceptions as delta_errors
 from delta.tables import DeltaTable
@@ -25,6 +26,7 @@ from jobs.errors import LakeBusyError, LakeError
 from jobs.local_folder import local_folder
 from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import BROKEN_LOG, root_cause, table_remedy
+from jobs.table_log import TableLog
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import VERSION_PROPERTY
 
@@ -120,18 +122,23 @@ class Lake:
         builder.execute()
 
     def _check(self, table: Table) -> None:
-        """Refuse another version, and an empty commit, which a loss of power leaves: Delta reads over it."""
+        """Refuse another version, and a broken log: Delta reads over some, and of others tells when it is too late."""
         folder = local_folder(self.path(table))
-        for commit in sorted(folder.glob("_delta_log/*.json")) if folder else ():
-            if commit.stat().st_size == 0:
-                raise LakeError(f"table {self.path(table)}: {commit.name} is empty; {BROKEN_LOG}")
-        row = DeltaTable.forPath(self._spark, self.path(table)).detail().select("properties").first()
-        found = (row["properties"] if row else {}).get(VERSION_PROPERTY)
+        for problem, _ in TableLog.of_folder(folder).newest_problems() if folder else ():
+            raise LakeError(f"table {self.path(table)}: {problem}; {BROKEN_LOG}")
+        properties = self.newest(table).metadata().configuration()
+        found = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None
         if found != str(table.version):
             raise LakeError(
                 f"table {self.path(table)} has version {found}, this program writes {table.version};"
                 " use the program that made it, or another --lake"
             )
+
+    def newest(self, table: Table) -> Any:
+        """Delta's own snapshot of the table's newest version, of which a log's end tells protocol and metadata."""
+        jvm: Any = self._spark._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
+        return log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
 
     def _add_columns(self, table: Table) -> None:
         """Add the columns that a lake of an earlier release lacks; its days hold null there."""

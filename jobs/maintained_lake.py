@@ -26,10 +26,7 @@ class MaintainedLake(Lake):
     def files(self, table: Table) -> list[tuple[dt.date, int]]:
         """Day and bytes of each file that the table's newest version is made of."""
         with explained(f"cannot list the files of table {table.name}"):
-            jvm: Any = self._spark._jvm
-            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
-            newest = log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
-            found = DataFrame(newest.allFiles().toDF(), self._spark)
+            found = DataFrame(self.newest(table).allFiles().toDF(), self._spark)
             return [
                 (dt.date.fromisoformat(row["partition"]), row["size"])
                 for row in found.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()

@@ -63,6 +63,8 @@ SUITED = {
     "spark.sql.codegen.cache.maxEntries": "1000",
     # A write holds rows of one day, so a task has one file open; without this, it sorts its rows by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
+    # For error messages PySpark notes the line of each call to F.…: ten questions to the JVM every time.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.

@@ -17,8 +17,8 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from jobs.doctor.check import Check
-from jobs.doctor.table_log import LOG, Problem, TableLog
 from jobs.local_folder import local_folder
+from jobs.table_log import LOG, Problem, TableLog
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import VERSION_PROPERTY
 

@@ -104,6 +104,7 @@ def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
     ]
 
 
+@pytest.mark.slow  # night after night
 @pytest.mark.fault(16, 22)
 def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: Path, at_once: Path) -> None:
     lake = folder / "any-order"

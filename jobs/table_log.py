@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import parquet
-from pyarrow.fs import FileSystem
+from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, SubTreeFileSystem
 
 LOG = "_delta_log"
 HINT = f"{LOG}/_last_checkpoint"
@@ -36,6 +37,13 @@ class TableLog:
 
     store: FileSystem
     sizes: Mapping[str, int]
+
+    @staticmethod
+    def of_folder(folder: Path) -> TableLog:
+        """The log of a table in a local folder."""
+        store = SubTreeFileSystem(str(folder.absolute()), LocalFileSystem())
+        files = store.get_file_info(FileSelector(LOG, allow_not_found=True))
+        return TableLog(store, {file.path: file.size for file in files if file.is_file})
 
     @cached_property
     def commits(self) -> dict[int, str]:
@@ -65,10 +73,21 @@ class TableLog:
         if HINT in self.sizes:
             yield from self._hint()
 
+    def newest_problems(self) -> Iterator[Problem]:
+        """What is wrong with all that the newest version rests on: the last checkpoint and the commits after it."""
+        last = max(self.checkpoints, default=-1)
+        yield from self._missing(last + 1)
+        for version, path in self.commits.items():
+            if version > last:
+                yield from self._commit(path)
+        for path in self.checkpoints.get(last, ()):
+            yield from self._checkpoint(path)
+
     def _gaps(self) -> Iterator[Problem]:
-        known = [*self.commits, *self.checkpoints]
-        first = min([*self.commits, max(self.checkpoints) + 1]) if self.checkpoints else 0
-        for version in range(first, max(known, default=0) + 1):
+        yield from self._missing(min([*self.commits, max(self.checkpoints) + 1]) if self.checkpoints else 0)
+
+    def _missing(self, first: int) -> Iterator[Problem]:
+        for version in range(first, max([*self.commits, *self.checkpoints], default=-1) + 1):
             if version not in self.commits:
                 yield f"{LOG}/{version:020}.json is missing", _REBUILD
 
