@@ -64,27 +64,26 @@ class TableLog:
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong with the log; nothing when all is well."""
-        yield from self._gaps()
-        for path in self.commits.values():
-            yield from self._commit(path)
-        if self.checkpoints:
-            for path in self.checkpoints[max(self.checkpoints)]:
-                yield from self._checkpoint(path)
+        yield from self._since(min([*self.commits, self._last_checkpoint + 1]))
         if HINT in self.sizes:
             yield from self._hint()
 
     def newest_problems(self) -> Iterator[Problem]:
         """What is wrong with all that the newest version rests on: the last checkpoint and the commits after it."""
-        last = max(self.checkpoints, default=-1)
-        yield from self._missing(last + 1)
-        for version, path in self.commits.items():
-            if version > last:
-                yield from self._commit(path)
-        for path in self.checkpoints.get(last, ()):
-            yield from self._checkpoint(path)
+        yield from self._since(self._last_checkpoint + 1)
 
-    def _gaps(self) -> Iterator[Problem]:
-        yield from self._missing(min([*self.commits, max(self.checkpoints) + 1]) if self.checkpoints else 0)
+    @property
+    def _last_checkpoint(self) -> int:
+        return max(self.checkpoints, default=-1)
+
+    def _since(self, first: int) -> Iterator[Problem]:
+        """Of the commits from `first` on, and of the last checkpoint."""
+        yield from self._missing(first)
+        for version, path in self.commits.items():
+            if version >= first:
+                yield from self._commit(path)
+        for path in self.checkpoints.get(self._last_checkpoint, ()):
+            yield from self._checkpoint(path)
 
     def _missing(self, first: int) -> Iterator[Problem]:
         for version in range(first, max([*self.commits, *self.checkpoints], default=-1) + 1):
