@@ -20,7 +20,9 @@ LOG = "_delta_log"
 HINT = f"{LOG}/_last_checkpoint"
 _REBUILD = "put it back from a copy of the lake, or move the table's folder away and publish its days again"
 _COMMIT = re.compile(rf"{LOG}/(\d{{20}})\.json")
-_CHECKPOINT = re.compile(rf"{LOG}/(\d{{20}})\.checkpoint(?:\.\d{{10}}\.(\d{{10}}))?\.parquet")
+_CHECKPOINT = re.compile(  # whole, in parts, or of version 2, which another tool may switch on
+    rf"{LOG}/(\d{{20}})\.checkpoint(?:\.\d{{10}}\.(\d{{10}})|\.[0-9a-f-]{{36}})?\.parquet"
+)
 
 Problem = tuple[str, str]
 """What was found, and the fix."""

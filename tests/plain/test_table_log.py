@@ -64,3 +64,12 @@ def test_without_a_checkpoint_the_first_commit_counts(table: Path) -> None:
     _log(table, CHECKPOINT).unlink()
     _log(table, 0).unlink()
     assert _newest(table) == ["_delta_log/00000000000000000000.json is missing"]
+
+
+def test_a_checkpoint_of_version_2_stands_for_the_commits_before_it(table: Path) -> None:
+    _log(table, CHECKPOINT).rename(_log(table, f"{2:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.parquet"))
+    for number in range(3):
+        _log(table, number).unlink()
+    assert _newest(table) == []
+    _log(table, 3).unlink()
+    assert _newest(table) == ["_delta_log/00000000000000000003.json is missing"]
