@@ -19,6 +19,7 @@ from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, SubTreeFileSys
 LOG = "_delta_log"
 HINT = f"{LOG}/_last_checkpoint"
 _REBUILD = "put it back from a copy of the lake, or move the table's folder away and publish its days again"
+_READABLE = "let the user that this runs as read it"
 _COMMIT = re.compile(rf"{LOG}/(\d{{20}})\.json")
 _CHECKPOINT = re.compile(  # whole, in parts, or of version 2, which another tool may switch on
     rf"{LOG}/(\d{{20}})\.checkpoint(?:\.\d{{10}}\.(\d{{10}})|\.[0-9a-f-]{{36}})?\.parquet"
@@ -93,7 +94,11 @@ class TableLog:
                 yield f"{LOG}/{version:020}.json is missing", _REBUILD
 
     def _commit(self, path: str) -> Iterator[Problem]:
-        lines = self._read(path).splitlines()
+        try:
+            lines = self._read(path).splitlines()
+        except OSError as error:
+            yield f"{path} cannot be read ({error})", _READABLE
+            return
         if not lines:
             yield f"{path} is empty", self._cut_short(path)
         for number, line in enumerate(lines, 1):
@@ -112,6 +117,8 @@ class TableLog:
         try:
             with self.store.open_input_file(path) as file:
                 parquet.read_metadata(file)
+        except PermissionError as error:
+            yield f"{path} cannot be read ({error})", _READABLE
         except (OSError, pa.ArrowException):
             fix = f"delete it and {HINT}; the commits before it are all there"
             yield f"{path} is no Parquet file", fix if 0 in self.commits else _REBUILD

@@ -24,6 +24,7 @@ from jobs.fault_latency.second_look import (
     write_in_place,
     written_columns,
 )
+from jobs.kept import Keep
 from udfs.evidence import DETECTOR, RETRY_MIDDLE
 from udfs.fault_window import FAR_MS
 from udfs.outcome import ANSWERS
@@ -40,13 +41,13 @@ def with_inferences(
     hosts: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
+    keep: Keep,
 ) -> DataFrame:
     """The first pass with all that follows from it: `items` again, with the inferred writes in their places.
 
     Nothing is inferred for clients from 5.2.0 on. Middle brokers come first; detector (5.1.4) and order (to 5.1.3)
     then touch different fault items; what was removed rests on the order. Only fault items that get a write are
-    replayed again. The plans are cut by local checkpoints: the first pass is read many times, and Spark analyses a
-    plan anew at each of them.
+    replayed again.
 
     Args:
         items: the first pass, as `replay.replay` returns it.
@@ -54,25 +55,30 @@ def with_inferences(
         hosts: as `hosts.topic_hosts` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
+        keep: for the first pass, which is read many times, and for what is inferred at each step.
     """
     retries_blindly, last_wins, detects = _kinds(attempts, policies)
     has_routes = not hosts.isEmpty()
     if not (retries_blindly and (has_routes or detects)):
         return items
-    first_pass = items.withColumn("first_position", F.col("position")).localCheckpoint()
+    first_pass = keep("first-pass", items.withColumn("first_position", F.col("position")))
 
-    def again(writes: DataFrame) -> DataFrame:
-        return replayed_with(first_pass, writes, policies, unordered_within_ms)
+    def again(name: str, writes: DataFrame) -> DataFrame:
+        if writes.isEmpty():
+            return first_pass
+        return keep(name, replayed_with(first_pass, writes, policies, unordered_within_ms))
 
-    inferred = middle_brokers(first_pass, hosts, policies).localCheckpoint()
-    known = again(inferred)
+    inferred = keep("middle-brokers", middle_brokers(first_pass, hosts, policies))
+    known = again("with-middle-brokers", inferred)
     if detects:
-        inferred = inferred.unionByName(detector_rounds(known, attempts, policies).localCheckpoint())
+        inferred = inferred.unionByName(keep("detector-rounds", detector_rounds(known, attempts, policies)))
     if last_wins and has_routes:
         chosen = first_attempts(attempts, policies)
-        inferred = inferred.unionByName(order_proofs(known, chosen, hosts, policies).localCheckpoint())
-        inferred = inferred.unionByName(removes(again(inferred), chosen, hosts, policies).localCheckpoint())
-    return again(inferred).drop("first_position")
+        proved = order_proofs(known, chosen, hosts, policies, keep)
+        inferred = inferred.unionByName(keep("order-proofs", proved))
+        removed = removes(again("with-order-proofs", inferred), chosen, hosts, policies, keep)
+        inferred = inferred.unionByName(keep("removes", removed))
+    return again("second-pass", inferred).drop("first_position")
 
 
 def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:

@@ -102,7 +102,7 @@ def replayed(
     writes = near_isolations(clamped.unionByName(carried), known_policies, keep)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
-        items = with_inferences(items, attempts, hosts, known_policies, UNORDERED_WITHIN_MS)
+        items = with_inferences(items, attempts, hosts, known_policies, UNORDERED_WITHIN_MS, keep)
     telling = keep("telling", telling_writes(items))
     changes = keep("changes", telling.transform(isolating_writes).transform(with_change))
     held = keep("held", isolations(changes, day.end_ms))

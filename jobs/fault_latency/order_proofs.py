@@ -21,6 +21,7 @@ from jobs.fault_latency.hosts import (
 )
 from jobs.fault_latency.replay import ITEM, UPDATE
 from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins, with_item_before, written_columns
+from jobs.kept import Keep
 from udfs.evidence import ORDER
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
@@ -32,7 +33,7 @@ _WRITE = (*ITEM, "position")
 
 
 def order_proofs(
-    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy]
+    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], keep: Keep
 ) -> DataFrame:
     """The last of tied writes with the isolation that the sends prove, each in place of the write it corrects.
 
@@ -41,9 +42,10 @@ def order_proofs(
         first_attempts: as `second_look.first_attempts` returns them.
         hosts: as `hosts.topic_hosts` returns them.
         policies: every policy that a row may name.
+        keep: for the tied writes and the sends after them.
     """
-    tied = _tied_writes(items.where(last_write_wins(policies))).localCheckpoint()
-    seen = _sends_after(tied, first_attempts, hosts).localCheckpoint()
+    tied = keep("tied", _tied_writes(items.where(last_write_wins(policies))))
+    seen = keep("seen", _sends_after(tied, first_attempts, hosts))
     proved = _starved(seen, first_attempts).unionByName(_chosen_early(seen, items))
     won = F.filter("ends", lambda end: end["until_ms"] == F.col("proved_until_ms"))[0]
     return (

@@ -17,6 +17,7 @@ from jobs.fault_latency.second_look import (
     with_item_before,
     write_in_place,
 )
+from jobs.kept import Keep
 from udfs.evidence import REMOVED
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
@@ -27,7 +28,9 @@ _V4_9_8 = 40908
 """The one release whose fallback looks at the topic's write permission."""
 
 
-def removes(items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+def removes(
+    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], keep: Keep
+) -> DataFrame:
     """Items that the fallback dropped: all brokers isolated, and the attempt did not go to its pick.
 
     `MQFaultStrategy.selectOneMessageQueue` (4.9.8, 5.1.3): with no broker available, `pickOneAtLeast` takes the
@@ -39,6 +42,7 @@ def removes(items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, polic
         first_attempts: as `second_look.first_attempts` returns them.
         hosts: as `hosts.topic_hosts` returns them.
         policies: every policy that a row may name.
+        keep: for the items asked about.
     """
     deciding = items.where(last_write_wins(policies))
     few = (
@@ -56,8 +60,8 @@ def removes(items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, polic
         .join(few, list(OWNER))
         .withColumns({"broker_name": F.explode("brokers"), "asked_at_ms": at_ms})
         .drop("brokers")
-        .localCheckpoint()
     )
+    asked = keep("asked", asked)
     item = F.col("item")
     states = with_item_before(asked, _with_possible_latency(deciding, asked)).where("item IS NOT NULL")
     isolated = (item["until_ms"] > at_ms) & (item["earliest_ms"] >= at_ms)

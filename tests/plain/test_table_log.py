@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import deltalake
@@ -73,3 +74,20 @@ def test_a_checkpoint_of_version_2_stands_for_the_commits_before_it(table: Path)
     assert _newest(table) == []
     _log(table, 3).unlink()
     assert _newest(table) == ["_delta_log/00000000000000000003.json is missing"]
+
+
+class _Refusing:
+    """A store whose files may not be read."""
+
+    def open_input_file(self, path: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    open_input_stream = open_input_file
+
+
+def test_what_may_not_be_read_is_named_and_stays(table: Path) -> None:
+    listed = TableLog.of_folder(table).sizes
+    found = list(TableLog(_Refusing(), listed).newest_problems())
+    refused = [f"{file.relative_to(table)}" for file in (_log(table, 3), _log(table, 4), _log(table, CHECKPOINT))]
+    assert [problem.partition(" cannot be read")[0] for problem, _ in found] == refused
+    assert {fix for _, fix in found} == {"let the user that this runs as read it"}

@@ -87,6 +87,10 @@ def _write(broker: str, at_ms: int, latency_ms: int, not_available_ms: int, **ot
     return tuple((write | other).values())
 
 
+def _keep(_: str, frame: DataFrame) -> DataFrame:
+    return frame.localCheckpoint()
+
+
 def _items(spark: SparkSession, *writes: tuple[object, ...]) -> DataFrame:
     schema = ", ".join(f"{name} {kind}" for name, kind in WRITES.items())
     replayed = replay(spark.createDataFrame(list(writes), schema), POLICIES, 1)
@@ -172,7 +176,8 @@ def test_removes(
     hosts: tuple[tuple[int, int, str, int], ...],
     expected: list[tuple[str, int]],
 ) -> None:
-    found = removes(_items(spark, *writes), _attempts(spark, *sends), _hosts(spark, *hosts), POLICIES).collect()
+    asked = _items(spark, *writes), _attempts(spark, *sends), _hosts(spark, *hosts)
+    found = removes(*asked, POLICIES, _keep).collect()
     assert [(row.broker_name, row.at_ms) for row in found] == expected
     assert all((row.op, row.evidence) == ("REMOVE", REMOVED) for row in found)
 
@@ -189,7 +194,7 @@ def test_only_4_9_8_removes_for_want_of_permission(
     read_only = [("c", "T", 90_000, 1_000_000, "a", 4, 2, 2, True)]
     routes = [("c", "T", 0, 90_000 if broker == "a" else 1_000_000, broker, 6, 2, 2, True) for broker in "abc"]
     hosts = topic_hosts(spark.createDataFrame(routes + read_only, TOPIC_BROKERS))
-    found = removes(items, _attempts(spark, ("b", 200_000)), hosts, POLICIES).collect()
+    found = removes(items, _attempts(spark, ("b", 200_000)), hosts, POLICIES, _keep).collect()
     assert [row.broker_name for row in found] == expected
 
 
@@ -246,7 +251,8 @@ def test_order_proofs(
     expected: list[int],
 ) -> None:
     hosts = _hosts(spark, (0, 1_000_000, "abc", 2))
-    found = order_proofs(_items(spark, *writes), _attempts(spark, *sends, threads=threads), hosts, POLICIES).collect()
+    items, attempts = _items(spark, *writes), _attempts(spark, *sends, threads=threads)
+    found = order_proofs(items, attempts, hosts, POLICIES, _keep).collect()
     assert [row.not_available_ms for row in found] == expected
     assert all((row.evidence, row.broker_name, row.at_ms) == (ORDER, "a", 100_001) for row in found)
 
@@ -294,7 +300,7 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
         ),
     )
     hosts = topic_hosts(spark.createDataFrame([], TOPIC_BROKERS))
-    second = with_inferences(first_pass, attempts, hosts, POLICIES, 1)
+    second = with_inferences(first_pass, attempts, hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())
 
 
