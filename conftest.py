@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +12,18 @@ from pyspark.sql import functions as F
 
 pytest_plugins = ["tests.faults.summary"]
 
+# Programs that tests start see a few lines and end: Java's second compiler would take a third of their CPU.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session of the whole run; small, as the data is."""
     from jobs.session import open_session
 
-    session = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SPARK_SUBMIT_OPTS")
+        session = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
     yield session
     session.stop()
 
