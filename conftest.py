@@ -23,7 +23,13 @@ def spark() -> Iterator[SparkSession]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SPARK_SUBMIT_OPTS")
-        session = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
+        session = open_session(
+            {
+                "spark.sql.shuffle.partitions": "2",
+                "spark.default.parallelism": "2",
+                "spark.driver.extraJavaOptions": "-Dsite=tests",
+            }
+        )
     yield session
     session.stop()
 

@@ -41,7 +41,7 @@ _COMPILES_LATER = (
 ONE_MACHINE = {
     "spark.master": "local[*]",
     "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {_COMPILES_LATER}",
+    "spark.driver.defaultJavaOptions": f"-XX:+UseParallelGC {_COMPILES_LATER}",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
