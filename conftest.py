@@ -34,6 +34,13 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of the program get the tests' session and cannot end it."""
+    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+
+
 @pytest.fixture(autouse=True)
 def _doctest_names(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     """Doctests that show a frame find `spark` and `F`; those that do not start no session."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import random
+from pathlib import Path
 from typing import Any
 
+import deltalake
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -18,16 +20,18 @@ from pyspark.sql import SparkSession
 from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.answers.show import Narrowed, ask
+from jobs.errors import InputMissingError, LakeBusyError
 from jobs.lake import Lake
 from jobs.serving.views import create_views, read_view
 from jobs.settings import load_settings
-from jobs.tables import TABLES
+from jobs.tables import RUN_LOG, TABLES, Table
 from tests.site import D1, D2, D3, START, Line, Site, at, send
 
 END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
 
 
 # p1, 5.1.4: broker-a unreachable from noon of the first day on. p2 likewise, until its process B starts on the third.
+# p3, 5.3.3: broker-a isolated for 10 s, four of them on the first day.
 def _evicted(client: str, **other: object) -> Line:
     return send(at(D1, "12:00:00"), 10, "MQBrokerException", client_id=client, client_version="5.1.4", **other)
 
@@ -36,6 +40,7 @@ LOG = [
     _evicted("p1"),
     _evicted("p2", process_id="A"),
     send(at(D3, "10:00:00"), 10, client_id="p2", client_version="5.1.4", process_id="B", broker_name="broker-b"),
+    send(at(D1, "23:59:56"), 10, "RemotingTimeoutException", client_id="p3"),
 ]
 
 
@@ -57,8 +62,10 @@ def test_an_empty_day_passes_the_state_on(nights: Site) -> None:
     assert [(row["client_id"], row["available_at_ms"], row["reachable"]) for row in state] == [
         ("p1", at(D1, "12:00:10"), False),
         ("p2", at(D1, "12:00:10"), False),
+        ("p3", at(D2, "00:00:06"), True),
     ]
-    assert nights.rows("fault_item_state", *chosen, event_date=D2) == state
+    still_isolated = state[:2]
+    assert nights.rows("fault_item_state", *chosen, event_date=D2) == still_isolated
     assert nights.rows("sends", "client_id", event_date=D2) == []
 
 
@@ -94,6 +101,11 @@ def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
         (START[D2], END_OF_D2, "DAY_END", True, True),
         (START[D3], born, "RESTARTED", True, False),
     ]
+    failed, available = at(D1, "23:59:56"), at(D2, "00:00:06")
+    assert [tuple(row.values()) for row in nights.rows("isolation_intervals", *columns, client_id="p3")] == [
+        (failed, START[D2], "DAY_END", False, True),
+        (START[D2], available, "EXPIRED", True, False),
+    ]
 
 
 def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
@@ -104,6 +116,7 @@ def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
     assert [tuple(row[name] for name in columns) for row in whole] == [
         ("p1", noon, END_OF_D3, None, False, True, 3, "MQBrokerException"),
         ("p2", noon, at(D3, "09:59:59.990"), "RESTARTED", False, False, 3, "MQBrokerException"),
+        ("p3", at(D1, "23:59:56"), at(D2, "00:00:06"), "EXPIRED", False, False, 2, "RemotingTimeoutException"),
     ]
     assert [(row["end_earliest_ms"], row["end_latest_ms"]) for row in whole] == [(row["end_ms"],) * 2 for row in whole]
 
@@ -117,6 +130,38 @@ def _row(day: dt.date, start: int, end: int, ended_by: str, **other: object) -> 
             "opener_latency_ms": 1, "extensions": 0, "ended_by": ended_by, "enforced": True,
             "continued_from_previous_day": False, "continues_next_day": ended_by == "DAY_END"}  # fmt: skip
     return same | stamps | base | other
+
+
+@pytest.mark.fault(4, 14)
+def test_a_day_without_lines_is_refused_and_logged(nights: Site) -> None:
+    derived = [table.name for table in TABLES if (nights.lake / table.name).is_dir() and table is not RUN_LOG]
+    before = {name: nights.version(name) for name in derived}
+    with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 4 lines read; the files hold 2026-03-01"):
+        nights.run(dt.date(2026, 3, 9))
+    assert {name: nights.version(name) for name in derived} == before
+    failed = nights.rows("run_log", "event_date", "message", status="FAILED")
+    assert [row["event_date"] for row in failed] == [dt.date(2026, 3, 9)]
+    assert "no line of 2026-03-09" in failed[0]["message"]
+
+
+@pytest.mark.fault(27)
+def test_a_held_lake_refuses_a_second_run(spark: SparkSession, nights: Site) -> None:
+    held = Lake(spark, str(nights.lake)).held("first", lambda: dt.datetime(2026, 4, 1, tzinfo=dt.UTC))
+    with held, pytest.raises(LakeBusyError, match=r"is held by run first \(process"):
+        nights.run(D1)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_table_is_read_without_spark(spark: SparkSession, nights: Site, tmp_path: Path, table: Table) -> None:
+    lake = nights.lake if (nights.lake / table.name).is_dir() else tmp_path  # the second flow's come with its first run
+    Lake(spark, str(lake)).create_tables([table])
+    found = deltalake.DeltaTable(str(lake / table.name))
+    assert [field.name for field in found.schema().fields] == table.schema.fieldNames()
+    assert [field.nullable for field in found.schema().fields] == [field.nullable for field in table.columns]
+    assert all(field.metadata["comment"] for field in found.schema().fields)
+    assert found.protocol().min_reader_version == 1
+    assert found.metadata().partition_columns == ["event_date"]
+    assert found.to_pyarrow_table().num_rows >= 0
 
 
 def test_the_view_joins_only_what_belongs_together(spark: SparkSession) -> None:

@@ -11,16 +11,22 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs import cli
 from tests.spark.send_logs import DATE, NOON_MS, line, write
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
 
 
+def _command(folder: Path) -> list[str]:
+    settings = write(folder, {"site.toml": b""}) / "site.toml"
+    where = ["--sends", str(folder / "logs"), "--lake", str(folder / "lake"), "--settings", str(settings)]
+    return ["nightly", "--date", str(DATE), *where]
+
+
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "jobs.cli", "nightly", "--sends", str(folder / "logs"), "--lake", str(folder / "lake"),
-         "--date", str(DATE), "--settings", str(write(folder, {"site.toml": b""}) / "site.toml"), *arguments],
+        [sys.executable, "-m", "jobs.cli", *_command(folder), *arguments],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=500,
     )  # fmt: skip
 
@@ -57,11 +63,13 @@ def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_p
 
 
 @pytest.mark.fault(7)
-def test_too_many_bad_lines_publish_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("same_session")
+def test_too_many_bad_lines_publish_nothing(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path / "logs", {"a.jsonl": b"\n".join([*(line(seq=seq) for seq in range(49)), b"{"])})
-    ended = _run(tmp_path)
-    assert ended.returncode == 4
-    assert ended.stderr.splitlines()[-1] == (
+    assert cli.main(_command(tmp_path)) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == (
         "faultline: 1 of 50 lines are bad (not_json 1), more than max_bad_fraction 0.01;"
         " nothing was published; mend the log or raise --set max_bad_fraction=…"
     )

@@ -12,13 +12,12 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.errors import InputMissingError, LakeBusyError
-from jobs.lake import Lake
 from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
 from jobs.run_record import Run, RunResult
 from jobs.settings import load_settings
-from jobs.tables import TABLES
+
+pytestmark = pytest.mark.slow  # night after night
 
 D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
 MIDNIGHT = int(dt.datetime(2026, 3, 2, tzinfo=dt.UTC).timestamp() * 1000)
@@ -88,23 +87,6 @@ def at_once(spark: SparkSession, folder: Path) -> Path:
     return folder / "at-once"
 
 
-@pytest.mark.fault(22)
-def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
-    intervals = sorted(_rows(at_once, "isolation_intervals"), key=lambda row: row["start_ms"])
-    told = [
-        (str(row["event_date"]), row["start_ms"] - MIDNIGHT, row["end_ms"] - MIDNIGHT, row["cause"], row["ended_by"],
-         row["continued_from_previous_day"], row["continues_next_day"], row["after_unknown_start"])
-        for row in intervals
-    ]  # fmt: skip
-    day = 86_400_000
-    assert told == [
-        ("2026-03-01", -4_000, 0, "RemotingTimeoutException", "DAY_END", False, True, False),
-        ("2026-03-02", 0, 6_000, "RemotingTimeoutException", "EXPIRED", True, False, False),
-        ("2026-03-03", day, day + 10_000, "MQBrokerException", "EXPIRED", False, False, False),
-    ]
-
-
-@pytest.mark.slow  # night after night
 @pytest.mark.fault(16, 22)
 def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: Path, at_once: Path) -> None:
     lake = folder / "any-order"
@@ -115,7 +97,6 @@ def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: P
     assert _tables(lake) == _tables(at_once)
 
 
-@pytest.mark.slow  # night after night
 @pytest.mark.fault(26)
 def test_a_rerun_changes_nothing_and_a_correction_leaves_nothing_stale(spark: SparkSession, folder: Path) -> None:
     lake, log = folder / "corrected", _write(folder / "to-correct", LOG)
@@ -133,34 +114,3 @@ def test_a_rerun_changes_nothing_and_a_correction_leaves_nothing_stale(spark: Sp
     assert [(done.day.date, done.cascaded) for done in cascaded.days] == [(D1, False), (D2, True)]
     assert _rows(lake, "isolation_intervals") == []
     assert len(_rows(lake, "sends")) == len(LOG) - 2
-
-
-@pytest.mark.fault(4, 14)
-def test_a_day_without_lines_is_refused_and_logged(spark: SparkSession, folder: Path, at_once: Path) -> None:
-    before = _tables(at_once)
-    with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 5 lines read; the files hold 2026-03-01"):
-        _night(spark, at_once, folder / "log", dt.date(2026, 3, 9))
-    assert _tables(at_once) == before
-    failed = [row for row in _rows(at_once, "run_log") if row["status"] == "FAILED"]
-    assert [str(row["event_date"]) for row in failed] == ["2026-03-09"]
-    assert "no line of 2026-03-09" in failed[0]["message"]
-
-
-@pytest.mark.fault(27)
-def test_a_held_lake_refuses_a_second_run(spark: SparkSession, folder: Path, at_once: Path) -> None:
-    held = Lake(spark, str(at_once)).held("first", _Clock())
-    with held, pytest.raises(LakeBusyError, match=r"is held by run first \(process"):
-        _night(spark, at_once, folder / "log", D1)
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_is_read_without_spark(spark: SparkSession, at_once: Path, tmp_path: Path, table: Any) -> None:
-    lake = at_once if (at_once / table.name).is_dir() else tmp_path  # the second flow's tables come with its first run
-    Lake(spark, str(lake)).create_tables([table])
-    found = deltalake.DeltaTable(str(lake / table.name))
-    assert [field.name for field in found.schema().fields] == table.schema.fieldNames()
-    assert [field.nullable for field in found.schema().fields] == [field.nullable for field in table.columns]
-    assert all(field.metadata["comment"] for field in found.schema().fields)
-    assert found.protocol().min_reader_version == 1
-    assert found.metadata().partition_columns == ["event_date"]
-    assert found.to_pyarrow_table().num_rows >= 0

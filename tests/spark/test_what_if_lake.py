@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli, session
+from jobs import cli
 from jobs.day import Day
 from jobs.fault_latency.job import replayed
 from jobs.lake import Lake
@@ -44,13 +44,6 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
         " 0L AS failures, 0L AS isolations, 0L AS isolated_ms, 0L AS inferred_isolations, 0L AS contradictions"
     )
     return lake
-
-
-@pytest.fixture
-def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command gets the tests' session and cannot end it."""
-    monkeypatch.setattr(session, "open_session", lambda *_, **__: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
 
 
 def called(capsys: pytest.CaptureFixture[str], lake: Lake, *arguments: str) -> str:
