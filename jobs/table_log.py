@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,7 +69,7 @@ class TableLog:
         """What is wrong with the log; nothing when all is well."""
         yield from self._since(min([*self.commits, self._last_checkpoint + 1]))
         if HINT in self.sizes:
-            yield from self._hint()
+            yield from self._looked_into(self._hint, HINT)
 
     def newest_problems(self) -> Iterator[Problem]:
         """What is wrong with all that the newest version rests on: the last checkpoint and the commits after it."""
@@ -84,21 +84,24 @@ class TableLog:
         yield from self._missing(first)
         for version, path in self.commits.items():
             if version >= first:
-                yield from self._commit(path)
+                yield from self._looked_into(self._commit, path)
         for path in self.checkpoints.get(self._last_checkpoint, ()):
-            yield from self._checkpoint(path)
+            yield from self._looked_into(self._checkpoint, path)
 
     def _missing(self, first: int) -> Iterator[Problem]:
         for version in range(first, max([*self.commits, *self.checkpoints], default=-1) + 1):
             if version not in self.commits:
                 yield f"{LOG}/{version:020}.json is missing", _REBUILD
 
-    def _commit(self, path: str) -> Iterator[Problem]:
+    def _looked_into(self, look: Callable[[str], Iterator[Problem]], path: str) -> Iterator[Problem]:
+        """What `look` finds in the file; one that may not be read is a problem itself."""
         try:
-            lines = self._read(path).splitlines()
+            yield from look(path)
         except OSError as error:
             yield f"{path} cannot be read ({error})", _READABLE
-            return
+
+    def _commit(self, path: str) -> Iterator[Problem]:
+        lines = self._read(path).splitlines()
         if not lines:
             yield f"{path} is empty", self._cut_short(path)
         for number, line in enumerate(lines, 1):
@@ -114,25 +117,23 @@ class TableLog:
         return _REBUILD
 
     def _checkpoint(self, path: str) -> Iterator[Problem]:
-        try:
-            with self.store.open_input_file(path) as file:
+        with self.store.open_input_file(path) as file:
+            try:
                 parquet.read_metadata(file)
-        except PermissionError as error:
-            yield f"{path} cannot be read ({error})", _READABLE
-        except (OSError, pa.ArrowException):
-            fix = f"delete it and {HINT}; the commits before it are all there"
-            yield f"{path} is no Parquet file", fix if 0 in self.commits else _REBUILD
+            except (OSError, pa.ArrowException):
+                fix = f"delete it and {HINT}; the commits before it are all there"
+                yield f"{path} is no Parquet file", fix if 0 in self.commits else _REBUILD
 
-    def _hint(self) -> Iterator[Problem]:
+    def _hint(self, path: str) -> Iterator[Problem]:
         try:
-            version = json.loads(self._read(HINT))["version"]
+            version = json.loads(self._read(path))["version"]
         except (ValueError, KeyError, TypeError):
             found = "is no JSON with a version"
         else:
             if version in self.checkpoints:
                 return
             found = f"names the checkpoint {version}, which is not there"
-        yield f"{HINT} {found}", "delete it; it only saves readers a look into the folder"
+        yield f"{path} {found}", "delete it; it only saves readers a look into the folder"
 
     def _read(self, path: str) -> bytes:
         with self.store.open_input_stream(path) as stream:

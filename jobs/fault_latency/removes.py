@@ -51,7 +51,8 @@ def removes(
         .where(F.size("brokers") <= _CERTAIN_PICK_ITEMS)
     )
     at_ms = F.col("chosen_at_ms")
-    asked = (
+    asked = keep(
+        "asked",
         chosen_within(_all_isolated(deciding), first_attempts)
         .drop("after_ms", "until_ms")
         .withColumnRenamed("thread", "asking_thread")
@@ -59,9 +60,8 @@ def removes(
         .where(F.col("known_from_ms") <= at_ms + ROUTE_AHEAD_MS)
         .join(few, list(OWNER))
         .withColumns({"broker_name": F.explode("brokers"), "asked_at_ms": at_ms})
-        .drop("brokers")
+        .drop("brokers"),
     )
-    asked = keep("asked", asked)
     item = F.col("item")
     states = with_item_before(asked, _with_possible_latency(deciding, asked)).where("item IS NOT NULL")
     isolated = (item["until_ms"] > at_ms) & (item["earliest_ms"] >= at_ms)

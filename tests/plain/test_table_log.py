@@ -87,7 +87,10 @@ class _Refusing:
 
 def test_what_may_not_be_read_is_named_and_stays(table: Path) -> None:
     listed = TableLog.of_folder(table).sizes
-    found = list(TableLog(_Refusing(), listed).newest_problems())
+    log = TableLog(_Refusing(), listed)
+    found = list(log.newest_problems())
     refused = [f"{file.relative_to(table)}" for file in (_log(table, 3), _log(table, 4), _log(table, CHECKPOINT))]
     assert [problem.partition(" cannot be read")[0] for problem, _ in found] == refused
     assert {fix for _, fix in found} == {"let the user that this runs as read it"}
+    *_, (hint, _) = log.problems()
+    assert hint.startswith("_delta_log/_last_checkpoint cannot be read")

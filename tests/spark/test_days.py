@@ -102,9 +102,10 @@ def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
         (START[D3], born, "RESTARTED", True, False),
     ]
     failed, available = at(D1, "23:59:56"), at(D2, "00:00:06")
-    assert [tuple(row.values()) for row in nights.rows("isolation_intervals", *columns, client_id="p3")] == [
-        (failed, START[D2], "DAY_END", False, True),
-        (START[D2], available, "EXPIRED", True, False),
+    why = (*columns, "cause", "after_unknown_start")
+    assert [tuple(row.values()) for row in nights.rows("isolation_intervals", *why, client_id="p3")] == [
+        (failed, START[D2], "DAY_END", False, True, "RemotingTimeoutException", False),
+        (START[D2], available, "EXPIRED", True, False, "RemotingTimeoutException", False),
     ]
 
 

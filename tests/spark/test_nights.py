@@ -87,6 +87,22 @@ def at_once(spark: SparkSession, folder: Path) -> Path:
     return folder / "at-once"
 
 
+@pytest.mark.fault(22)
+def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
+    intervals = sorted(_rows(at_once, "isolation_intervals"), key=lambda row: row["start_ms"])
+    told = [
+        (str(row["event_date"]), row["start_ms"] - MIDNIGHT, row["end_ms"] - MIDNIGHT, row["cause"], row["ended_by"],
+         row["continued_from_previous_day"], row["continues_next_day"], row["after_unknown_start"])
+        for row in intervals
+    ]  # fmt: skip
+    day = 86_400_000
+    assert told == [
+        ("2026-03-01", -4_000, 0, "RemotingTimeoutException", "DAY_END", False, True, False),
+        ("2026-03-02", 0, 6_000, "RemotingTimeoutException", "EXPIRED", True, False, False),
+        ("2026-03-03", day, day + 10_000, "MQBrokerException", "EXPIRED", False, False, False),
+    ]
+
+
 @pytest.mark.fault(16, 22)
 def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: Path, at_once: Path) -> None:
     lake = folder / "any-order"

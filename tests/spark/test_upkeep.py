@@ -50,16 +50,18 @@ LOG = [
 
 @pytest.fixture(scope="module")
 def few_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Sends and intervals of two days of the north and one of the south, published literally."""
+    """Two days of the north and one of the south, literally: sends, of the first also intervals; no run."""
     site = Site(spark, tmp_path_factory.mktemp("few-tables"))
-    rows = LiteralLake(site.folder / "rows", (SENDS,))
+    rows = LiteralLake(site.folder / "rows", (SENDS, ISOLATION_INTERVALS))
     rows.add("sends", D1, *({"cluster": name, "row_hash": number} for name in ("north", "south") for number in (1, 2)))
     rows.add("sends", D2, {"cluster": "north"})
-    frame = spark.read.format("delta").load(str(site.folder / "rows/sends"))
+    rows.add("isolation_intervals", D1, {"cluster": "north"})
     lake = Lake(spark, str(site.lake))
     lake.create_tables((SENDS, ISOLATION_INTERVALS, RUN_LOG))
+    literal = Lake(spark, str(rows.folder))
     for cluster, day in (("north", D1), ("north", D2), ("south", D1)):
-        lake.publish_day(SENDS, frame.where(f"cluster = '{cluster}' AND event_date = '{day}'"), cluster, day, RUN_1)
+        lake.publish_day(SENDS, literal.read_day(SENDS, cluster, day), cluster, day, RUN_1)
+    lake.publish_day(ISOLATION_INTERVALS, literal.read_day(ISOLATION_INTERVALS, "north", D1), "north", D1, RUN_1)
     return site
 
 
@@ -255,9 +257,8 @@ def test_a_published_lake_verifies_clean(spark: SparkSession, published: Site) -
     assert not (published.lake / "_staging").exists()
 
 
-def test_a_row_that_was_tampered_with_is_found_and_named(
-    spark: SparkSession, one_day: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("same_session")
+def test_a_row_that_was_tampered_with_is_found_and_named(spark: SparkSession, one_day: Site) -> None:
     where = one_day.lake / "isolation_intervals"
     spark.sql(f"UPDATE delta.`{where}` SET opener_latency_ms = opener_latency_ms + 1 WHERE event_date = '{D1}'")
     found = _verified(spark, one_day, D1)
@@ -267,8 +268,6 @@ def test_a_row_that_was_tampered_with_is_found_and_named(
     assert each.example is not None
     assert json.loads(each.example)["broker_name"] == "broker-a"
     said: list[str] = []
-    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
-    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: spark)
     options = argparse.Namespace(command="verify-lake", seed=None, json=True, verbose=False)
     with pytest.raises(ReconciliationError) as refused:
         run_upkeep(options, _settings(one_day), _run(D1), "2026-03-09", said.append)
