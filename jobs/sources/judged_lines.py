@@ -150,6 +150,11 @@ def is_no_time(name: str) -> Column:
     return ~F.col(name).between(EARLIEST_MS, LATEST_MS)
 
 
+def holds_control(*names: str) -> Column:
+    """Whether any of the texts holds a control character; false where all are null."""
+    return F.concat_ws(" ", *names).rlike(r"[\x00-\x1f\x7f]")
+
+
 def line_numbers(staged: DataFrame) -> DataFrame:
     """`file`, `split` → `first_row`, `lines_before`: what turns a row's place into a line number.
 

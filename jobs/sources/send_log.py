@@ -18,6 +18,7 @@ from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.judged_lines import (
     Rule,
     damage_rules,
+    holds_control,
     is_blank,
     is_no_time,
     no_time,
@@ -32,7 +33,6 @@ from udfs.outcome import is_known_outcome
 from udfs.version import is_version
 
 _LONGEST_LATENCY_MS = 86_400_000
-_CONTROL = r"[\x00-\x1f\x7f]"
 _IDENTIFIERS = (
     "cluster",
     "client_id",
@@ -119,9 +119,7 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
     # JSON escapes them, so only a line with a backslash holds one; settings may tell the cluster, routes the broker.
     may_hold_control = holds_byte(F.col("raw"), b"\\") | holds_byte(F.col("raw"), b"\x7f")
-    control = F.concat_ws(" ", "cluster", "broker_name").rlike(_CONTROL) | (
-        may_hold_control & F.concat_ws(" ", *_IDENTIFIERS).rlike(_CONTROL)
-    )
+    control = holds_control("cluster", "broker_name") | (may_hold_control & holds_control(*_IDENTIFIERS))
     mapping = settings.inputs.sends.fields
     wrong = wrong_fields(FIELDS, lambda name: source_of(name, mapping).column)
     rules: list[Rule] = [

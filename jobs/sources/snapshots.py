@@ -21,6 +21,7 @@ from jobs.sources.json_lines import PLACE, json_lines
 from jobs.sources.judged_lines import (
     Rule,
     damage_rules,
+    holds_control,
     is_blank,
     is_no_time,
     with_disposition,
@@ -141,10 +142,12 @@ def read_snapshots(
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
+    texts = [each.name for each in schema.fields if isinstance(each.dataType, StringType) and each.name != "body"]
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong_fields({each.name: each.dataType for each in schema.fields})),
         ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
         ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
+        ("control_character", holds_control(*texts), None),
         *kind.rules(),
     ]
     return with_disposition(with_reason(hashed, rules), "captured_at_ms", *days)

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.faults.lakes import CORRECTED, FIRST, LENIENT, content
-from tests.site import D1, D2, Line, Site, at
-from tests.snapshots import SnapshotSite, connection, route, running_info
+from tests.faults.lakes import CORRECTED, FIRST, content
+from tests.site import D1, D2, Line, Site
+from tests.snapshots import SnapshotSite
 
 pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
 
@@ -22,8 +21,6 @@ ROOT = Path(__file__).parents[2]
 Copied = Callable[[Path, list[Line]], Site]
 DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
            "producer_days", "send_calls", "findings")  # fmt: skip
-DERIVED_OF_GROUPS = ("topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership",
-                     "allocation_findings", "rebalances", "strategy_comparison")  # fmt: skip
 STEPS_OF_GROUPS = [
     ("after", "staging 1"),
     ("after", "quarantine 1"),
@@ -114,43 +111,19 @@ def after_both(two_days: Callable[[Path], Site], tmp_path_factory: pytest.TempPa
     return content(site.lake)
 
 
-@pytest.fixture(scope="module")
-def groups(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Callable[[Path], SnapshotSite], dict[str, list[str]]]:
-    """Makes lakes of the second flow with the day published and corrected snapshots; and its tables once corrected."""
-    noon = at(D1, "12:00:00")
-    first = SnapshotSite(spark, tmp_path_factory.mktemp("groups"), LENIENT)
-    first.log("consumers", [connection(noon, ["x"]), {"captured_at_ms": noon}])
-    first.log("routes", [route(noon, a=4), route(noon + 1_000, a=2, b=2)])
-    first.run(D1)
-
-    def copy(folder: Path) -> SnapshotSite:
-        site = SnapshotSite(spark, folder, LENIENT, first_run=20)
-        shutil.copytree(first.lake, site.lake)
-        site.log("consumers", [connection(noon, ["x", "y"]), connection(noon + 60_000, ["y"]), {}])
-        site.log("routes", [route(noon, a=4), route(noon + 2_000, a=4, b=1)])
-        site.log("running_info", [running_info(noon, "x", "AllocateMessageQueueAveragelyByCircle")])
-        return site
-
-    corrected = copy(tmp_path_factory.mktemp("corrected"))
-    before = content(corrected.lake)
-    corrected.run(D1)
-    after = content(corrected.lake)
-    assert {name for name in after if after[name] != before[name]} >= {"quarantine", *DERIVED_OF_GROUPS}
-    return copy, after
-
-
 @pytest.mark.fault(25)
 @pytest.mark.parametrize(("when", "step"), [pytest.param(*each, id=" ".join(each)) for each in STEPS_OF_GROUPS])
 def test_the_next_run_of_the_second_flow_makes_good(
-    groups: tuple[Callable[[Path], SnapshotSite], dict[str, list[str]]], tmp_path: Path, when: str, step: str
+    groups: Callable[[Path], SnapshotSite],
+    groups_after_correction: dict[str, list[str]],
+    tmp_path: Path,
+    when: str,
+    step: str,
 ) -> None:
-    copy, after = groups
-    site = copy(tmp_path)
+    site = groups(tmp_path)
     assert _killed(site, when, step) == ["STARTED"]
     site.run(D1)
-    assert content(site.lake) == after
+    assert content(site.lake) == groups_after_correction
     assert not (site.lake / "_staging").exists()
 
 

@@ -3,44 +3,74 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.allocation_run import run_allocation
 from jobs.day import Day
 from jobs.ingest import stage_sends
+from jobs.progress import Progress
+from jobs.run_record import Run
 from jobs.settings import load_settings
 from tests.faults.lakes import FIRST, LENIENT, content
-from tests.faults.program import run_program
+from tests.faults.program import ROOT, run_program
 from tests.site import D1, D2, Line, Site, send, write_lines
 from tests.spark.send_logs import DAY, fates, line, stage, write
 
 pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+SAMPLES = ROOT / "conf/local.toml"
+
+
+ELSEWHERE = [
+    pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish"),
+    pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic"),
+]
+
+
+def _machine(zone: str, locale: str, java: tuple[str, str]) -> dict[str, str]:
+    told = f"-Duser.language={java[0]} -Duser.country={java[1]} -Duser.timezone={zone}"
+    return {"TZ": zone, "LC_ALL": locale, "LANG": locale, "JAVA_TOOL_OPTIONS": told}
 
 
 @pytest.mark.fault(21, 23)
-@pytest.mark.parametrize(
-    ("zone", "locale", "java"),
-    [
-        pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish"),
-        pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic"),
-    ],
-)
+@pytest.mark.parametrize(("zone", "locale", "java"), ELSEWHERE)
 def test_zone_and_language_of_the_machine_change_nothing(
     published: Site, tmp_path: Path, zone: str, locale: str, java: tuple[str, str]
 ) -> None:
     (tmp_path / "sends").symlink_to(published.folder / "sends")
     done = run_program(
-        tmp_path, "--date", f"{D1}", "--set", "max_bad_fraction=0.5",
-        environ={
-            "TZ": zone, "LC_ALL": locale, "LANG": locale,
-            "JAVA_TOOL_OPTIONS": f"-Duser.language={java[0]} -Duser.country={java[1]} -Duser.timezone={zone}",
-        },
-    )  # fmt: skip
+        tmp_path, "--date", f"{D1}", "--set", "max_bad_fraction=0.5", environ=_machine(zone, locale, java)
+    )
     assert done.returncode == 0, done.stderr
     assert "2026-03-01  cluster main: 8 lines read = 5 published + 1 quarantined" in done.stdout
     assert content(tmp_path / "lake") == content(published.lake)
+
+
+@pytest.mark.fault(21, 23)
+@pytest.mark.parametrize(("zone", "locale", "java"), ELSEWHERE)
+def test_nor_do_they_change_who_owned_which_queue(
+    sampled: dict[str, list[str]], tmp_path: Path, zone: str, locale: str, java: tuple[str, str]
+) -> None:
+    """The samples: consumers' logs tell local times, and the settings whose."""
+    done = run_program(tmp_path, "--settings", f"{SAMPLES}", command="allocation", environ=_machine(zone, locale, java))
+    assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "lake") == sampled
+
+
+@pytest.fixture(scope="module")
+def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The second flow's tables of the samples, derived here."""
+    lake = tmp_path_factory.mktemp("sampled")
+    settings = load_settings([SAMPLES], [], {"lake": str(lake)})
+    days = (dt.date(2026, 11, 21),)
+    run = Run("here", "allocation", days, allow_empty=False, cascade=True, clock=lambda: dt.datetime.now(dt.UTC))
+    run_allocation(spark, settings, run, Progress(io.StringIO()))
+    found = content(lake)
+    assert found["queue_ownership"]
+    return found
 
 
 @pytest.mark.fault(16)

@@ -59,6 +59,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         members(NOON, ["z"], consumer_group=""),
         connection(NOON, ["z"]) | {"body": "no connection"},
         connection(NOON, ["z"]) | {"captured_at_ms": None},
+        members(NOON, ["z"], "b\x1f0", consumer_group="G"),
     ]
     order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
     routes = [
@@ -69,6 +70,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         route(NOON, topic="BAD", a=(-1, 2, 6)),
         route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),
+        route(NOON, topic="T\r\nforged"),
         {"captured_at_ms": NOON, "topic": "T", "code": 0, "body": "?"},
         route(NOON, topic="NEVER", code=17),
     ]
@@ -83,6 +85,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         running_info(NOON, "x", "Stickily", consumer_group="OWN-CLASS"),
         running_info(NOON, "y", "?", consumer_group="TOLD", code=None, body=None),
         running_info(NOON, "y", "?", consumer_group="TOLD", body="{"),
+        running_info(NOON, "\x1b[2Jy", "?", consumer_group="TOLD"),
     ]  # fmt: skip
     made.log("running_info", told)
     made.run(D1)
@@ -228,16 +231,20 @@ def test_the_same_day_under_other_strategies(site: SnapshotSite) -> None:
     assert orphaned == [{"unassigned_max": 1}]
 
 
+@pytest.mark.fault(10)
 def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
     bad = {(row["source"], row["reason"]) for row in site.rows("quarantine", "source", "reason")}
     assert bad == {
         ("consumers", "consumer_group_missing"),
         ("consumers", "body_not_json"),
         ("consumers", "captured_at_missing"),
+        ("consumers", "control_character"),
         ("running_info", "body_not_json"),
+        ("running_info", "control_character"),
         ("routes", "topic_missing"),
         ("routes", "body_not_json"),
         ("routes", "queue_number_negative"),
+        ("routes", "control_character"),
         ("routes", "wrong_type"),
     }
 

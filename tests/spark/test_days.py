@@ -28,12 +28,19 @@ from jobs.tables import RUN_LOG, TABLES, Table
 from tests.site import D1, D2, D3, START, Line, Site, at, send
 
 END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
+EARLY = (at(D1, "00:09:59.999"), at(D1, "00:10:00.000"))
 
 
 # p1, 5.1.4: broker-a unreachable from noon of the first day on. p2 likewise, until its process B starts on the third.
-# p3, 5.3.3: broker-a isolated for 10 s, four of them on the first day.
+# p3, 5.3.3: broker-a isolated for 10 s, four of them on the first day. p4, 4.9.8: two brokers at the end of what
+# nobody knows of, as there is no day before the first.
 def _evicted(client: str, **other: object) -> Line:
     return send(at(D1, "12:00:00"), 10, "MQBrokerException", client_id=client, client_version="5.1.4", **other)
+
+
+def _timed_out(ended_at_ms: int, broker: str) -> Line:
+    failure = (3_000, "RemotingTimeoutException")
+    return send(ended_at_ms, *failure, client_id="p4", client_version="4.9.8", broker_name=broker)
 
 
 LOG = [
@@ -41,6 +48,8 @@ LOG = [
     _evicted("p2", process_id="A"),
     send(at(D3, "10:00:00"), 10, client_id="p2", client_version="5.1.4", process_id="B", broker_name="broker-b"),
     send(at(D1, "23:59:56"), 10, "RemotingTimeoutException", client_id="p3"),
+    _timed_out(EARLY[0], "broker-a"),
+    _timed_out(EARLY[1], "broker-b"),
 ]
 
 
@@ -63,6 +72,7 @@ def test_an_empty_day_passes_the_state_on(nights: Site) -> None:
         ("p1", at(D1, "12:00:10"), False),
         ("p2", at(D1, "12:00:10"), False),
         ("p3", at(D2, "00:00:06"), True),
+        *(("p4", start + 600_000, True) for start in EARLY),
     ]
     still_isolated = state[:2]
     assert nights.rows("fault_item_state", *chosen, event_date=D2) == still_isolated
@@ -111,13 +121,14 @@ def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
 
 def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
     create_views(spark, Lake(spark, str(nights.lake)))
-    whole = spark.table("whole_isolations").orderBy("client_id").collect()
+    whole = spark.table("whole_isolations").orderBy("client_id", "start_ms").collect()
     noon = at(D1, "12:00:00")
     columns = ("client_id", "start_ms", "end_ms", "ended_by", "began_before_the_lake", "still_stands", "days", "cause")
     assert [tuple(row[name] for name in columns) for row in whole] == [
         ("p1", noon, END_OF_D3, None, False, True, 3, "MQBrokerException"),
         ("p2", noon, at(D3, "09:59:59.990"), "RESTARTED", False, False, 3, "MQBrokerException"),
         ("p3", at(D1, "23:59:56"), at(D2, "00:00:06"), "EXPIRED", False, False, 2, "RemotingTimeoutException"),
+        *(("p4", start, start + 600_000, "EXPIRED", False, False, 1, "RemotingTimeoutException") for start in EARLY),
     ]
     assert [(row["end_earliest_ms"], row["end_latest_ms"]) for row in whole] == [(row["end_ms"],) * 2 for row in whole]
 
@@ -137,7 +148,7 @@ def _row(day: dt.date, start: int, end: int, ended_by: str, **other: object) -> 
 def test_a_day_without_lines_is_refused_and_logged(nights: Site) -> None:
     derived = [table.name for table in TABLES if (nights.lake / table.name).is_dir() and table is not RUN_LOG]
     before = {name: nights.version(name) for name in derived}
-    with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 4 lines read; the files hold 2026-03-01"):
+    with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 6 lines read; the files hold 2026-03-01"):
         nights.run(dt.date(2026, 3, 9))
     assert {name: nights.version(name) for name in derived} == before
     failed = nights.rows("run_log", "event_date", "message", status="FAILED")
@@ -185,23 +196,19 @@ def test_the_view_joins_only_what_belongs_together(spark: SparkSession) -> None:
     ]
 
 
-def test_a_day_without_the_day_before_says_what_could_differ(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_day_without_the_day_before_says_what_could_differ(nights: Site) -> None:
     """4.9.8 isolates for up to ten minutes: what starts later than that cannot have been carried."""
-    site = Site(spark, tmp_path_factory.mktemp("unknown-start"))
-    failure = ("RemotingTimeoutException",)
-    site.log([
-        send(at(D2, "00:09:59.999"), 3000, *failure, client_version="4.9.8", broker_name="broker-a"),
-        send(at(D2, "00:10:00.000"), 3000, *failure, client_version="4.9.8", broker_name="broker-b"),
-    ])  # fmt: skip
-    site.run(D2)
-    marked = site.rows("isolation_intervals", "broker_name", "after_unknown_start")
+    marked = nights.rows("isolation_intervals", "broker_name", "after_unknown_start", client_id="p4")
     assert marked == [
         {"broker_name": "broker-a", "after_unknown_start": True},
         {"broker_name": "broker-b", "after_unknown_start": False},
     ]
-    assert site.rows("run_log", "started_from", status="SUCCEEDED") == [{"started_from": "EMPTY"}]
+    started = nights.rows("run_log", "event_date", "started_from", status="SUCCEEDED")
+    assert sorted(started, key=lambda row: row["event_date"]) == [
+        {"event_date": D1, "started_from": "EMPTY"},
+        {"event_date": D2, "started_from": "PREVIOUS_DAY"},
+        {"event_date": D3, "started_from": "PREVIOUS_DAY"},
+    ]
 
 
 @pytest.mark.slow  # six nights
