@@ -60,7 +60,7 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
     kept, so only a run over them makes it anew.
 
     Raises:
-        FaultlineError: one of its subclasses; a FAILED row is logged, published days stay as they are.
+        FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
     """
 
     def publish(lake: Lake, result: RunResult, day: Day, staged: Staged, days: Sequence[Day]) -> None:

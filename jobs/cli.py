@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt:
-        print("faultline: interrupted; run it again, published days stay whole", file=sys.stderr)
+        print("faultline: interrupted; run it again, other days stay whole", file=sys.stderr)
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
         unexpected = f"unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it"

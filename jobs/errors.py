@@ -65,7 +65,7 @@ class InputUnreadableError(FaultlineError):
 
 
 class TooManyBadLinesError(FaultlineError):
-    """More quarantined lines than `max_bad_fraction` allows; nothing was published."""
+    """More quarantined lines than `max_bad_fraction` allows; nothing of the flow was published."""
 
     exit_code = 4
 
@@ -77,7 +77,7 @@ class LakeBusyError(FaultlineError):
 
 
 class ReconciliationError(FaultlineError):
-    """Counts do not add up, or a published day is not what its sends say; nothing was published."""
+    """Counts do not add up, or a published day is not what its sends say."""
 
     exit_code = 6
 

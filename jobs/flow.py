@@ -50,8 +50,8 @@ def run_flow(
         publish: publishes one day and adds it to the result; told all days of the run.
 
     Raises:
-        FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and published days
-            stay as they are.
+        FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and all days but the
+            one under way stay as they are.
     """
     lake = Lake(spark, settings.lake)
     days = [Day(date, settings.cluster) for date in run.days]
@@ -74,7 +74,8 @@ def run_flow(
             for day in days:
                 publish(lake, result, day, staged, days)
         except Exception as error:
-            unfinished = [day for day in days if day not in [done.day for done in result.days]]
+            begun = [*days, *([result.cascading] if result.cascading else [])]
+            unfinished = [day for day in begun if day not in [done.day for done in result.days]]
             with suppress(FaultlineError, Py4JError, PySparkException):  # a full disk takes no record of it either
                 log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=failure_text(error, lake.root))
             raise

@@ -230,7 +230,8 @@ def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
     worst = ", ".join(f"{row['reason']} {row['count']}" for row in reasons.limit(3).collect())
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
-        f" {settings.max_bad_fraction}; nothing was published; mend the log or raise --set max_bad_fraction=…"
+        f" {settings.max_bad_fraction}; nothing of this flow was published;"
+        " mend the log or raise --set max_bad_fraction=…"
     )
 
 

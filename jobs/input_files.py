@@ -6,6 +6,8 @@ import glob
 import re
 from pathlib import Path
 
+from jobs.local_folder import is_there
+
 
 def files_at(path: str) -> list[Path] | None:
     """The files of a path that is a file, a folder or a glob, braces included; None for another store."""
@@ -14,7 +16,7 @@ def files_at(path: str) -> list[Path] | None:
         return None
     matches = (
         [Path(local)]
-        if Path(local).exists()
+        if is_there(Path(local))
         else [Path(match) for each in _without_braces(local) for match in glob.glob(each)]  # noqa: PTH207 - any root
     )
     return [file for match in matches for file in ([match] if match.is_file() else match.rglob("*")) if file.is_file()]

@@ -6,6 +6,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 
+def is_there(path: Path) -> bool:
+    """Whether this user can see something there; a folder that may not be looked into hides what it holds."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
+
+
 def local_folder(uri: str) -> Path | None:
     """The folder behind a path or `file:` URI; None for any other store."""
     parsed = urlparse(uri)

@@ -102,12 +102,10 @@ def table_history(spark: SparkSession, settings: Settings, name: str | None, las
         InputMissingError: the lake has no such table.
     """
     lake = MaintainedLake(spark, settings.lake)
-    return [
-        _commit(table, row)
-        for table in _tables(lake)
-        if name in {None, table.name}
-        for row in lake.history(table, last)
-    ]
+    tables = [table for table in _tables(lake) if name in {None, table.name}]
+    if not tables:
+        raise InputMissingError(f"lake {lake.root} holds no table {name} yet; its flow has not run")
+    return [_commit(table, row) for table in tables for row in lake.history(table, last)]
 
 
 def small_files(files: Sequence[tuple[dt.date, int]]) -> dict[dt.date, int]:

@@ -70,13 +70,13 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
     """Publish the asked days from the input and every later day whose start changed.
 
     Raises:
-        FaultlineError: one of its subclasses; a FAILED row is logged, published days stay as they are.
+        FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
     """
 
     def publish(lake: Lake, result: RunResult, day: Day, staged: StagedSends, days: Sequence[Day]) -> None:
         result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
         if day.after not in days:
-            _cascade(spark, lake, settings, run, result, progress)
+            _cascade(spark, lake, settings, run, result, days, progress)
             _forget_old_sends(lake, settings, day)
 
     reading = ("send attempts", stage_sends)
@@ -150,19 +150,29 @@ def _derive(
 
 
 def _cascade(
-    spark: SparkSession, lake: Lake, settings: Settings, run: Run, result: RunResult, progress: Progress
+    spark: SparkSession,
+    lake: Lake,
+    settings: Settings,
+    run: Run,
+    result: RunResult,
+    days: Sequence[Day],
+    progress: Progress,
 ) -> None:
     """Recompute the published days after the run's last one until a day's start is what it was.
 
-    It stops at a day whose sends are no longer kept: that day stays as it is and is reported.
+    It stops at a day whose sends are no longer kept: that day stays as it is and is reported; and before one of `days`,
+    which the run publishes from the input.
     """
     last = result.days[-1]
     openings = published_openings(lake, FAULT_LATENCY, last.day.cluster)
-    while last.day.after.date in openings and openings[last.day.after.date] != ("PREVIOUS_DAY", last.closing_state):
-        if not run.cascade or has_forgotten(lake, last.day.after):
-            result.stale_days.append(last.day.after.date)
+    while (after := last.day.after) not in days and after.date in openings:
+        if openings[after.date] == ("PREVIOUS_DAY", last.closing_state):
             return
-        last = _derive(spark, lake, settings, run, last.day.after, None, {}, progress)
+        if not run.cascade or has_forgotten(lake, after):
+            result.stale_days.append(after.date)
+            return
+        result.cascading = after
+        last = _derive(spark, lake, settings, run, after, None, {}, progress)
         result.days.append(last)
 
 

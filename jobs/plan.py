@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.input_files import files_at
+from jobs.local_folder import is_there
 from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
 from jobs.text_parts import safe
@@ -49,7 +50,7 @@ def _found(path: str) -> str:
 
 
 def _is_there(lake: str) -> bool:
-    return "://" in lake or Path(lake).exists()
+    return "://" in lake or is_there(Path(lake))
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

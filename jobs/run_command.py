@@ -43,21 +43,24 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
     with running(settings, progress, verbose=options.verbose) as spark:
         texts, tables = [], {}
-        if "fault-latency" in flows:
-            result = run_fault_latency(spark, settings, run, progress)
-            with progress.step("reading the answers"):
-                summary = summarize(spark, settings, result)
-            texts.append(as_text(summary))
-            tables.update(asdict(summary))
-        if "allocation" in flows:
-            is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
-            second = replace(run, break_lock=run.break_lock and is_first)
-            result = run_allocation(spark, settings, second, progress)
-            with progress.step("reading the answers"):
-                allocated = summarize_allocation(spark, settings, result)
-            texts.append(allocation_text(allocated))
-            tables["allocation"] = asdict(allocated)
-        say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
+        try:
+            if "fault-latency" in flows:
+                result = run_fault_latency(spark, settings, run, progress)
+                with progress.step("reading the answers"):
+                    summary = summarize(spark, settings, result)
+                texts.append(as_text(summary))
+                tables.update(asdict(summary))
+            if "allocation" in flows:
+                is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
+                second = replace(run, break_lock=run.break_lock and is_first)
+                result = run_allocation(spark, settings, second, progress)
+                with progress.step("reading the answers"):
+                    allocated = summarize_allocation(spark, settings, result)
+                texts.append(allocation_text(allocated))
+                tables["allocation"] = asdict(allocated)
+        finally:
+            if texts:  # what the first flow found is said too when the second fails
+                say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
         if "fault-latency" in flows:
             check_conditions(conditions, summary)
 

@@ -57,16 +57,37 @@ class RunLock:
         self._folder, self._handle, self._own, self.told = folder, handle, own, told
 
     def is_own(self) -> bool:
-        """Whether the file on disk still is this lock's."""
-        return self._own.is_same(holder(self._folder))
+        """Whether the file on disk still is this lock's; false when it cannot be read."""
+        with suppress(OSError):
+            return self.is_named()
+        return False
+
+    def is_named(self) -> bool:
+        """Whether the file on disk still names this lock's holder.
+
+        Raises:
+            OSError: it cannot be read now, which says nothing of whose it is.
+        """
+        try:
+            return self._own.is_same(_named(self._folder))
+        except FileNotFoundError:
+            return False
 
     def check(self) -> None:
         """Call it before each write.
 
         Raises:
             LakeBusyError: another run broke the lock or took it over.
+            LakeError: the lock's file cannot be read.
         """
-        if not self.is_own():
+        try:
+            is_own = self.is_named()
+        except OSError as error:
+            raise LakeError(
+                f"the lock of lake {self._folder} cannot be read: {error.strerror}; nothing more is published;"
+                " run it again"
+            ) from error
+        if not is_own:
             other = holder(self._folder) or "another run"
             raise LakeBusyError(
                 f"the lock of lake {self._folder} was broken by {other}; nothing more is published; run it again later"
@@ -115,16 +136,19 @@ def hold(folder: Path, run_id: str, clock: Clock, *, break_lock: bool = False) -
 def holder(folder: Path) -> Holder | None:
     """Whom the lock's file names; None when nobody, or when it cannot be read. A run that died is named too."""
     try:
-        with (folder / _NAME).open("rb") as file:
-            return _holder(file.read(_LONGEST))
+        return _named(folder)
     except OSError:
         return None
 
 
+def _named(folder: Path) -> Holder | None:
+    with (folder / _NAME).open("rb") as file:
+        return _holder(file.read(_LONGEST))
+
+
 def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
-    old = _opened(folder / _NAME)
+    old, flocked = _opened(folder / _NAME)
     try:
-        flocked = _flocked(old)
         content = os.pread(old, _LONGEST, 0)
         found = _holder(content)
         elsewhere = found is not None and (found.host != own.host or flocked is None)
@@ -139,14 +163,14 @@ def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
         os.close(old)
 
 
-def _opened(path: Path) -> int:
-    """The file that has the name now, flocked if that can be: it may be replaced between open and flock."""
+def _opened(path: Path) -> tuple[int, bool | None]:
+    """The file that has the name now, and whether it could be flocked: it may be replaced between open and flock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        _flocked(handle)
+        flocked = _flocked(handle)
         with suppress(FileNotFoundError):
             if path.stat().st_ino == os.fstat(handle).st_ino:
-                return handle
+                return handle, flocked
         os.close(handle)
 
 
@@ -177,8 +201,10 @@ def _replaced(folder: Path, own: Holder) -> int:
 
 
 def _renew(lock: RunLock, clock: Clock, over: threading.Event) -> None:
-    while not over.wait(_RENEWED_EVERY_S) and lock.is_own():
+    while not over.wait(_RENEWED_EVERY_S):
         with suppress(OSError):  # the next time may go better; until the lease ends nothing is lost
+            if not lock.is_named():
+                return
             lock.renew(clock())
 
 

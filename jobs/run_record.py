@@ -64,7 +64,11 @@ class DayResult:
 
 @dataclass
 class RunResult:
-    """What a run did."""
+    """What a run did.
+
+    Attributes:
+        cascading: the later day that was recomputed last, or is just being.
+    """
 
     run: Run
     days: list[DayResult] = field(default_factory=list)
@@ -72,6 +76,7 @@ class RunResult:
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
+    cascading: Day | None = None
 
     def rows(self, lake: Lake, table: Table) -> DataFrame:
         """What the table holds of the asked days, in the clusters of the input."""

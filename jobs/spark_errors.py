@@ -50,7 +50,7 @@ def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
         return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
     text = str(error)
     if meaning := _meaning(text):
-        return LakeError(f"{meaning}; published days stay whole ({root_cause(error)})")
+        return LakeError(f"{meaning}; other days stay whole ({root_cause(error)})")
     table = re.search(rf"{re.escape(lake.rstrip('/').removeprefix('file:'))}/([a-z_]+)/", text)
     if table and any(sign in text for sign in _UNREADABLE):
         return LakeError(f"table {table[1]} in {lake} cannot be read ({root_cause(error)}); {_LOST_FILE}")

@@ -218,9 +218,7 @@ def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.da
     days_of = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "producer_group").distinct()
     before = days_of.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).select("producer_group")
     now = days_of.where(F.col("event_date").isin(*(F.lit(day) for day in days))).select("producer_group")
-    return [
-        row["producer_group"] for row in before.exceptAll(now.distinct()).orderBy("producer_group").limit(100).collect()
-    ]
+    return [row["producer_group"] for row in before.exceptAll(now.distinct()).orderBy("producer_group").collect()]
 
 
 def _utc(at_ms: int) -> str:

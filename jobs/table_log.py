@@ -22,7 +22,7 @@ _REBUILD = "put it back from a copy of the lake, or move the table's folder away
 _READABLE = "let the user that this runs as read it"
 _COMMIT = re.compile(rf"{LOG}/(\d{{20}})\.json")
 _CHECKPOINT = re.compile(  # whole, in parts, or of version 2, which another tool may switch on
-    rf"{LOG}/(\d{{20}})\.checkpoint(?:\.\d{{10}}\.(\d{{10}})|\.[0-9a-f-]{{36}})?\.parquet"
+    rf"{LOG}/(\d{{20}})\.checkpoint(?:(?:\.\d{{10}}\.(\d{{10}}))?\.parquet|\.[0-9a-f-]{{36}}\.(?:parquet|json))"
 )
 
 Problem = tuple[str, str]
@@ -117,12 +117,24 @@ class TableLog:
         return _REBUILD
 
     def _checkpoint(self, path: str) -> Iterator[Problem]:
+        fix = f"delete it and {HINT}; the commits before it are all there" if 0 in self.commits else _REBUILD
+        if path.endswith(".json"):
+            if not self._holds_actions(path):
+                yield f"{path} is no JSON", fix
+            return
         with self.store.open_input_file(path) as file:
             try:
                 parquet.read_metadata(file)
             except (OSError, pa.ArrowException):
-                fix = f"delete it and {HINT}; the commits before it are all there"
-                yield f"{path} is no Parquet file", fix if 0 in self.commits else _REBUILD
+                yield f"{path} is no Parquet file", fix
+
+    def _holds_actions(self, path: str) -> bool:
+        """Whether the file holds a JSON object in each line."""
+        try:
+            lines = [json.loads(line) for line in self._read(path).splitlines()]
+        except ValueError:
+            return False
+        return bool(lines) and all(isinstance(line, dict) for line in lines)
 
     def _hint(self, path: str) -> Iterator[Problem]:
         try:

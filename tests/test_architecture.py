@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "jobs.kept": set(),
     "jobs.redaction": set(),
     "jobs.local_folder": set(),
-    "jobs.input_files": set(),
+    "jobs.input_files": {"jobs.local_folder"},
     "jobs.progress": {"jobs.errors", "jobs.redaction"},
     "jobs.typed_table": {"jobs.errors"},
     "jobs.settings": {"jobs.errors", "jobs.group_settings", "jobs.redaction", "jobs.typed_table"},

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jobs.doctor.check import Check
+from jobs.local_folder import is_there
 
 LITTLE_BYTES, TOO_LITTLE_BYTES = 2 * 2**30, 200 * 2**20
 _JAVA_TEMP = r"-Djava\.io\.tmpdir=(\S+)"
@@ -23,7 +24,7 @@ def writable(name: str, folder: Path, fix: str) -> Check:
         folder: may not exist yet.
         fix: what to do when it cannot be used.
     """
-    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    there = next(each for each in (folder, *folder.absolute().parents) if is_there(each))
     try:
         with tempfile.TemporaryFile(dir=there) as file:
             file.write(b"faultline doctor")
@@ -50,7 +51,7 @@ def temporary(spark: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[
     for folder in dict.fromkeys(local.split(",")):
         yield writable("spark.local.dir", Path(folder), "name a folder of your own in the setting spark.local.dir")
     fix = "name another in spark.driver.extraJavaOptions, -Djava.io.tmpdir=DIR"
-    if Path(java).exists() and os.statvfs(java).f_flag & getattr(os, "ST_NOEXEC", 0):
+    if is_there(Path(java)) and os.statvfs(java).f_flag & getattr(os, "ST_NOEXEC", 0):
         found = f"{java} is mounted noexec: Java cannot load its compression libraries from it"
         yield Check("java.io.tmpdir", "wrong", found, fix)
     else:

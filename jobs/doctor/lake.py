@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from jobs.doctor.check import Check
 from jobs.doctor.folders import writable
-from jobs.local_folder import local_folder
+from jobs.local_folder import is_there, local_folder
 from jobs.run_lock import holder
 
 
@@ -19,7 +21,7 @@ def lake(root: str) -> Iterator[Check]:
         yield writable("lake", folder, "give its folder to the user of the nightly run, or name another --lake")
         yield leftovers(folder / "_staging")
         yield lock(folder)
-        if not folder.exists():
+        if not is_there(folder):
             yield Check("tables", "ok", f"{folder} does not exist yet; the first run makes it")
             return
     try:
@@ -33,7 +35,11 @@ def lake(root: str) -> Iterator[Check]:
 
 def leftovers(staging: Path) -> Check:
     """What runs that were killed have left in the staging folder."""
-    size = sum(file.stat().st_size for file in staging.rglob("*") if file.is_file())
+    size = 0
+    for folder, _, names in os.walk(staging):  # a run that goes on removes files meanwhile
+        for name in names:
+            with suppress(OSError):
+                size += Path(folder, name).stat().st_size
     if size:
         found = f"{staging} holds {size / 1e6:.1f} MB of a run that goes on or was killed"
         return Check("leftovers", "warning", found, "nothing to do: the next run removes it")

@@ -151,7 +151,7 @@ def is_no_time(name: str) -> Column:
 
 
 def holds_control(*names: str) -> Column:
-    """Whether any of the texts holds a control character; false where all are null."""
+    """Whether any of the texts, or of their arrays, holds a control character; false where all are null."""
     return F.concat_ws(" ", *names).rlike(r"[\x00-\x1f\x7f]")
 
 

@@ -32,6 +32,7 @@ from jobs.sources.judged_lines import (
 from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
 
+_TEXTS = (StringType(), ArrayType(StringType()))
 _ROUTE = "queueDatas ARRAY<STRUCT<brokerName: STRING, readQueueNums: INT, writeQueueNums: INT>>"
 
 
@@ -142,12 +143,12 @@ def read_snapshots(
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
-    texts = [each.name for each in schema.fields if isinstance(each.dataType, StringType) and each.name != "body"]
+    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name != "body"]
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong_fields({each.name: each.dataType for each in schema.fields})),
         ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
         ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
-        ("control_character", holds_control(*texts), None),
+        ("control_character", holds_control(*names), None),
         *kind.rules(),
     ]
     return with_disposition(with_reason(hashed, rules), "captured_at_ms", *days)

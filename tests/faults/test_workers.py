@@ -55,7 +55,7 @@ def test_a_python_worker_that_dies_fails_the_run_and_the_next_makes_good(
         with pytest.raises((Py4JError, PySparkException)) as caught:
             ill.run(D1)
     told = str(failure(caught.value, str(ill.lake)))
-    assert told.startswith("a Python worker died, killed or out of memory; run it again; published days stay whole (")
+    assert told.startswith("a Python worker died, killed or out of memory; run it again; other days stay whole (")
     failed = ill.rows("run_log", "status", "message", status="FAILED")
     assert [row["message"] for row in failed] == [told]
     assert ill.rows("queue_allocation") == []

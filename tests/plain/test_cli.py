@@ -112,7 +112,7 @@ def test_verbose_adds_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
     ("error", "code", "sentence"),
     [
         (InputMissingError("no file in /x; give another"), 3, "faultline: no file in /x; give another\n"),
-        (KeyboardInterrupt(), 1, "faultline: interrupted; run it again, published days stay whole\n"),
+        (KeyboardInterrupt(), 1, "faultline: interrupted; run it again, other days stay whole\n"),
         (
             ValueError("first line\nsecond line"),
             1,

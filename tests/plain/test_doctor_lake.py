@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from jobs.doctor.check import Check
 from jobs.doctor.lake import lake
 from jobs.doctor.tables import _sizes, _store
+from jobs.input_files import files_at
 from jobs.tables import PRODUCER_DAYS, RUN_LOG, TABLES
 from tests.literal_lake import LiteralLake
 
@@ -277,6 +279,24 @@ def test_a_lake_that_cannot_be_written_is_wrong() -> None:
     for folder in ("/proc/lake", "/dev/null/lake"):
         check = next(iter(lake(folder)))
         assert (check.name, check.verdict) == ("lake", "wrong"), check
+
+
+def test_a_lake_that_may_not_be_looked_into_is_wrong(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    (closed / "lake" / "_staging").mkdir(parents=True)
+    closed.chmod(0o000)
+    is_root = os.geteuid() == 0
+    if is_root:  # root may look everywhere: try it as somebody else
+        os.seteuid(65534)
+    try:
+        first, *_ = lake(str(closed / "lake"))
+        assert files_at(str(closed / "lake")) == []
+    finally:
+        if is_root:
+            os.seteuid(0)
+        closed.chmod(0o755)
+    assert (first.name, first.verdict) == ("lake", "wrong")
+    assert "cannot be written: Permission denied" in first.found
 
 
 def test_without_the_extra_it_says_that_it_did_not_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,49 @@ def test_what_stands_in_the_new_holders_file_is_never_renewed_by_the_old(tmp_pat
         assert (found.run_id, found.lease_until) == ("second", NOON + dt.timedelta(minutes=2))
 
 
+def test_a_file_that_is_replaced_between_two_looks_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The holder's file is replaced, and the old one let go, just after this run found it held."""
+    flocked = jobs.run_lock._flocked
+    found: list[bool | None] = []
+
+    def told_held(handle: int) -> bool | None:
+        found.append(flocked(handle) if found else False)
+        return found[-1]
+
+    (tmp_path / "_lock").write_bytes(b"")
+    monkeypatch.setattr(jobs.run_lock, "_flocked", told_held)
+    with pytest.raises(LakeBusyError):
+        _taken(tmp_path)
+    assert found == [False]
+
+
+def test_a_lock_that_cannot_be_read_for_a_while_is_renewed_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.run_lock, "_RENEWED_EVERY_S", 0.01)
+    looks = iter(range(100_000))
+    with hold(tmp_path, "first", lambda: NOON + dt.timedelta(minutes=next(looks))) as lock:
+        (tmp_path / "_lock").rename(tmp_path / "aside")
+        (tmp_path / "_lock").mkdir()  # opening it is an error, and none that says that it is gone
+        with pytest.raises(LakeError, match="cannot be read: Is a directory; nothing more is published"):
+            lock.check()
+        assert not lock.is_own()
+        time.sleep(0.1)
+        (tmp_path / "_lock").rmdir()
+        (tmp_path / "aside").rename(tmp_path / "_lock")
+        before = holder(tmp_path)
+        for _ in range(1000):
+            found = holder(tmp_path)
+            if found and before and found.lease_until > before.lease_until:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("the lease stands still")
+        lock.check()
+
+
 def _refused(lake: Path) -> str:
     with pytest.raises(LakeError) as refused, hold(lake, "first", lambda: NOON):
         pass

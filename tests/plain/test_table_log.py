@@ -76,6 +76,18 @@ def test_a_checkpoint_of_version_2_stands_for_the_commits_before_it(table: Path)
     assert _newest(table) == ["_delta_log/00000000000000000003.json is missing"]
 
 
+def test_a_checkpoint_of_version_2_may_be_json(table: Path) -> None:
+    _log(table, CHECKPOINT).unlink()
+    checkpoint = _log(table, f"{2:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json")
+    checkpoint.write_text('{"checkpointMetadata":{"version":2}}\n{"sidecar":{"path":"x.parquet"}}\n', encoding="utf-8")
+    for number in range(3):
+        _log(table, number).unlink()
+    assert _newest(table) == []
+    assert list(TableLog.of_folder(table).problems()) == []
+    checkpoint.write_text('{"checkpointMetadata":', encoding="utf-8")
+    assert _newest(table) == [f"_delta_log/{checkpoint.name} is no JSON"]
+
+
 class _Refusing:
     """A store whose files may not be read."""
 

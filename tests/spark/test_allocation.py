@@ -59,7 +59,8 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         members(NOON, ["z"], consumer_group=""),
         connection(NOON, ["z"]) | {"body": "no connection"},
         connection(NOON, ["z"]) | {"captured_at_ms": None},
-        members(NOON, ["z"], "b\x1f0", consumer_group="G"),
+        members(NOON, ["z"], "b\x1f0"),
+        members(NOON, ["z", "\x1b[2Jz"]),
     ]
     order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
     routes = [

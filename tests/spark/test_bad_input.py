@@ -235,7 +235,7 @@ def test_more_bad_lines_than_allowed_stop_the_run(
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith(
         f"2 of 10 lines are bad (latency_missing 1, not_json 1), more than max_bad_fraction {fraction};"
-        " nothing was published; mend the log or raise --set max_bad_fraction="
+        " nothing of this flow was published; mend the log or raise --set max_bad_fraction="
     )
 
 
