@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from jobs.answers.options import asked_days, asked_equal
 from jobs.answers.published import Published, open_published
 from jobs.answers.questions import QUESTIONS
 from jobs.answers.show import Narrowed, as_csv, as_json, as_text, ask
+from jobs.answers.words import unsure_text
 
 
 def show(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
@@ -39,4 +41,7 @@ def report(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
 
 
 def _published(options: argparse.Namespace, lake: str, cluster: str | None) -> Published:
-    return open_published(lake, cluster, *asked_days(options))
+    published = open_published(lake, cluster, *asked_days(options))
+    if published.unsure:
+        sys.stderr.write(f"faultline: {unsure_text(published.unsure)}\n")
+    return published

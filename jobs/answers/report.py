@@ -22,7 +22,7 @@ from jobs.answers.night import Night, night
 from jobs.answers.published import Published
 from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
-from jobs.answers.words import NOTHING, clock_time, counted, percent
+from jobs.answers.words import NOTHING, clock_time, counted, percent, unsure_text
 from jobs.errors import UsageError
 from jobs.text_parts import duration, safe
 
@@ -75,6 +75,7 @@ def render(published: Published) -> str:
             published=published,
             span=span_name(published),
             night=told,
+            unsure=unsure_text(published.unsure) if published.unsure else None,
             drawn=drawn,
             windows=windows,
             groups=groups,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 
 from jobs.day import DAY_MS
 from jobs.text_parts import safe
@@ -65,3 +66,14 @@ def percent(part: float, whole: float) -> str:
         return "0 %"
     share = 100 * part / whole
     return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.2g} %"
+
+
+def unsure_text(days: Sequence[dt.date]) -> str:
+    """Days whose last run did not succeed, in a sentence.
+
+    >>> unsure_text([dt.date(2026, 11, 21)])
+    'the last run of 2026-11-21 has not succeeded: its tables may not fit together; run it again'
+    """
+    return (
+        f"the last run of {', '.join(map(str, days))} has not succeeded: its tables may not fit together; run it again"
+    )

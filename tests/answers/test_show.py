@@ -14,8 +14,9 @@ from pyarrow.fs import LocalFileSystem
 
 from jobs import cli, environment
 from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
-from jobs.answers.published import Published, _filesystem
+from jobs.answers.published import Published, _filesystem, open_published
 from jobs.answers.questions import QUESTIONS
+from jobs.answers.report import render
 from jobs.answers.show import Answer, as_csv
 from jobs.tables import (
     BROKER_INCIDENTS,
@@ -24,6 +25,7 @@ from jobs.tables import (
     QUEUE_ALLOCATION,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    RUN_LOG,
     SENDS,
 )
 from tests.answers.lakes import publish, write_rows
@@ -297,3 +299,34 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert said.code == 2
     assert "needs the package deltalake, which is not installed; run: " in said.err
     assert said.err.endswith("-m pip install 'faultline[report]'\n")
+
+
+def _event(status: str, hour: int, flow: str = "FAULT_LATENCY") -> dict[str, Any]:
+    at = dt.datetime(2026, 3, 2, hour, tzinfo=dt.UTC)
+    return {"event_date": D1, "cluster": "main", "flow": flow, "status": status, "run_id": f"r{hour}", "logged_at": at}
+
+
+@pytest.mark.parametrize(
+    ("later", "is_unsure"),
+    [
+        ([], False),
+        ([_event("STARTED", 1)], True),
+        ([_event("STARTED", 1), _event("FAILED", 2)], True),
+        ([_event("STARTED", 1), _event("FAILED", 2), _event("STARTED", 3), _event("SUCCEEDED", 4)], False),
+        ([_event("FAILED", 2, "ALLOCATION")], True),
+        ([_event("FAILED", 2) | {"event_date": D2}], False),
+        ([_event("FAILED", 2) | {"cluster": "other"}], False),
+    ],
+)
+def test_a_day_whose_last_run_did_not_succeed_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, later: list[dict[str, Any]], *, is_unsure: bool
+) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, RUN_LOG, later)
+    told = "the last run of 2026-03-01 has not succeeded: its tables may not fit together; run it again"
+    assert cli.main(["show", "incidents", "--lake", str(tmp_path), "--date", f"{D1}", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["rows"] == []
+    assert (f"faultline: {told}" in said.err.splitlines()) == is_unsure
+    page = render(open_published(str(tmp_path), "main", D1, D1))
+    assert (f'<p class="unsure">T{told[1:]}.</p>' in page) == is_unsure
