@@ -115,25 +115,15 @@ class Published:
 
     @cached_property
     def unsure(self) -> tuple[dt.date, ...]:
-        """The days asked about with a run, of either flow, that came after the last good one and is not good itself.
+        """The days asked about whose last run, of either flow, has not succeeded.
 
         It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
         """
         events = self.rows(RUN_LOG, ("event_date", "flow", "status", "logged_at")).to_pylist()
-        good: dict[tuple[dt.date, str], dt.datetime] = {}
-        for event in events:
-            if event["status"] == "SUCCEEDED":
-                key = event["event_date"], event["flow"]
-                good[key] = max(event["logged_at"], good.get(key, event["logged_at"]))
-        return tuple(
-            sorted(
-                {
-                    event["event_date"]
-                    for event in events
-                    if (last := good.get((event["event_date"], event["flow"]))) is None or event["logged_at"] > last
-                }
-            )
-        )
+        latest = {}
+        for event in sorted(events, key=lambda event: (event["logged_at"], event["status"] == "SUCCEEDED")):
+            latest[event["event_date"], event["flow"]] = event["status"]
+        return tuple(sorted({day for (day, _), status in latest.items() if status != "SUCCEEDED"}))
 
 
 def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
