@@ -213,12 +213,13 @@ def _counts(rows: DataFrame, name: str) -> dict[str, int]:
 
 
 def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> list[str]:
-    """Producer groups of the day before that sent nothing on the asked days."""
+    """Producer groups that sent in a cluster on the day before and nothing there on the asked days."""
     of_clusters = F.col("cluster").isin(*(F.lit(cluster) for cluster in clusters))
-    days_of = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "producer_group").distinct()
-    before = days_of.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).select("producer_group")
-    now = days_of.where(F.col("event_date").isin(*(F.lit(day) for day in days))).select("producer_group")
-    return [row["producer_group"] for row in before.exceptAll(now.distinct()).orderBy("producer_group").collect()]
+    groups = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "cluster", "producer_group")
+    before = groups.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).drop("event_date")
+    now = groups.where(F.col("event_date").isin(*(F.lit(day) for day in days))).drop("event_date")
+    missing = before.subtract(now).select("producer_group").distinct().orderBy("producer_group")
+    return [row["producer_group"] for row in missing.collect()]
 
 
 def _utc(at_ms: int) -> str:

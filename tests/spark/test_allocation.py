@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -234,19 +235,19 @@ def test_the_same_day_under_other_strategies(site: SnapshotSite) -> None:
 
 @pytest.mark.fault(10)
 def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
-    bad = {(row["source"], row["reason"]) for row in site.rows("quarantine", "source", "reason")}
+    bad = Counter((row["source"], row["reason"]) for row in site.rows("quarantine", "source", "reason"))
     assert bad == {
-        ("consumers", "consumer_group_missing"),
-        ("consumers", "body_not_json"),
-        ("consumers", "captured_at_missing"),
-        ("consumers", "control_character"),
-        ("running_info", "body_not_json"),
-        ("running_info", "control_character"),
-        ("routes", "topic_missing"),
-        ("routes", "body_not_json"),
-        ("routes", "queue_number_negative"),
-        ("routes", "control_character"),
-        ("routes", "wrong_type"),
+        ("consumers", "consumer_group_missing"): 1,
+        ("consumers", "body_not_json"): 1,
+        ("consumers", "captured_at_missing"): 1,
+        ("consumers", "control_character"): 2,  # in a broker's name, in a client's id
+        ("running_info", "body_not_json"): 1,
+        ("running_info", "control_character"): 1,
+        ("routes", "topic_missing"): 1,
+        ("routes", "body_not_json"): 1,
+        ("routes", "queue_number_negative"): 1,
+        ("routes", "control_character"): 1,
+        ("routes", "wrong_type"): 1,
     }
 
 

@@ -212,6 +212,8 @@ def test_the_history_names_runs_and_rows(spark: SparkSession, few_tables: Site) 
     ]
     every = table_history(spark, _settings(few_tables), None, 1)
     assert {each.table for each in every} == set(_content(few_tables))
+    with pytest.raises(InputMissingError, match=r"holds no table findings yet; its flow has not run$"):
+        table_history(spark, _settings(few_tables), "findings", 3)
 
 
 @pytest.mark.fault(29)

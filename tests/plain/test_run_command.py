@@ -1,0 +1,82 @@
+"""What a command says when it runs both flows."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime as dt
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from jobs import run_command
+from jobs.errors import InputMissingError
+from jobs.run_record import Run
+from jobs.settings import Settings, load_settings
+
+RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
+
+
+@dataclass
+class Answer:
+    """What one flow found."""
+
+    found: str
+
+
+def _fails(*_: Any) -> Any:
+    raise InputMissingError("no consumers.jsonl.gz; give a path")
+
+
+@pytest.fixture
+def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Both flows without Spark: each only gives its answer."""
+
+    @contextlib.contextmanager
+    def running(*_: Any, **__: Any) -> Iterator[None]:
+        yield None
+
+    monkeypatch.setattr(run_command, "running", running)
+    monkeypatch.setattr(run_command, "run_fault_latency", lambda *_: None)
+    monkeypatch.setattr(run_command, "summarize", lambda *_: Answer("two incidents"))
+    monkeypatch.setattr(run_command, "as_text", lambda answer: answer.found)
+    monkeypatch.setattr(run_command, "run_allocation", lambda *_: None)
+    monkeypatch.setattr(run_command, "summarize_allocation", lambda *_: Answer("one orphan"))
+    monkeypatch.setattr(run_command, "allocation_text", lambda answer: answer.found)
+    monkeypatch.setattr(run_command, "check_conditions", lambda *_: None)
+    return monkeypatch
+
+
+def _said(said: list[str], *, as_json: bool = False) -> list[str]:
+    paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers"}
+    settings: Settings = load_settings([], [], paths)
+    options = argparse.Namespace(fail_on=[], verbose=False, json=as_json)
+    run_command.run_flows(options, settings, RUN, "2026-03-01", said.append)
+    return said
+
+
+@pytest.mark.usefixtures("flows")
+def test_both_answers_are_one_text_or_one_object() -> None:
+    assert _said([]) == ["two incidents\n\none orphan"]
+    (text,) = _said([], as_json=True)
+    assert json.loads(text) == {"found": "two incidents", "allocation": {"found": "one orphan"}}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_first_answer_is_said_when_the_second_flow_fails(flows: pytest.MonkeyPatch, *, as_json: bool) -> None:
+    flows.setattr(run_command, "run_allocation", _fails)
+    said: list[str] = []
+    with pytest.raises(InputMissingError):
+        _said(said, as_json=as_json)
+    assert said == ['{\n "found": "two incidents"\n}' if as_json else "two incidents"]
+
+
+def test_nothing_is_said_when_the_first_flow_fails(flows: pytest.MonkeyPatch) -> None:
+    flows.setattr(run_command, "run_fault_latency", _fails)
+    said: list[str] = []
+    with pytest.raises(InputMissingError):
+        _said(said)
+    assert said == []
