@@ -16,6 +16,11 @@ pytest_plugins = ["tests.faults.summary"]
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 
 
+# Plans of a few rows, each run once: interpreting them costs less than compiling them.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session of the whole run; small, as the data is."""
@@ -28,10 +33,21 @@ def spark() -> Iterator[SparkSession]:
                 "spark.sql.shuffle.partitions": "2",
                 "spark.default.parallelism": "2",
                 "spark.driver.extraJavaOptions": "-Dsite=tests",
+                **INTERPRETED,
             }
         )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Spark compiles each plan, as it does in a night."""
+    for name, value in GENERATED.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in INTERPRETED.items():
+        spark.conf.set(name, value)
 
 
 @pytest.fixture

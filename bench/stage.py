@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from bench.took import Took, all_rows, run_once, run_warm, together
-from jobs.allocation.allocate import queue_allocation, with_shares
+from jobs.allocation.allocate import computed_shares, queue_allocation
 from jobs.allocation.inputs import allocation_inputs, group_members, group_topics
-from jobs.allocation.strategies import Seen, group_strategies
+from jobs.allocation.seen import Seen
+from jobs.allocation.strategies import group_strategies
 from jobs.allocation.topic_queues import carried_routes, topic_routes
 from jobs.day import Day
 from jobs.settings import Settings
@@ -68,9 +69,9 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
     kept = inputs.persist()
     counts = {row["strategy"]: row["count"] for row in kept.groupBy("strategy").count().collect()}
     to_shares = {
-        name: run_warm(all_rows(with_shares(kept.where(F.col("strategy") == name)))) for name in sorted(counts)
+        name: run_warm(all_rows(computed_shares(kept.where(F.col("strategy") == name)))) for name in sorted(counts)
     }
-    shares = with_shares(kept).persist()
+    shares = computed_shares(kept).persist()
     run_once(all_rows(shares))
     to_rows = run_warm(all_rows(queue_allocation(shares)))
     spark.catalog.clearCache()

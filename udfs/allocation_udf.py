@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 
 from udfs.shares import EVERYONE, shares
 from udfs.strategies import sorted_clients, sorted_queues
-from udfs.strategy import RETRY_TOPIC, Queue, Strategy
+from udfs.strategy import POP, RETRY_TOPIC, Queue, Strategy
 
 _QUEUES = ArrayType(
     StructType([StructField("broker_name", StringType(), False), StructField("queue_id", IntegerType(), False)]), False
@@ -123,6 +123,11 @@ def plain_shares(
 
 
 def _of_topic(strategy: Strategy, topic: str) -> Strategy:
-    if strategy.name == "CONFIG" and topic.startswith(RETRY_TOPIC):
-        return dataclasses.replace(strategy, queues=())  # the configured queues are of the group's own topics
-    return strategy
+    """On a retry topic no configured queue, which are of the group's own topics, and no POP.
+
+    `QueryAssignmentProcessor.queryAssignment` (5.0.0 on) assigns retry topics to be pulled from.
+    """
+    if not topic.startswith(RETRY_TOPIC):
+        return strategy
+    own = () if strategy.name == "CONFIG" else strategy.queues
+    return dataclasses.replace(strategy, name=strategy.name.removeprefix(POP), queues=own)

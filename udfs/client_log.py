@@ -16,7 +16,7 @@ _SECONDS_TWICE = (40300, 40701)  # versions whose layout wrote the seconds again
 
 QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
 """Events of one queue."""
-EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "STOPPED", "INSTANCE")
+EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE")
 
 # Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager of
 # 4.7.1, 4.9.8 and 5.3.3.
@@ -32,6 +32,8 @@ _PATTERNS = {
     "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
     r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",
     "STARTED": r"^the consumer \[(.*)\] start beginning\.",
+    # DefaultLitePullConsumerImpl says nothing when it begins; the push consumer's `start OK.` has a full stop.
+    "READY": r"^the consumer \[(.*)\] start OK$",
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig",
 }
@@ -39,6 +41,7 @@ _GROUPS = {
     **dict.fromkeys(QUEUE_EVENTS, ("consumer_group", "topic", "broker_name", "queue_id")),
     "ALLOCATED": ("strategy", "consumer_group", "topic", "client_id", "queues", "clients"),
     "STARTED": ("consumer_group",),
+    "READY": ("consumer_group",),
     "STOPPED": ("consumer_group",),
     "INSTANCE": ("instance", "client_id"),
 }
@@ -96,7 +99,8 @@ def log_event(message: Column) -> Column:
 
     DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
     queue was not taken. ALLOCATED: the client's own result, told only when it changed what the client holds.
-    INSTANCE: a client id of this process.
+    READY: a lite pull consumer has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id
+    of this process.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 

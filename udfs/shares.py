@@ -8,7 +8,7 @@ from typing import Literal
 
 from udfs.pop import pop_allocator
 from udfs.strategies import Allocator, allocator
-from udfs.strategy import POP, AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategy import ASKED, POP, AllocationError, Queue, Strategy, UnknownStrategyError
 
 RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
 EVERYONE = "*"
@@ -21,7 +21,8 @@ class Share:
     Attributes:
         client_id: the client.
         outcome: RESULT; EMPTY = null was returned and its queues of the topic are dropped; UNCHANGED = its strategy
-            throws and it keeps what it has.
+            throws, or the broker that it asks lacks the strategy (`QueryAssignmentProcessor.doLoadBalance`, 5.0.0 on),
+            and it keeps what it has.
         message: of UNCHANGED: Java's class and text; otherwise None.
         queues: its queues, in the strategy's order.
     """
@@ -68,6 +69,8 @@ def shares(
 def _made(
     strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
 ) -> Allocator | AllocationError:
+    if strategy.name.startswith(ASKED):
+        return AllocationError("QueryAssignmentProcessor", "unsupported strategy")
     try:
         if strategy.name.startswith(POP):
             inner = Strategy(strategy.name.removeprefix(POP))

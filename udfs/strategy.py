@@ -18,6 +18,7 @@ ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 NULL_POINTER = "java.lang.NullPointerException"
 NEARBY = "MACHINE_ROOM_NEARBY-"
 POP = "POP:"
+ASKED = "BROKER:"
 OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
 RETRY_TOPIC = "%RETRY%"
@@ -49,7 +50,8 @@ class Strategy:
 
     Attributes:
         name: AVG, AVG_BY_CIRCLE, CONFIG, MACHINE_ROOM, MACHINE_ROOM_NEARBY-<inner>, CONSISTENT_HASH; BROADCASTING =
-            everyone takes everything; POP:AVG, POP:AVG_BY_CIRCLE = the broker allocates.
+            everyone takes everything; POP:AVG, POP:AVG_BY_CIRCLE = the broker allocates; BROKER:<another> = the broker
+            is asked for a strategy that it lacks, and answers with nothing.
         machine_rooms: MACHINE_ROOM's `consumeridcs`; None = never set.
         queues: CONFIG's list; None = never set.
         broker_room: pattern whose first group is the room of a broker name; no match or empty = no room.
@@ -74,12 +76,12 @@ class Strategy:
     pop_share_queue_num: int = -1
 
     def __post_init__(self) -> None:
-        inner = self.name
+        inner = self.name.removeprefix(ASKED)
         while inner.startswith(NEARBY):
             inner = inner.removeprefix(NEARBY)
         alone = ("BROADCASTING", *(f"{POP}{name}" for name in OF_BROKERS))
         if inner not in OF_CLIENTS and self.name not in alone:
-            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone))
+            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone, f"{ASKED}<any>"))
             raise UnknownStrategyError(f"strategy {self.name!r} is unknown; known are {known}")
 
     def is_before(self, version: int) -> bool:

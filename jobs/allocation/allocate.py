@@ -7,46 +7,92 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.inputs import VIEW
+from jobs.allocation.inputs import SUBJECT, VIEW
+from jobs.kept import Keep
 from udfs.allocation_udf import shares_of
 
 _UNCHANGED = "UNCHANGED"
 _INPUT = ("strategies_json", "topic", "queues", "client_ids")
+_QUEUES = "array<struct<broker_name: string, queue_id: int>>"
 
 
-def with_shares(inputs: DataFrame, history: Sequence[str] = VIEW) -> DataFrame:
-    """With `shares`: what each client of the stretch gets, and how it came about.
+def computed_shares(inputs: DataFrame) -> DataFrame:
+    """With `shares`, as the strategies give them, each different input computed once.
 
     `shares` is an array of `client_id`, `outcome` (RESULT; EMPTY = the client drops all its queues; UNCHANGED = its
-    strategy throws, it keeps what it had), `message`, `queues`. Empty where the group has no client.
+    strategy throws), `message`, `queues`. Empty where the group has no client.
 
     Args:
         inputs: as `allocation_inputs` returns them, undetermined ones left out.
-        history: what has one history of stretches: there a client keeps what it had.
     """
     keyed = inputs.withColumn("input", F.sha2(F.to_json(F.struct(*_INPUT)), 256))
     different = keyed.groupBy("input").agg(*(F.any_value(name).alias(name) for name in _INPUT))
     computed = different.select("input", shares_of(*(F.col(name) for name in _INPUT)).alias("shares"))
-    allocated = keyed.join(computed, "input").drop("input")
-    return allocated.transform(_carried, history)
+    return keyed.join(computed, "input").drop("input")
 
 
-def _carried(allocated: DataFrame, history: Sequence[str]) -> DataFrame:
-    """A client whose strategy throws has the queues of the last stretch in which nobody's did."""
-    so_far = (
-        Window.partitionBy(*history).orderBy("valid_from_ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+def with_shares(
+    inputs: DataFrame, keep: Keep, name: str, *, subject: Sequence[str] = SUBJECT, opening: DataFrame | None = None
+) -> DataFrame:
+    """With `shares`: what each client of the stretch holds, also where its strategy throws and it keeps what it had.
+
+    Args:
+        inputs: as `allocation_inputs` returns them, undetermined ones left out.
+        keep: for the result.
+        name: of what is kept.
+        subject: what has one history of stretches: there a client keeps what it had.
+        opening: rows of `queue_allocation` that stood at 00:00; None = nobody had anything.
+    """
+    computed = keep(name, computed_shares(inputs))
+    if computed.where(F.exists("shares", _fails)).isEmpty():
+        return computed
+    return keep(f"{name}-carried", _carried(computed, opening, subject))
+
+
+def _fails(share: Column) -> Column:
+    return share["outcome"] == _UNCHANGED
+
+
+def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[str]) -> DataFrame:
+    """A client whose strategy throws has what it got last: by this view of the members, or by a later one."""
+    stretch = (*subject, "view_broker_name", "valid_from_ms")
+    of_share = allocated.select(*stretch, F.struct(*allocated.columns).alias("row"), F.posexplode("shares")).select(
+        *stretch,
+        "row",
+        "pos",
+        F.col("col").alias("share"),
+        F.col("col.client_id").alias("client_id"),
+        F.when(~_fails(F.col("col")), F.col("col.queues")).alias("got"),
     )
-    fails = F.exists("shares", lambda share: share["outcome"] == _UNCHANGED)
-    sound = F.last(F.when(~fails, F.col("shares")), ignorenulls=True).over(so_far)
-    nothing = F.array().cast("array<struct<broker_name: string, queue_id: int>>")
+    got = of_share if opening is None else of_share.unionByName(_stood(opening), allowMissingColumns=True)
 
-    def resolved(share: Column) -> Column:
-        kept = F.filter("sound", lambda before: before["client_id"] == share["client_id"])
-        queues = F.coalesce(F.try_element_at(kept, F.lit(1))["queues"], nothing)
-        return F.when(share["outcome"] == _UNCHANGED, share.withField("queues", queues)).otherwise(share)
+    def last(*history: str) -> Column:
+        # By range: of views that begin together, none is before the other.
+        in_time = Window.partitionBy(*history, "client_id").orderBy("valid_from_ms")
+        is_own = F.lit("view_broker_name" in history)
+        queues = F.when(F.col("got").isNotNull(), F.struct("valid_from_ms", is_own.alias("is_own"), "got"))
+        return F.max(queues).over(in_time.rangeBetween(Window.unboundedPreceding, -1))
 
-    shares = F.when(fails, F.transform("shares", resolved)).otherwise(F.col("shares"))
-    return allocated.withColumn("sound", sound).withColumn("shares", shares).drop("sound")
+    latest = F.greatest(last(*subject), last(*subject, "view_broker_name"))["got"]
+    kept = F.col("share").withField("queues", F.coalesce(latest, F.array().cast(_QUEUES)))
+    resolved = F.when(_fails(F.col("share")), kept).otherwise(F.col("share"))
+    told = (
+        got.withColumn("share", resolved)
+        .where("row IS NOT NULL")
+        .groupBy(*stretch)
+        .agg(F.any_value("row").alias("row"), F.array_sort(F.collect_list(F.struct("pos", "share"))).alias("resolved"))
+    )
+    shares = F.transform("resolved", lambda each: each["share"]).alias("shares")
+    names = [name for name in allocated.columns if name != "shares"]
+    of_nobody = allocated.where(F.size("shares") == 0)
+    return told.select(*(F.col("row")[name].alias(name) for name in names), shares).unionByName(of_nobody)
+
+
+def _stood(opening: DataFrame) -> DataFrame:
+    """What each client had at 00:00, as `_carried` takes it."""
+    held = opening.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id")
+    queues = F.array_sort(F.collect_set(F.struct("broker_name", "queue_id"))).cast(_QUEUES)
+    return held.agg(queues.alias("got")).withColumn("valid_from_ms", F.lit(0).cast("bigint"))
 
 
 def queue_allocation(allocated: DataFrame) -> DataFrame:

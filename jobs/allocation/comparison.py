@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from jobs.allocation.inputs import SUBJECT
 from jobs.allocation.stretches import STRETCH, holding, merged, pieces
 from jobs.day import Day
+from udfs.strategy import POP
 
 QUEUE = (*SUBJECT, "broker_name", "queue_id")
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
@@ -31,12 +32,11 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
         day: the day.
     """
     owned = _owners(expected, _best_source(known, holdings))
-    is_shared = F.col("strategy") == "BROADCASTING"
     compared = owned.withColumns(
         {
             "extra": F.array_except("owners_observed", "owners_expected"),
             "missing": F.array_except("owners_expected", "owners_observed"),
-            "is_double": (F.size("owners_observed") > 1) & ~is_shared,
+            "is_double": (F.size("owners_observed") > 1) & ~are_shared(F.col("strategy")),
             "is_mixed": F.col("strategy") == "MIXED",
             "as_given": (F.col("owners_expected") == F.col("owners_observed")) & (F.col("views") == 0),
         }
@@ -67,6 +67,11 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
     return merged(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
         F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS
     )
+
+
+def are_shared(strategy: Column) -> Column:
+    """Whether a queue may well have several owners: all take everything, or several pop from it."""
+    return (strategy == "BROADCASTING") | strategy.startswith(POP)
 
 
 def only_answers(known: DataFrame, rows: DataFrame) -> DataFrame:

@@ -43,7 +43,7 @@ WHY = {
     "STRATEGY_NAMES_TWICE": "the strategy, as it is set up, gives it to several",
     "MORE_CLIENTS_THAN_QUEUES": "the group has more clients than the topic has queues",
     "REQUEST_MODE_UNKNOWN": "the broker assigns, and settings do not say request_mode",
-    "STRATEGY_UNKNOWN": "the class of the strategy is the site's own",
+    "STRATEGY_UNKNOWN": "its class is the site's own, or settings do not say how the strategy is set up",
     "ROUTE_UNKNOWN": "no snapshot tells of it",
     "NO_ROUTE": "it answered that there is no such topic",
     "UNEXPLAINED": "the data does not show why",

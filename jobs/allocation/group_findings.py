@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.causes import of_several_views
-from jobs.allocation.comparison import QUEUE
+from jobs.allocation.comparison import QUEUE, are_shared
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
 from jobs.allocation.stretches import STRETCH, holding, pieces, united
@@ -43,7 +43,7 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
         )
     )
     owners = F.size("owners_expected")
-    kind = F.when(owners == 0, "UNASSIGNED").when((owners > 1) & (F.col("strategy") != "BROADCASTING"), "DOUBLY_OWNED")
+    kind = F.when(owners == 0, "UNASSIGNED").when((owners > 1) & ~are_shared(F.col("strategy")), "DOUBLY_OWNED")
     cause = (
         F.when(F.col("has_twins"), "DUPLICATE_CLIENT_ID")
         .when(F.col("fails"), "STRATEGY_FAILS")

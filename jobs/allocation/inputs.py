@@ -11,6 +11,7 @@ from jobs.allocation.stretches import STRETCH, holding, merged, pieces, stretche
 from jobs.allocation.topic_queues import brokers, readable_queues
 from jobs.day import Day
 from jobs.group_settings import GroupSettings
+from udfs.strategy import POP, RETRY_TOPIC
 
 SUBJECT = ("consumer_group", "topic")
 VIEW = (*SUBJECT, "view_broker_name")
@@ -133,4 +134,13 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         F.col("of.ids").alias("client_ids"),
         F.col("of.view").alias("view_broker_name"),
     )
-    return merged(by_view, VIEW, ("queues", "client_ids", "views")).join(F.broadcast(strategies), "consumer_group")
+    inputs = merged(by_view, VIEW, ("queues", "client_ids", "views")).join(F.broadcast(strategies), "consumer_group")
+    # Of a retry topic the broker assigns whole queues, whatever the mode.
+    of_retries = F.col("topic").startswith(RETRY_TOPIC)
+    by_mode = of_retries & (F.col("undetermined") == "REQUEST_MODE_UNKNOWN")
+    return inputs.withColumns(
+        {
+            "strategy": F.when(of_retries, F.regexp_replace("strategy", f"^{POP}", "")).otherwise(F.col("strategy")),
+            "undetermined": F.when(by_mode, F.lit(None).cast("string")).otherwise(F.col("undetermined")),
+        }
+    )

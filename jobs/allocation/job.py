@@ -29,7 +29,8 @@ from jobs.allocation.group_findings import of_allocation, of_groups, of_topics
 from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics, with_said_topics
 from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
-from jobs.allocation.strategies import group_strategies, seen_clients
+from jobs.allocation.seen import seen_clients
+from jobs.allocation.strategies import group_strategies
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.dated import dated
 from jobs.day import Day
@@ -99,14 +100,14 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     members = keep("members", group_members(lists, day, opening.group_members, stale_ms))
     told = keep("connections", connections(snapshots.consumers))
     answers = keep("answers", running_info(snapshots.running_info))
-    strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers)))
+    strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers), snapshots.client_logs))
     seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms").transform(
         with_said_topics, lists, settings.groups
     )
     topics = keep("topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms))
     inputs = keep("inputs", allocation_inputs(topics, routes, members, strategies))
     determined = inputs.where("undetermined IS NULL")
-    allocated = keep("shares", with_shares(determined))
+    allocated = with_shares(determined, keep, "shares", opening=opening.queue_allocation)
     expected = keep("expected", queue_allocation(allocated))
     owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, keep)
     subjects = topics.select(*SUBJECT).distinct()

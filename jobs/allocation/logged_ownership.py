@@ -10,6 +10,7 @@ from jobs.day import Day
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 LIFE = ("process", "incarnation", "consumer_group", "life")
 _ORDER = ("at_ms", "file", "split", "row")
+_BEGIN = ("STARTED", "READY")
 _SILENCE_MS = 60_000  # a client that lives writes statistics each minute
 _FIRST_WORDS_MS = 5_000  # a new process says `start beginning` of its first consumer before `InstanceIndex:0`
 
@@ -17,9 +18,9 @@ _FIRST_WORDS_MS = 5_000  # a new process says `start beginning` of its first con
 def with_lives(lines: DataFrame, day: Day) -> DataFrame:
     """The day's events with the process's incarnation, its last line, and the consumer's life.
 
-    Columns: those of the lines, `made_client_id` (of a STARTED: the client made for it), `incarnation` (0 = it ran
-    before the day's first line), `last_ms` (of its log; 24:00 when it goes on), `life` (0 = it had begun before the
-    day's first line), `alive` (clients of the group that run in the process after the event).
+    Columns: those of the lines, `made_client_id` (of a STARTED or READY: the client made for it), `incarnation` (0 =
+    it ran before the day's first line), `last_ms` (of its log; 24:00 when it goes on), `life` (0 = it had begun
+    before the day's first line), `alive` (clients of the group that run in the process after the event).
 
     A process that is killed writes nothing: its next start in the same log ends it, at its own last line.
     """
@@ -32,10 +33,13 @@ def with_lives(lines: DataFrame, day: Day) -> DataFrame:
     next_birth_ms = F.min(F.when(is_birth, F.col("at_ms"))).over(from_here)
     is_first_word = (F.col("event") == "STARTED") & (next_birth_ms - F.col("at_ms") <= _FIRST_WORDS_MS)
     births = F.count_if(is_birth).over(so_far)
-    # A consumer that needs a client of its own makes it next, unless several consumers start at once.
-    turn = F.when(F.col("event").isin("STARTED", "INSTANCE"), F.struct("event", "client_id"))
+    # A consumer that needs a client of its own makes it next, a lite one just before it says so, unless several
+    # consumers start at once.
+    turn = F.when(F.col("event").isin(*_BEGIN, "INSTANCE"), F.struct("event", "client_id"))
     next_turn = F.last(turn, ignorenulls=True).over(from_the_end.rowsBetween(Window.unboundedPreceding, -1))
-    made = F.when((F.col("event") == "STARTED") & (next_turn["event"] == "INSTANCE"), next_turn["client_id"])
+    turn_before = F.last(turn, ignorenulls=True).over(in_process.rowsBetween(Window.unboundedPreceding, -1))
+    beside = F.when(F.col("event") == "STARTED", next_turn).when(F.col("event") == "READY", turn_before)
+    made = F.when(beside["event"] == "INSTANCE", beside["client_id"])
     incarnation = (births + F.coalesce(is_first_word, F.lit(False)).cast("int")).cast("int")
     events = lines.where("event IS NOT NULL").withColumns({"incarnation": incarnation, "made_client_id": made})
     return events.join(_last_lines(lines, events, day), ["process", "incarnation"]).transform(_numbered_lives)
@@ -57,11 +61,11 @@ def _numbered_lives(events: DataFrame) -> DataFrame:
     """With `life`, `alive` (clients of the group that run in the process after the event)."""
     of_group = Window.partitionBy("process", "incarnation", "consumer_group").orderBy(*_ORDER)
     so_far = of_group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    step = F.when(F.col("event") == "STARTED", 1).when(F.col("event") == "STOPPED", -1).otherwise(0)
+    step = F.when(F.col("event").isin(*_BEGIN), 1).when(F.col("event") == "STOPPED", -1).otherwise(0)
     total = events.withColumn("total", F.sum(step).over(so_far))
     # One that ran before the first line may stop without a start: never below zero.
     alive = total.withColumn("alive", F.col("total") - F.least(F.min("total").over(so_far), F.lit(0))).drop("total")
-    begins = (F.col("event") == "STARTED") & (F.col("alive") == 1)
+    begins = F.col("event").isin(*_BEGIN) & (F.col("alive") == 1)
     return alive.withColumn("life", F.count_if(begins).over(so_far).cast("int"))
 
 
@@ -91,7 +95,7 @@ def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> 
         .select("process", F.lit(0).alias("incarnation"), "consumer_group", F.lit(0).alias("life"), "carried")
     )
     told = F.collect_set(F.when(F.col("event") == "ALLOCATED", F.col("client_id")))
-    began = F.min(F.when((F.col("event") == "STARTED") & (F.col("alive") == 1), F.col("at_ms")))
+    began = F.min(F.when(F.col("event").isin(*_BEGIN) & (F.col("alive") == 1), F.col("at_ms")))
     stopped = F.max(F.when((F.col("event") == "STOPPED") & (F.col("alive") == 0), F.col("at_ms")))
     today = (
         events.where("consumer_group IS NOT NULL")

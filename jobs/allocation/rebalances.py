@@ -14,6 +14,7 @@ from jobs.allocation.inputs import SUBJECT
 from jobs.kept import Keep
 from jobs.settings import Settings
 from udfs.moves_udf import balance_of, moves_of
+from udfs.strategy import ASKED, POP
 
 _ROUND_MS = 1_000  # a collector's way round the brokers of one group
 _EVERYWHERE = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
@@ -85,8 +86,9 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
 def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> DataFrame:
     """The same history under each strategy; columns of the table, without day and cluster.
 
-    Every group under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under MACHINE_ROOM and MACHINE_ROOM_NEARBY-AVG where
-    its settings tell the rooms. Groups that broadcast are left out.
+    Every group as its members allocate, and all of them under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under
+    MACHINE_ROOM and MACHINE_ROOM_NEARBY-AVG where its settings tell of rooms. Groups that broadcast are left out, and
+    what the broker assigns is compared with nothing of their own.
 
     Args:
         inputs: as `allocation_inputs` returns them, one view only.
@@ -96,20 +98,23 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> Da
     groups = {group: _candidates(said) for group, said in settings.groups.items()}
     spark = inputs.sparkSession
     rows = [(group, name, spec) for group, specs in groups.items() for name, spec in specs.items()]
-    own = spark.createDataFrame(rows, "consumer_group string, other string, other_json string")
+    said = spark.createDataFrame(rows, "consumer_group string, other string, other_json string")
     plain = [(name, json.dumps({"*": {"name": name}})) for name in _EVERYWHERE]
     everyone = spark.createDataFrame(plain, "other string, other_json string")
-    unsaid = inputs.join(F.broadcast(own.select("consumer_group").distinct()), "consumer_group", "left_anti")
+    unsaid = inputs.join(F.broadcast(said.select("consumer_group").distinct()), "consumer_group", "left_anti")
+    others = unsaid.crossJoin(F.broadcast(everyone)).unionByName(inputs.join(F.broadcast(said), "consumer_group"))
+    by_broker = F.col("strategy").startswith(POP) | F.col("strategy").startswith(ASKED)
+    own = inputs.where(~by_broker).withColumns({"other": F.col("strategy"), "other_json": F.col("strategies_json")})
     tried = (
-        unsaid.crossJoin(F.broadcast(everyone))
-        .unionByName(inputs.join(F.broadcast(own), "consumer_group"))
+        others.where("other <> strategy")
+        .unionByName(own)
         .where("strategy <> 'BROADCASTING'")
         .withColumns({"strategies_json": F.col("other_json"), "is_own": F.col("other") == F.col("strategy")})
         .withColumn("strategy", F.col("other"))
         .drop("other", "other_json")
     )
     subject = (*SUBJECT, "strategy")
-    history = keep("history", with_shares(tried, subject))
+    history = with_shares(tried, keep, "history", subject=subject)
     costs = (
         rebalances(history, subject)
         .groupBy(*subject)
@@ -138,7 +143,8 @@ def _candidates(said: Any) -> dict[str, str]:
         specs["CONSISTENT_HASH"]["virtual_nodes"] = said.virtual_nodes
     if said.machine_rooms is not None:
         specs["MACHINE_ROOM"] = {"name": "MACHINE_ROOM", "machine_rooms": list(said.machine_rooms)}
-    if said.broker_room is not None and said.client_room is not None:
-        rooms = {"broker_room": said.broker_room, "client_room": said.client_room}
-        specs["MACHINE_ROOM_NEARBY-AVG"] = {"name": "MACHINE_ROOM_NEARBY-AVG", **rooms}
+    rooms = {"broker_room": said.broker_room, "client_room": said.client_room}
+    told = {name: pattern for name, pattern in rooms.items() if pattern is not None}
+    if told:
+        specs["MACHINE_ROOM_NEARBY-AVG"] = {"name": "MACHINE_ROOM_NEARBY-AVG", **told}
     return {name: json.dumps({"*": spec}) for name, spec in specs.items()}

@@ -31,7 +31,8 @@ def running_info(lines: DataFrame) -> DataFrame:
     its parameters and the inner strategy of MACHINE_ROOM_NEARBY are not told); `client_rebalance` (null before 5.0);
     `consume_orderly`; `message_model`; `client_version` (`4.9.8`); `topics` (subscribed ones, sorted; the retry topic
     too); `queues` (array of `topic`, `broker_name`, `queue_id`, `popped`, `locked`, sorted; dropped ones left out;
-    `locked` is null for popped queues, and means nothing unless the group consumes in order).
+    `locked` is null for popped queues, and means nothing unless the group consumes in order; null of a lite or plain
+    pull consumer that tells none, as only lite ones from 5.1.1 on tell them).
 
     Args:
         lines: `captured_at_ms`, `consumer_group`, `client_id`, `code`, `body`.
@@ -46,6 +47,9 @@ def running_info(lines: DataFrame) -> DataFrame:
     is_answer = F.col("told.properties").isNotNull() & F.col("told.mqTable").isNotNull()
     told = told.withColumn("is_answer", is_answer).withColumn("told", F.when(F.col("is_answer"), F.col("told")))
     properties = F.col("told.properties")
+    # DefaultLitePullConsumerImpl.consumerRunningInfo before 5.1.1, DefaultMQPullConsumerImpl's in every version.
+    is_pulling = F.coalesce(properties["PROP_CONSUME_TYPE"] == "CONSUME_ACTIVELY", F.lit(False))
+    tells_none = is_pulling & (F.size("told.mqTable") == 0)
     return told.select(
         "captured_at_ms",
         "consumer_group",
@@ -57,7 +61,7 @@ def running_info(lines: DataFrame) -> DataFrame:
         properties["messageModel"].alias("message_model"),
         _version(properties["PROP_CLIENT_VERSION"]).alias("client_version"),
         F.array_sort(F.transform("told.subscriptionSet", lambda of: of["topic"])).alias("topics"),
-        _queues(F.col("told.mqTable"), F.col("told.mqPopTable")).alias("queues"),
+        F.when(~tells_none, _queues(F.col("told.mqTable"), F.col("told.mqPopTable"))).alias("queues"),
     )
 
 
@@ -104,12 +108,14 @@ def _queues(pulled: Column, popped: Column) -> Column:
 def clients_told(answers: DataFrame) -> DataFrame:
     """What the latest answer of each client tells of how it allocates.
 
-    Grain: `consumer_group`, `client_id`. Columns: `strategy`, `client_version`, `client_rebalance`, `message_model`.
+    Grain: `consumer_group`, `client_id`. Columns: `strategy`, `client_version`, `client_rebalance`,
+    `consume_orderly`, `message_model`.
 
     Args:
         answers: as `running_info` returns them.
     """
-    of = F.struct(F.col("strategy_class").alias("strategy"), "client_version", "client_rebalance", "message_model")
+    names = ("client_version", "client_rebalance", "consume_orderly", "message_model")
+    of = F.struct(F.col("strategy_class").alias("strategy"), *names)
     order = F.struct("captured_at_ms", F.to_json(of))
     latest = answers.where("is_answer").groupBy("consumer_group", "client_id").agg(F.max_by(of, order).alias("of"))
     return latest.select("consumer_group", "client_id", "of.*")

@@ -2,7 +2,7 @@
 
 from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT, Table, column, instant, required
 
-SOURCES = ("SETTINGS", "RUNNING_INFO", "CONNECTION", "ASSUMED")
+SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "CONNECTION", "ASSUMED")
 
 QUEUE_ALLOCATION = Table(
     name="queue_allocation",

@@ -13,7 +13,7 @@ STRATEGY_COMPARISON = Table(
         CLUSTER,
         required("consumer_group", TEXT, "consumer group"),
         required("topic", TEXT, "topic"),
-        required("strategy", TEXT, "strategy"),
+        required("strategy", TEXT, "strategy; MIXED: each member's own, where they differ"),
         required("is_own", FLAG, "the group uses it"),
         required("rebalances", LONG, "changes of members or queues in the day"),
         required("moves", LONG, "queues that changed their owner, summed over the changes"),

@@ -25,6 +25,7 @@ SETTINGS = [
     'groups."POPS".client_rebalance=false',
     'groups."POPS".request_mode="POP"',
     'groups."POPS".pop_share_queue_num=-1',
+    'groups."STUCK".clients."bad".strategy="MACHINE_ROOM"',  # whose rooms nobody set: it always throws
 ]
 
 
@@ -46,12 +47,14 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         # FAILS: a client without a room joins in minute 1, so that the strategy throws and nothing changes.
         connection(NOON, ["r-1"], consumer_group="FAILS"),
         connection(NOON + MINUTE, ["-2", "r-1"], consumer_group="FAILS"),
+        # STUCK: from minute 2 on its topic has no queue to read from, so that everyone's strategy throws.
+        *(connection(NOON + m * MINUTE, ["bad", "r"], "K", consumer_group="STUCK") for m in range(4)),
         # GONE: everyone has left in minute 1.
         connection(NOON, ["x"], consumer_group="GONE"),
         members(NOON + MINUTE, None, code=1, consumer_group="GONE"),
         *(connection(NOON + m * MINUTE, ["x", "x", "y"], consumer_group="TWICE") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="ALL", message_model="BROADCASTING") for m in (0, 1)),
-        *(connection(NOON + m * MINUTE, ids, consumer_group="BROKER") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, "T", "%RETRY%BROKER", consumer_group="BROKER") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="POPS") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD-BROKER") for m in (0, 1)),
@@ -66,6 +69,8 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
     order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
     routes = [
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
+        *(route(NOON + m * MINUTE, topic="K", a=(2 if m < 2 else 0, 2, 6)) for m in range(4)),
+        *(route(NOON + m * MINUTE, topic="%RETRY%BROKER", a=1) for m in (0, 1)),
         route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
         # O: an order topic that names its broker twice, and nobody.
         {**order, "body": order["body"].replace("{", '{"orderTopicConf":"a:2;a:1;;",', 1)},
@@ -132,6 +137,16 @@ def test_no_answer_changes_nothing(site: SnapshotSite) -> None:
     assert [(row["client_ids"], row["unanswered"]) for row in told] == [(["x"], 1), (["x", "y"], 1)]
 
 
+def test_one_that_never_gets_a_share_takes_nobody_elses(site: SnapshotSite) -> None:
+    columns = ("valid_from_ms", "queue_id", "in_route", "client_id", "is_carried")
+    rows = site.rows("queue_allocation", *columns, consumer_group="STUCK")
+    assert sorted(((row.pop("valid_from_ms") - NOON) // MINUTE, *row.values()) for row in rows) == [
+        (0, 0, True, None, False),
+        (0, 1, True, "r", False),
+        (2, 1, False, "r", True),
+    ]
+
+
 def test_brokers_that_disagree_are_views_of_their_own(site: SnapshotSite) -> None:
     agreed = [("a0", "x"), ("a1", "x"), ("b0", "y")]
     assert _owners(site, "VIEWS") == sorted(
@@ -161,7 +176,7 @@ def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
             "ALL", 0, {(q, c) for q in ("a0", "a1", "b0") for c in "xy"}, id="broadcasting gives everyone everything"
         ),
         pytest.param("POPS", 0, {(q, c) for q in ("a-1", "b-1") for c in "xy"}, id="POP serves any queue of a broker"),
-        pytest.param("BROKER", 0, set(), id="an unknown request mode is not guessed"),
+        pytest.param("BROKER", 0, {("a0", "x")}, id="an unknown request mode is not guessed, but retries are pulled"),
         pytest.param("TOLD", 0, {("a0", "x"), ("a1", "y"), ("b0", "x")}, id="running info names the class"),
         pytest.param("OWN-CLASS", 0, set(), id="a class of the site's own is not guessed"),
         pytest.param("TOLD-BROKER", 0, set(), id="running info says that the broker assigns"),
@@ -170,6 +185,10 @@ def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
 def test_who_gets_what(site: SnapshotSite, group: str, first: int, expected: set[tuple[str, str | None]]) -> None:
     found = {(queue, owner) for begin, _, _, queue, owner in _owners(site, group) if begin == first}
     assert found == expected
+
+
+def test_what_several_pop_from_is_not_doubly_owned(site: SnapshotSite) -> None:
+    assert not site.rows("allocation_findings", "kind", consumer_group="POPS")
 
 
 def test_where_the_strategy_is_known_from(site: SnapshotSite) -> None:
@@ -182,6 +201,8 @@ def test_where_the_strategy_is_known_from(site: SnapshotSite) -> None:
         ("ALL", "BROADCASTING", "CONNECTION"),
         ("FAILS", "MACHINE_ROOM_NEARBY-AVG", "SETTINGS"),
         ("POPS", "POP:AVG", "ASSUMED"),
+        ("STUCK", "MIXED", "SETTINGS"),
+        ("BROKER", "AVG", "ASSUMED"),
         ("SAID", "AVG", "ASSUMED"),
         ("TOLD", "AVG_BY_CIRCLE", "RUNNING_INFO"),
     }
@@ -195,6 +216,11 @@ def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
         ("T", "a", 1, True, True, "NONE"),
         ("T", "b", 0, True, True, "NONE"),
         ("T", "b", 1, False, True, "UNREAD"),
+        ("K", "a", 0, True, True, "NONE"),
+        ("K", "a", 1, True, True, "NONE"),
+        ("K", "a", 0, False, True, "UNREAD"),
+        ("K", "a", 1, False, True, "UNREAD"),
+        ("%RETRY%BROKER", "a", 0, True, True, "NONE"),
         ("O", "a", 0, True, True, "NONE"),
         ("O", "a", 1, True, True, "NONE"),
         ("O", "a", 2, True, False, "IDLE"),
@@ -217,6 +243,7 @@ def test_what_a_change_moved(site: SnapshotSite) -> None:
         ("VIEWS", 1): ["VIEW", [], [], 0, 0],  # the first broker's list stays the same
         ("VIEWS", 4): ["VIEW", [], [], 0, 0],
         ("FAILS", 1): ["JOINED", ["-2"], [], 0, 0],
+        ("STUCK", 2): ["QUEUES", [], [], 0, 0],  # two queues less, and everyone keeps what it had
         ("GONE", 1): ["LEFT", [], ["x"], 3, 3],
     }
 
@@ -229,6 +256,8 @@ def test_the_same_day_under_other_strategies(site: SnapshotSite) -> None:
     assert found["AVG"] == (True, 1, 1, 1, 1, 2, 0)  # x: a0 a1, y: b0
     assert found["AVG_BY_CIRCLE"] == (False, 1, 1, 1, 1, 1, 0)  # x: a0 b0, y: a1
     assert not site.rows("strategy_comparison", consumer_group="ALL")
+    mixed = site.rows("strategy_comparison", "strategy", "is_own", consumer_group="STUCK")
+    assert {row["strategy"]: row["is_own"] for row in mixed} == {**dict.fromkeys(found, False), "MIXED": True}
     orphaned = site.rows("strategy_comparison", "unassigned_max", consumer_group="TWICE", strategy="AVG")
     assert orphaned == [{"unassigned_max": 1}]
 

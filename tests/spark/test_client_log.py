@@ -116,6 +116,7 @@ TOLD: list[tuple[str, str, dict[str, Any]]] = [
         "STARTED",
         {"consumer_group": "NS%g|1_x-2"},
     ),
+    (f"{OLD}the consumer [G] start OK", "READY", {"consumer_group": "G"}),  # a lite one's; below a push consumer's
     (f"{OLD}the consumer [G] shutdown OK", "STOPPED", {"consumer_group": "G"}),
     (f"{NEW}the consumer [G] shutdown OK", "STOPPED", {"consumer_group": "G"}),
     (

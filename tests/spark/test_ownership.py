@@ -43,6 +43,14 @@ def _begun(clock: str, group: str, client: str | None, instance: int = 0, day: s
     return [started, *([_line(clock, created, day)] if client else [])]
 
 
+def _lite(clock: str, group: str, client: str, instance: int) -> list[str]:
+    """A lite pull consumer starts."""
+    created = (
+        f"Created a new client Instance, InstanceIndex:{instance}, ClientID:{client}, ClientConfig:ClientConfig []"
+    )
+    return [_line(clock, created), _line(clock, f"the consumer [{group}] start OK")]
+
+
 def _turned(clock: str, group: str, queue: int, what: str = "add a new", day: str = "2026-03-01") -> str:
     return _line(clock, f"doRebalance, {group}, {what} mq, {_queue(queue)}", day)
 
@@ -202,6 +210,14 @@ def _write_logs(site: SnapshotSite) -> None:
             _lives("00:00:30,000", d2),
             _lives("05:00:00,000", d2),
         ],
+        "p19/rocketmq_client.log": [  # a lite consumer, twice in one process: its client first, then `start OK`
+            *_lite("12:00:00,000", "P19", "c19", 0),
+            _turned("12:00:01,000", "P19", 0),
+            _line("12:05:00,000", "the consumer [P19] shutdown OK"),
+            *_lite("12:06:00,000", "P19", "c19#2", 1),
+            _turned("12:06:20,000", "P19", 1),
+            last,
+        ],
     }
     for file, lines in logs.items():
         site.client_log(file, lines)
@@ -214,6 +230,7 @@ def _polls() -> list[dict[str, Any]]:
         return running_info(NOON + minute * MINUTE, "x", strategy, held, dropped=gone, consumer_group=group, **other)
 
     late = 12 * 60 - 2  # 23:58
+    pulls = {"PROP_CONSUME_TYPE": "CONSUME_ACTIVELY"}
     return [
         *(told(minute, "SHOWN", 0, 1) for minute in (0, 1, 2)),
         *(told(minute, "SHOWN", 0, dropped=[1]) for minute in (3, 4)),
@@ -226,6 +243,9 @@ def _polls() -> list[dict[str, Any]]:
         told(1, "NOTHING"),
         told(2, "NOTHING", 0),
         *(told(minute, "NEVER") for minute in (0, 1)),
+        told(0, "LITE", 0, properties=pulls),
+        told(1, "LITE", properties=pulls),
+        told(2, "LITE", 0, properties=pulls),
         *(told(late + minute, "LATE", 0) for minute in (0, 1)),
         *(told(late + minute, "ON", 0) for minute in (0, 1, 2, 3)),
     ]
@@ -235,8 +255,12 @@ def _polls() -> list[dict[str, Any]]:
 def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[SnapshotSite, RunResult]:
     """Two days at once; each group has a story of its own, told by a log or by polls."""
     site = SnapshotSite(spark, tmp_path_factory.mktemp("site"), load_settings([], SETTINGS, {}))
-    site.log("consumers", [connection(NOON, ["x"])])
-    site.log("routes", [route(NOON, a=2)])
+    # KEPT: from 00:00 on its topic has no queue to read from.
+    midnight = [START[D2] + minute * MINUTE for minute in (-2, -1, 0, 1)]
+    of_kept = [connection(at_ms, ["x"], "K", consumer_group="KEPT") for at_ms in midnight]
+    of_k = [route(at_ms, topic="K", a=(1 if at_ms < START[D2] else 0, 1, 6)) for at_ms in midnight]
+    site.log("consumers", [connection(NOON, ["x"]), *of_kept])
+    site.log("routes", [route(NOON, a=2), *of_k])
     site.log("running_info", _polls())
     _write_logs(site)
     return site, site.run(D1, D2)
@@ -308,6 +332,11 @@ def _clock(at_ms: int, day: Any) -> str:
         pytest.param("P16", [("c16", 0, "12:00:01.000", "12:10:00.000")], id="groups share a client"),
         pytest.param("P16-B", [("c16", 1, "12:00:01.000", "12:08:00.000")], id="one of them stops"),
         pytest.param("P18", [("c18", 0, "12:00:01.000", "24:00:00.000")], id="on the next day nothing changes"),
+        pytest.param(
+            "P19",
+            [("c19", 0, "12:00:01.000", "12:05:00.000"), ("c19#2", 1, "12:06:20.000", "12:10:00.000")],
+            id="a lite consumer stopped and started again",
+        ),
         pytest.param("P17", [("c17", 0, "12:00:01.000", "12:10:00.000")], id="bad lines change nothing"),
     ],
 )
@@ -324,6 +353,17 @@ def test_what_was_held_is_carried_over_midnight(held: Callable[..., list[Row]]) 
         "P15": [("c15", 0, midnight, "00:30:00.000"), ("c15#2", 0, "02:00:20.000", "02:10:00.000")],
         "P18": [("c18", 0, midnight, "05:00:00.000")],
     }
+
+
+def test_a_strategy_that_throws_from_midnight_on_keeps_what_was_held_before(
+    published: tuple[SnapshotSite, RunResult],
+) -> None:
+    columns = ("valid_from_ms", "broker_name", "queue_id", "in_route", "client_id", "is_carried")
+    rows = published[0].rows("queue_allocation", *columns, consumer_group="KEPT")
+    assert [tuple(row.values()) for row in rows] == [
+        (START[D2] - 2 * MINUTE, "a", 0, True, "x", False),
+        (START[D2], "a", 0, False, "x", True),
+    ]
 
 
 def test_the_log_a_row_is_from(published: tuple[SnapshotSite, RunResult]) -> None:
@@ -403,8 +443,8 @@ def test_the_counts_add_up(published: tuple[SnapshotSite, RunResult]) -> None:
         for each in counts
         if each is not None
     ]
-    # A line each of consumers and routes, 25 of polls (2 of D2), 109 of logs (13 of D2, 2 bad).
-    assert found == [(136, 119, 2, 0, 15), (136, 15, 1, 0, 120)]
+    # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 117 of logs (13 of D2, 2 bad).
+    assert found == [(155, 134, 2, 0, 19), (155, 19, 1, 0, 135)]
 
 
 @pytest.mark.slow  # the day once more

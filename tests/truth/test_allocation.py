@@ -18,6 +18,7 @@ from jobs.progress import Progress
 from jobs.run_record import Run
 from jobs.settings import load_settings
 
+pytestmark = pytest.mark.usefixtures("generated_code")
 DAY = dt.date(2026, 11, 21)
 README = Path(__file__).parents[2] / "README.md"
 PLANTED = {"QUEUE_DOES_NOT_EXIST": "g_config", "DUPLICATE_CLIENT_ID": "g_dup", "NOT_SUBSCRIBED": "g_orphan"}

@@ -32,6 +32,7 @@ from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 
 DAY = dt.date(2026, 11, 21)
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
+pytestmark = pytest.mark.usefixtures("generated_code")
 EACH = [pytest.param(run, marks=pytest.mark.slow if run.endswith("-long") else ()) for run in RUNS]
 
 # What is asked for: agreement of all producers with the switch on. The README states what is reached.

@@ -23,6 +23,7 @@ from jobs.profiles import Profile, released_profiles
 from udfs.ladder import Ladder
 from udfs.policy import Policy, not_available_ms
 
+pytestmark = pytest.mark.usefixtures("generated_code")
 ORACLE = Path(__file__).parent / "oracle"
 PROFILE_OF = {"4.7.1": "P1", "4.9.8": "P2", "5.1.3": "P3", "5.1.4": "P4", "5.3.3": "P5"}
 SCHEMA = (

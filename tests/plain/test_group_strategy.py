@@ -1,0 +1,144 @@
+"""How each client of a group allocates: what settings, running info, connections and logs say, put together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jobs.allocation.seen import Seen
+from jobs.allocation.strategies import group_strategy
+from jobs.group_settings import GroupSettings, StrategySettings
+from udfs.allocation_udf import plain_shares
+
+AVG, CIRCLE, RING = {"name": "AVG"}, {"name": "AVG_BY_CIRCLE"}, "CONSISTENT_HASH"
+QUEUES = [("a", 0), ("a", 1), ("b", 0)]
+
+
+def _of(said: GroupSettings, *seen: Seen) -> tuple[dict[str, Any], str, str, str | None]:
+    _, specs, strategy, source, undetermined = group_strategy("G", said, list(seen))
+    return json.loads(specs), strategy, source, undetermined
+
+
+def _told(client_id: str, strategy: str | None = None, **what: Any) -> Seen:
+    return Seen(client_id, strategy, "RUNNING_INFO" if strategy else None, **what)
+
+
+def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
+    found = plain_shares(specs, topic, QUEUES, ["x", "y"])
+    return {
+        each["client_id"]: (each["outcome"], [f"{of['broker_name']}{of['queue_id']}" for of in each["queues"]])
+        for each in found
+    }
+
+
+def test_nobody_tells() -> None:
+    assert _of(GroupSettings()) == ({"*": AVG}, "AVG", "ASSUMED", None)
+    assert _of(GroupSettings(), Seen("x", client_version="4.9.8")) == ({"*": AVG}, "AVG", "ASSUMED", None)
+
+
+def test_who_tells_nothing_is_as_the_others() -> None:
+    assert _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), Seen("y")) == (
+        {"*": CIRCLE},
+        "AVG_BY_CIRCLE",
+        "RUNNING_INFO",
+        None,
+    )
+
+
+def test_members_that_differ_are_mixed() -> None:
+    specs, strategy, source, undetermined = _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), _told("y", "AVG"))
+    assert (specs, strategy, source, undetermined) == ({"*": AVG, "x": CIRCLE}, "MIXED", "RUNNING_INFO", None)
+
+
+def test_a_strategy_that_only_logs_name() -> None:
+    logged = Seen("x", RING, "CLIENT_LOG")
+    assert _of(GroupSettings(), logged) == ({"*": {"name": RING}}, RING, "CLIENT_LOG", None)
+
+
+@pytest.mark.parametrize(
+    "name", ["Stickily", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-AVG"]
+)
+def test_what_only_the_clients_code_sets_up_is_not_guessed(name: str) -> None:
+    assert _of(GroupSettings(), _told("x", name))[3] == "STRATEGY_UNKNOWN"
+
+
+def test_settings_say_how_a_told_class_is_set_up() -> None:
+    specs, _, source, undetermined = _of(GroupSettings(machine_rooms=("A",)), _told("x", "MACHINE_ROOM"))
+    assert (specs, source, undetermined) == (
+        {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["A"]}},
+        "RUNNING_INFO",
+        None,
+    )
+    rooms = GroupSettings(broker_room="^(.)", client_room="^(.)")
+    assert _of(rooms, Seen("x", "MACHINE_ROOM_NEARBY-AVG", "CLIENT_LOG"))[1:] == (
+        "MACHINE_ROOM_NEARBY-AVG",
+        "CLIENT_LOG",
+        None,
+    )
+
+
+def test_each_client_has_the_rules_of_its_own_version() -> None:
+    rooms = GroupSettings(strategy="MACHINE_ROOM", machine_rooms=("A",), client_version="4.7.1")
+    old, new = Seen("x", client_version="4.7.1"), Seen("y", client_version="5.3.3")
+    specs = _of(rooms, old, new)[0]
+    assert {client_id: spec["version"] for client_id, spec in specs.items()} == {"*": "4.7.1", "y": "5.3.3"}
+
+
+def test_a_charset_is_of_clients_before_5_0() -> None:
+    said = GroupSettings(strategy=RING, client_charset="GBK")
+    specs = _of(said, Seen("x", client_version="4.9.8"), Seen("y", client_version="5.0.0"))[0]
+    assert specs == {"*": {"name": RING, "charset": "GBK"}, "y": {"name": RING}}
+
+
+def test_pop_is_of_the_groups_own_topics() -> None:
+    said = GroupSettings(client_rebalance=False, request_mode="POP", pop_share_queue_num=-1)
+    specs, strategy, _, undetermined = _of(said, _told("x", "AVG", client_version="5.3.3"))
+    assert (strategy, undetermined) == ("POP:AVG", None)
+    assert _shares(specs, "T") == {"x": ("RESULT", ["a-1", "a-1", "b-1"]), "y": ("RESULT", ["a-1", "a-1", "b-1"])}
+    assert _shares(specs, "%RETRY%G") == {"x": ("RESULT", ["a0", "a1"]), "y": ("RESULT", ["b0"])}
+
+
+@pytest.mark.parametrize(
+    ("seen", "asks"),
+    [
+        (Seen("x", client_version="5.0.0"), True),
+        (Seen("x"), True),
+        (Seen("x", client_version="4.9.8"), False),
+        (Seen("x", client_version="5.3.3", consume_orderly=True), False),
+        (Seen("x", client_version="5.3.3", consume_orderly=False), True),
+    ],
+)
+def test_who_asks_the_broker(seen: Seen, *, asks: bool) -> None:
+    assert _of(GroupSettings(client_rebalance=False), seen)[3] == ("REQUEST_MODE_UNKNOWN" if asks else None)
+
+
+def test_one_that_asks_does_not_speak_for_those_that_cannot() -> None:
+    new = _told("x", "AVG", client_version="5.3.3", client_rebalance=False)
+    old = _told("y", "AVG", client_version="4.9.8")
+    said = GroupSettings(request_mode="POP", pop_share_queue_num=-1)
+    specs, strategy, _, undetermined = _of(said, new, old)
+    assert (strategy, undetermined) == ("MIXED", None)
+    assert {client_id: spec["name"] for client_id, spec in specs.items()} == {"*": "POP:AVG", "y": "AVG"}
+
+
+@pytest.mark.parametrize("mode", [None, "PULL", "POP"])
+def test_a_broker_asked_for_a_strategy_that_it_lacks_answers_with_nothing(mode: Any) -> None:
+    said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=-1)
+    specs, strategy, _, undetermined = _of(said, _told("x", RING, client_version="5.3.3"))
+    assert (strategy, undetermined) == ("BROKER:CONSISTENT_HASH", None)
+    assert _shares(specs, "T") == _shares(specs, "%RETRY%G") == {"x": ("UNCHANGED", []), "y": ("UNCHANGED", [])}
+
+
+def test_settings_of_one_client() -> None:
+    own = GroupSettings(clients={"y": StrategySettings(strategy="AVG_BY_CIRCLE")})
+    assert _of(own, Seen("x"), Seen("y"))[:3] == ({"*": AVG, "y": CIRCLE}, "MIXED", "SETTINGS")
+    assert _of(own)[:3] == ({"*": AVG, "y": CIRCLE}, "MIXED", "SETTINGS")
+
+
+def test_broadcasting() -> None:
+    everything = {"*": {"name": "BROADCASTING"}}
+    broadcasts = Seen("x", message_model="BROADCASTING")
+    assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
+    assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"
