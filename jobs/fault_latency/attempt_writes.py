@@ -17,12 +17,14 @@ _REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 
 SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 """`step` of a write that the submit call of an async send made."""
 
-_V4_9_3, _V5_1_4, _V5_2_0 = 40903, 50104, 50200
+_V4_9_3, _V5_1_4, _V5_2_0, _V5_3_0 = 40903, 50104, 50200, 50300
 _SLOW_CONNECT_MS = 10
 _HUNG_MS = 550
 """A retry that answered sooner after the submit call followed a refusal, not a time-out."""
 _CHARGED_MS = 3000
-_DEFAULT_TIMEOUT_MS = 3000
+_SHORTEST_TIMEOUT_MS = 1000
+"""`NettyRemotingAbstract.scanResponseTable` finds a time-out a second after the budget, however small that is."""
+
 _REFUSED, _OUT_OF_TIME = "RemotingConnectException", "RemotingTooMuchRequestException"
 
 
@@ -38,13 +40,18 @@ def _write(
     evidence: str | Column = LOGGED,
     thread: Column | None = None,
     middle: Column | None = None,
+    middle_after: Column | None = None,
 ) -> Column:
-    """One write: null `thread` stands for the attempt's own; `middle` tells whether a middle broker is hidden."""
+    """One write: null `thread` stands for the attempt's own; `middle` tells whether a middle broker is hidden.
+
+    That one is neither the write's own broker nor `middle_after`.
+    """
 
     def literal(value: object) -> Column:
         return value if isinstance(value, Column) else F.lit(value)
 
     hides = F.lit(False) if middle is None else middle
+    middle_after = F.lit(None).cast("string") if middle_after is None else middle_after
     return F.struct(
         broker.alias("broker_name"),
         at_ms.alias("at_ms"),
@@ -56,7 +63,7 @@ def _write(
         F.when(literal(failure), cause).otherwise(F.lit("LATENCY")).alias("cause"),
         literal(evidence).alias("evidence"),
         F.when(hides, F.col("topic")).alias("middle_topic"),
-        F.when(hides, F.col("addressed_broker")).alias("middle_after"),
+        F.when(hides, middle_after).alias("middle_after"),
     )
 
 
@@ -97,18 +104,20 @@ def logged_async() -> list[Column]:
     answer_latency = F.when(_retried(), 0).when(connected_late, ended - submitted).otherwise(latency)
     answer = _write(_answering(), ended, _AFTER_LINE, answer_latency, failure=False, cause=outcome)
 
-    charged = (version < _V4_9_3) & (outcome == _REFUSED)
+    # A retry that is refused is charged to the broker tried before it (`onExceptionImpl` 4.9.2:617-620).
+    charged = _is_charged()
     failure = _write(
-        last,
+        F.when(charged, first).otherwise(last),
         ended,
         _BEFORE_LINE,
-        F.when(last == first, latency).when(charged, _CHARGED_MS).otherwise(0),
+        F.when(charged, _CHARGED_MS).when(last == first, latency).otherwise(0),
         failure=True,
         cause=outcome,
         # Only the catch of 5.1.4's sendMessageAsync (line 714) writes false; a callback writes true.
         reachable=(version != _V5_1_4) | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
-        evidence=F.when(last == first, LOGGED).when(charged, RETRY_CHARGED).otherwise(RETRY_TEXT),
+        evidence=F.when(charged, RETRY_CHARGED).when(last == first, LOGGED).otherwise(RETRY_TEXT),
         middle=_hides_middle(),
+        middle_after=F.when(charged, last).otherwise(first),
     )
     refusal = _write(first, ended, _AFTER_LINE, latency, failure=True, cause=outcome)
     submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
@@ -127,8 +136,9 @@ def inferred_async(*, infer: bool) -> list[Column]:
     """What an async attempt wrote besides: hidden tries, and a submit call that its callback overtook.
 
     From 4.9.3 a try that is refused inside the submit call is retried there (`sendMessageAsync`'s catch), so the
-    submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.2.0 (`operationFail`), after a
-    time-out, and up to 4.9.2 (there a refusal at submit is thrown) the first try failed in a callback.
+    submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.3.0 (it connects beside the call,
+    `NettyRemotingClient.getAndCreateChannelAsync`), after a time-out, and up to 4.9.2 (there a refusal at submit is
+    thrown) the first try failed in a callback.
     """
     if not infer:
         return []
@@ -136,7 +146,7 @@ def inferred_async(*, infer: bool) -> list[Column]:
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     hidden = F.lit("HIDDEN_RETRY")
     soon = (version >= _V4_9_3) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
-    at_submit = F.when(version < _V5_2_0, F.coalesce(submitted, ended)).otherwise(ended)
+    at_submit = F.when(version < _V5_3_0, F.coalesce(submitted, ended)).otherwise(ended)
     refused_first = _write(
         first,
         at_submit,
@@ -204,11 +214,22 @@ def _failed_in_callback() -> Column:
     return ~is_answer(F.col("seen_outcome")) & ~F.col("is_stale_line") & ~_thrown_at_submit()
 
 
+def _is_charged() -> Column:
+    """4.0 to 4.9.2: the last of several tries was refused."""
+    refused = (F.col("version_number") < _V4_9_3) & (F.col("seen_outcome") == _REFUSED)
+    return refused & (F.col("error_broker") != F.col("addressed_broker"))
+
+
 def _hides_middle() -> Column:
-    """4.9.3 to 5.1.4: no time was left at the last try, so there were three, and the log names two of them."""
+    """There were three tries, and the log names two of them: no time was left at the last one.
+
+    4.9.3 to 5.2.0, which connect inside the call and retry there. Before, only a refused retry is charged to the
+    broker before it: with three tries to the middle one.
+    """
     outcome, version = F.col("seen_outcome"), F.col("version_number")
-    spent = (outcome == _OUT_OF_TIME) | ((outcome == _REFUSED) & (F.col("latency_ms") >= _DEFAULT_TIMEOUT_MS))
-    return spent & version.between(_V4_9_3, _V5_1_4) & ~F.col("by_caller") & F.col("submitted_at_ms").isNotNull()
+    late = (outcome == _REFUSED) & (F.col("latency_ms") >= _SHORTEST_TIMEOUT_MS)
+    spent = ((outcome == _OUT_OF_TIME) | late) & (version >= _V4_9_3) & (version < _V5_3_0)
+    return (spent | _is_charged()) & ~F.col("by_caller") & F.col("submitted_at_ms").isNotNull()
 
 
 def _submit_thread() -> Column:

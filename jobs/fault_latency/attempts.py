@@ -14,6 +14,8 @@ from jobs.settings import ProducerSettings
 from udfs.outcome import REMOTING, effective_outcome, is_answer
 
 _V4_9_3 = 40903
+_VIP_PORT_BELOW = 2
+"""`MixAll.brokerVIPChannel`."""
 
 # What rules, process and brokers are told by; nothing after them asks again.
 _TOLD = (
@@ -66,7 +68,15 @@ def _with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
     An MQBrokerException's text names the producer's address before the broker's, so the last one counts.
     """
     by_address = names.select("cluster", "broker_addr", F.col("name").alias("addressed_broker"))
-    by_error = names.select("cluster", F.col("broker_addr").alias("error_addr"), F.col("name").alias("error_broker"))
+    # Up to 4.4.0 a send goes to the VIP port by default, two below the one that its retries use.
+    host, port = (F.substring_index("broker_addr", ":", place) for place in (1, -1))
+    plain = names.withColumn(
+        "broker_addr", F.concat_ws(":", host, (port.try_cast("int") + _VIP_PORT_BELOW).cast("string"))
+    )
+    of_retries = plain.join(names, ["cluster", "broker_addr"], "left_anti")
+    by_error = names.unionByName(of_retries).select(
+        "cluster", F.col("broker_addr").alias("error_addr"), F.col("name").alias("error_broker")
+    )
     seen_outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
     addresses = F.regexp_extract_all("error", F.lit(r"(\d+\.\d+\.\d+\.\d+:\d+)"), 1)
     error_addr = F.when(seen_outcome.isin(*REMOTING, "MQBrokerException"), F.try_element_at(addresses, F.lit(-1)))

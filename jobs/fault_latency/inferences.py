@@ -32,7 +32,9 @@ from udfs.policy import Policy, gated_by_reachable
 
 _MIDDLE_STEP = 2
 _DETECTOR_ROUND_MS = 3000
-_NO_BLIND_RETRY_FROM = 50200
+_NO_HIDDEN_RETRY_FROM = 50300
+_REFUSAL = "MQBrokerException"
+"""The broker's own answer, which leaves the item unreachable all the same."""
 
 
 def with_inferences(
@@ -45,7 +47,7 @@ def with_inferences(
 ) -> DataFrame:
     """The first pass with all that follows from it: `items` again, with the inferred writes in their places.
 
-    Nothing is inferred for clients from 5.2.0 on. Middle brokers come first; detector (5.1.4) and order (to 5.1.3)
+    Nothing is inferred for clients from 5.3.0 on. Middle brokers come first; detector (5.1.4) and order (to 5.1.3)
     then touch different fault items; what was removed rests on the order. Only fault items that get a write are
     replayed again.
 
@@ -82,10 +84,10 @@ def with_inferences(
 
 
 def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:
-    """Whether the day has enforced producers before 5.2.0, under last-write-wins, and with 5.1.4's detector on."""
+    """Whether the day has enforced producers before 5.3.0, under last-write-wins, and with 5.1.4's detector on."""
     gated = gated_by_reachable(F.col("policy"), policies)
     kinds = attempts.where("enforced AND not_replayed IS NULL").agg(
-        F.bool_or(F.col("version_number") < _NO_BLIND_RETRY_FROM),
+        F.bool_or(F.col("version_number") < _NO_HIDDEN_RETRY_FROM),
         F.bool_or(last_write_wins(policies)),
         F.bool_or(F.col("detector") & gated),
     )
@@ -97,8 +99,9 @@ def middle_brokers(items: DataFrame, hosts: DataFrame, policies: Sequence[Policy
     """The broker between the first and the last of three async tries, isolated because no time was left.
 
     `MQFaultStrategy.selectOneMessageQueue` takes available brokers first: one that was isolated already was not
-    tried. It must have been writable in every route that the client may have used. 4.9.3 to 5.1.4
-    (`MQClientAPIImpl.sendMessageAsync`, catch: 4.9.8:576, 5.1.4:714).
+    tried. It must have been writable in every route that the client may have used. Where more brokers could have been
+    tried than were, none is told. Three tries, as `retryTimesWhenSendAsyncFailed` has it by default; 4.9.3 to 5.2.0
+    (`MQClientAPIImpl.sendMessageAsync`, catch: 4.9.8:576, 5.1.4:714), and the charged ones to 4.9.2.
 
     Args:
         items: writes, those with `middle_topic` lacking a middle broker.
@@ -109,17 +112,24 @@ def middle_brokers(items: DataFrame, hosts: DataFrame, policies: Sequence[Policy
     tried = F.array_except(
         hosts_throughout(F.col("writable"), since, F.col("at_ms")), F.array("broker_name", "middle_after")
     )
+    # An error without an address tells the first broker alone: then the last one is hidden too.
+    hidden = F.when(F.col("broker_name") == F.col("middle_after"), 2).otherwise(1)
     failures = items.where("enforced AND middle_topic IS NOT NULL").withColumnRenamed("middle_topic", "topic")
     candidates = (
         failures.join(F.broadcast(hosts), ["cluster", "topic"])
         .where("known_from_ms <= at_ms")
+        .withColumn("hidden", hidden)
         .withColumn("broker_name", F.explode(tried))
         .withColumns({"asked_at_ms": F.col("at_ms"), "middle_topic": F.lit(None).cast("string")})
-        .select(*written_columns(items), "asked_at_ms")
+        .select(*written_columns(items), "asked_at_ms", "hidden")
     )
     was_available = F.coalesce(F.col("item.until_ms") < F.col("asked_at_ms"), F.lit(True))
+    of_attempt = Window.partitionBy(*OWNER, "row_hash")
+    possible = (
+        with_item_before(candidates, items).where(was_available).withColumn("many", F.count("*").over(of_attempt))
+    )
     return write_in_place(
-        with_item_before(candidates, items).where(was_available),
+        possible.where("many <= hidden"),
         items,
         {
             "step": F.lit(_MIDDLE_STEP),
@@ -133,7 +143,7 @@ def middle_brokers(items: DataFrame, hosts: DataFrame, policies: Sequence[Policy
 
 
 def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """A broker that answered anybody is found reachable by the detector's next round, within 3 s.
+    """A broker that answered anybody, if only with a refusal, is found reachable by the next round, within 3 s.
 
     `LatencyFaultToleranceImpl.startDetector` and `detectByOneRound` (5.1.4). Asked once per write that left the
     item unreachable, if no other write came in time.
@@ -153,18 +163,25 @@ def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Po
         .where(lasting)
         .join(detecting, list(OWNER), "left_semi")
     )
+    answered = F.when(F.col("outcome").isin(*ANSWERS), F.col("result_broker_name")).when(
+        F.col("outcome") == _REFUSAL, F.col("error_broker")
+    )
     answers = (
-        attempts.where(F.col("outcome").isin(*ANSWERS) & F.col("result_broker_name").isNotNull())
+        attempts.where(answered.isNotNull())
         .select(
             "cluster",
-            F.col("result_broker_name").alias("broker_name"),
+            answered.alias("broker_name"),
             F.col("started_at_ms").alias("since_ms"),
             F.col("ended_at_ms").alias("answered_at_ms"),
         )
         .join(unreachable.select("cluster", "broker_name").distinct(), ["cluster", "broker_name"], "left_semi")
     )
     asked = unreachable.select(
-        "cluster", "broker_name", F.col("at_ms").alias("since_ms"), F.struct(*items.columns).alias("write")
+        "cluster",
+        "broker_name",
+        F.col("at_ms").alias("since_ms"),
+        F.when(F.col("cause") == _REFUSAL, F.col("at_ms")).alias("answered_at_ms"),
+        F.struct(*items.columns).alias("write"),
     )
     later_first = (
         Window.partitionBy("cluster", "broker_name")

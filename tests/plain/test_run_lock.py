@@ -251,14 +251,14 @@ def test_a_lock_that_cannot_be_read_for_a_while_is_renewed_afterwards(
     monkeypatch.setattr(jobs.run_lock, "_RENEWED_EVERY_S", 0.01)
     looks = iter(range(100_000))
     with hold(tmp_path, "first", lambda: NOON + dt.timedelta(minutes=next(looks))) as lock:
-        (tmp_path / "_lock").rename(tmp_path / "aside")
-        (tmp_path / "_lock").mkdir()  # opening it is an error, and none that says that it is gone
-        with pytest.raises(LakeError, match="cannot be read: Is a directory; nothing more is published"):
+        (tmp_path / "aside").hardlink_to(tmp_path / "_lock")
+        (tmp_path / "loop").symlink_to("_lock")
+        (tmp_path / "loop").replace(tmp_path / "_lock")  # opening it is an error, and none that says that it is gone
+        with pytest.raises(LakeError, match="cannot be read: Too many levels of symbolic links; nothing more is publ"):
             lock.check()
         assert not lock.is_own()
         time.sleep(0.1)
-        (tmp_path / "_lock").rmdir()
-        (tmp_path / "aside").rename(tmp_path / "_lock")
+        (tmp_path / "aside").replace(tmp_path / "_lock")
         before = holder(tmp_path)
         for _ in range(1000):
             found = holder(tmp_path)

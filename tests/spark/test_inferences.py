@@ -54,7 +54,8 @@ ATTEMPTS = (
 )
 SENDS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, policy string,"
-    " detector boolean, outcome string, result_broker_name string, started_at_ms bigint, ended_at_ms bigint"
+    " detector boolean, outcome string, result_broker_name string, error_broker string, started_at_ms bigint,"
+    " ended_at_ms bigint"
 )
 TOPIC_BROKERS = (
     "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
@@ -123,6 +124,8 @@ A_LEFT = ((0, 90_000, "abc", 2), (90_000, 1_000_000, "bc", 2))
     ("hosts", "middle_isolated_at", "expected"),
     [
         pytest.param((ALWAYS_ABC,), None, ["b"], id="the third broker was tried in between"),
+        pytest.param(((0, 1_000_000, "abcd", 2),), None, [], id="one of two, and nobody knows which"),
+        pytest.param(((0, 1_000_000, "abcd", 2),), 70_000, ["d"], id="one of two, of which one was isolated"),
         pytest.param((ALWAYS_ABC,), 70_000, [], id="it was isolated, so it was not tried"),
         pytest.param(((0, 1_000_000, "ac", 2),), None, [], id="there is no third broker"),
         pytest.param(((0, 80_000, "ac", 2), (80_000, 1_000_000, "abc", 2)), None, [], id="the client may not know it"),
@@ -140,6 +143,19 @@ def test_middle_broker(
     found = middle_brokers(_items(spark, failure, *before), _hosts(spark, *hosts), POLICIES).collect()
     assert [row.broker_name for row in found] == expected
     assert all((row.evidence, row.at_ms, row.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for row in found)
+
+
+@pytest.mark.parametrize(
+    ("brokers", "expected"),
+    [("abc", ["b", "c"]), ("ab", ["b"]), ("abcd", []), ("a", [])],
+)
+def test_an_error_without_an_address_hides_the_last_try_too(
+    spark: SparkSession, brokers: str, expected: list[str]
+) -> None:
+    failure = _write("a", 100_000, 0, 600_000, middle_topic="T", middle_after="a")
+    hosts = _hosts(spark, (0, 1_000_000, brokers, 2))
+    found = middle_brokers(_items(spark, failure), hosts, POLICIES).collect()
+    assert sorted(row.broker_name for row in found) == expected
 
 
 ALL_ISOLATED = (_write("a", 60_000, 5, 600_000), _write("b", 61_000, 50, 600_000), _write("c", 62_000, 90, 600_000))
@@ -279,14 +295,33 @@ def test_detector(
     later = [_write("a", next_at_ms, 5, 0, **rules)] if next_at_ms else []
     items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules), *later)
     sends = [
-        (*OWNER, policy, detector, "RemotingConnectException", None, 99_000, 100_000),
-        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "a", *answered),
-        ("c", "p2", "g", "#1", True, "P5", False, "SENT", "a", 100_100, 100_101),
-        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "b", 100_100, 100_101),
+        (*OWNER, policy, detector, "RemotingConnectException", None, "a", 99_000, 100_000),
+        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "a", "a", *answered),
+        ("c", "p2", "g", "#1", True, "P5", False, "SENT", "a", "a", 100_100, 100_101),
+        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "b", "b", 100_100, 100_101),
     ]
     found = detector_rounds(items, spark.createDataFrame(sends, SENDS), POLICIES).collect()
     assert [row.at_ms for row in found] == expected
     assert all((row.evidence, row.reachable, row.not_available_ms) == (DETECTOR, True, 0) for row in found)
+
+
+@pytest.mark.parametrize(
+    ("cause", "other", "expected"),
+    [
+        pytest.param("MQBrokerException", "RemotingTimeoutException", [103_000], id="the refusal itself"),
+        pytest.param("RemotingTimeoutException", "MQBrokerException", [103_600], id="a refusal to another"),
+        pytest.param("RemotingTimeoutException", "RemotingTimeoutException", [], id="silence"),
+    ],
+)
+def test_a_refusal_is_an_answer(spark: SparkSession, cause: str, other: str, expected: list[int]) -> None:
+    rules = {"policy": "P4", "profile": "P4", "cause": cause}
+    items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules))
+    sends = [
+        (*OWNER, "P4", True, cause, None, "a", 99_000, 100_000),
+        ("c", "p2", "g", "#1", True, "P5", False, other, None, "a", 100_500, 100_600),
+    ]
+    found = detector_rounds(items, spark.createDataFrame(sends, SENDS), POLICIES).collect()
+    assert [row.at_ms for row in found] == expected
 
 
 def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:

@@ -1,0 +1,117 @@
+"""What one async attempt writes, release by release: which broker is charged, when, and whether a try is hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.fault_latency import attempts
+from jobs.fault_latency.producers import policies
+from jobs.fault_latency.updates import updates
+from jobs.profiles import released_profiles
+
+POLICIES = policies(released_profiles(), {})
+ATTEMPT = {
+    "cluster string": "c",
+    "client_id string": "p1",
+    "producer_group string": "g",
+    "process string": "#1",
+    "enforced boolean": True,
+    "topic string": "T",
+    "mode string": "ASYNC",
+    "outcome string": "SEND_OK",
+    "cause string": None,
+    "broker_name string": "a",
+    "addressed_broker string": "a",
+    "error_broker string": "a",
+    "result_broker_name string": None,
+    "started_at_ms bigint": 1_000,
+    "submitted_at_ms bigint": 1_005,
+    "ended_at_ms bigint": 1_020,
+    "latency_ms bigint": 20,
+    "version_number int": 40908,
+    "version string": None,
+    "policy string": "P2",
+    "profile string": "P2",
+    "detector boolean": False,
+    "by_caller boolean": False,
+    "is_stale_line boolean": False,
+    "thread string": "t",
+    "seq bigint": 7,
+    "invoke_id bigint": None,
+    "attempt int": 1,
+    "row_hash bigint": 1,
+    "dies_at_ms bigint": None,
+}
+REFUSED, SPENT = "RemotingConnectException", "RemotingTooMuchRequestException"
+
+
+def _writes(spark: SparkSession, version: int, **other: Any) -> list[dict[str, Any]]:
+    values = {name.split()[0]: value for name, value in ATTEMPT.items()} | {"version_number": version} | other
+    frame = spark.createDataFrame([tuple(values.values())], ", ".join(ATTEMPT))
+    return [row.asDict() for row in updates(frame, POLICIES, infer=True).orderBy("at_ms", "step").collect()]
+
+
+@pytest.mark.parametrize(
+    ("version", "at_ms"), [(40908, 1_005), (50104, 1_005), (50200, 1_005), (50300, 1_020), (50303, 1_020)]
+)
+def test_a_broker_that_refused_at_submit_is_isolated_in_the_call_up_to_5_2(
+    spark: SparkSession, version: int, at_ms: int
+) -> None:
+    """5.3.0 is the first to connect beside the call (`NettyRemotingClient.invokeAsync`)."""
+    found = _writes(spark, version, result_broker_name="b", error_broker="b")
+    assert [(row["broker_name"], row["at_ms"]) for row in found if row["is_failure"]] == [("a", at_ms)]
+
+
+@pytest.mark.parametrize(
+    ("version", "outcome", "latency_ms", "hides"),
+    [
+        (40902, SPENT, 4_000, False),
+        (40903, SPENT, 4_000, True),
+        (50200, SPENT, 4_000, True),
+        (50300, SPENT, 4_000, False),
+        (40908, REFUSED, 4_000, True),
+        (40908, REFUSED, 1_600, True),
+        (40908, REFUSED, 400, False),
+        (40908, "RemotingTimeoutException", 4_000, False),
+    ],
+)
+def test_a_middle_try_is_hidden_where_no_time_was_left_at_the_last(
+    spark: SparkSession, version: int, outcome: str, latency_ms: int, *, hides: bool
+) -> None:
+    found = _writes(
+        spark, version, outcome=outcome, error_broker="c", latency_ms=latency_ms, ended_at_ms=1_000 + latency_ms
+    )
+    (last,) = (row for row in found if row["evidence"] == "INFERRED_RETRY_TEXT")
+    assert (last["broker_name"], last["middle_topic"], last["middle_after"]) == (
+        "c",
+        "T" if hides else None,
+        "a" if hides else None,
+    )
+
+
+def test_a_refused_retry_is_charged_to_the_broker_tried_before_it(spark: SparkSession) -> None:
+    """Up to 4.9.2: the one that refused last is not isolated, the one between was charged."""
+    found = _writes(spark, 40902, outcome=REFUSED, error_broker="c")
+    (charged,) = (row for row in found if row["evidence"] == "INFERRED_RETRY_CHARGED")
+    assert (charged["broker_name"], charged["current_latency_ms"]) == ("a", 3_000)
+    assert (charged["middle_topic"], charged["middle_after"]) == ("T", "c")
+    assert "c" not in {row["broker_name"] for row in found}
+
+
+def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession) -> None:
+    """Up to 4.4.0 a send goes to 10909 by default, and its retries to 10911."""
+    error = "connect to <10.0.0.2:10911> failed"
+    sends = [
+        (1, "c", "10.0.0.1:10909", "a", "ASYNC", REFUSED, None, error),
+        (2, "c", "10.0.0.2:10909", "b", "SYNC", "SEND_OK", None, None),
+        (3, "c", "10.0.0.3:10909", "a-of-another-name", "ASYNC", REFUSED, None, "connect to <10.0.0.9:10911> failed"),
+    ]
+    columns = ("row_hash", "cluster", "broker_addr", "broker_name", "mode", "outcome", "cause", "error")
+    frame = spark.createDataFrame(
+        sends, ", ".join(f"{name} {'int' if name == 'row_hash' else 'string'}" for name in columns)
+    )
+    found = attempts._with_addressed_broker(frame, attempts._names(frame)).collect()
+    assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
