@@ -8,12 +8,23 @@ from typing import Literal
 from zoneinfo import available_timezones
 
 from jobs.errors import SettingValueError
+from udfs.plain_version import plain_version_number
 
 RequestMode = Literal["POP", "PULL"]
 MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 NEARBY = "MACHINE_ROOM_NEARBY-"
+
+
+def check_version(text: str | None) -> None:
+    """Refuse what is no client's version.
+
+    Raises:
+        SettingValueError: it is none.
+    """
+    if text is not None and plain_version_number(text) == 0:
+        raise SettingValueError(f"client_version {text!r} is no version; give one such as 4.9.8")
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class StrategySettings:
     queues: tuple[tuple[str, int], ...] | None = None
 
     def __post_init__(self) -> None:
+        check_version(self.client_version)
         if self.strategy is not None:
             inner = self.strategy.removeprefix(NEARBY)
             if inner not in STRATEGIES:
@@ -74,6 +86,7 @@ class ClientLogSettings:
     client_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_version(self.client_version)
         if self.time_zone is not None and self.time_zone not in available_timezones():
             raise SettingValueError(
                 f"time_zone {self.time_zone!r} is unknown; give a name such as Asia/Shanghai or UTC"

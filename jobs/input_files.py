@@ -6,13 +6,13 @@ import glob
 import re
 from pathlib import Path
 
-from jobs.local_folder import is_there
+from jobs.local_folder import is_elsewhere, is_there
 
 
 def files_at(path: str) -> list[Path] | None:
     """The files of a path that is a file, a folder or a glob, braces included; None for another store."""
     local = re.sub("^file:(//)?", "", path)
-    if "://" in local:
+    if is_elsewhere(path):
         return None
     matches = (
         [Path(local)]

@@ -17,13 +17,13 @@ from typing import Any
 
 from delta import exceptions as delta_errors
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import LakeBusyError, LakeError
-from jobs.local_folder import local_folder
+from jobs.local_folder import check_store, local_folder
 from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import BROKEN_LOG, root_cause, table_remedy
 from jobs.table_log import TableLog
@@ -84,8 +84,8 @@ class Lake:
             is_alone = self._lock is None or self._lock.is_own()
             shutil.rmtree(folder if is_alone else folder / run_id, ignore_errors=True)
             return
-        own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
-        with suppress(Py4JJavaError):  # leftovers cost space, not correctness
+        with suppress(Py4JError, OSError):  # leftovers cost space, not correctness; the JVM may be gone
+            own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
             own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
     def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
@@ -247,8 +247,10 @@ class Lake:
         On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
 
         Raises:
+            LakeError: where the lake lies is not clear.
             LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
         """
+        check_store(self.root, self._spark._jsc.hadoopConfiguration().get("fs.defaultFS"))
         folder = local_folder(self.root)
         if folder is None:
             yield None

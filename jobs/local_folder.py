@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+
+from jobs.errors import LakeError
 
 
 def is_there(path: Path) -> bool:
@@ -14,9 +17,35 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_elsewhere(uri: str) -> bool:
+    """Whether a path or URI names another store than this machine's files.
+
+    >>> [is_elsewhere(uri) for uri in ("s3a://bucket/lake", "hdfs:/lake", "file:/lake", "/lake/a:/b", "lake")]
+    [True, True, False, False, False]
+    """
+    return re.match(r"(?!file:)[A-Za-z][\w+.-]*:/", uri) is not None
+
+
+def check_store(lake: str, default_store: str | None) -> None:
+    """Refuse a lake without a store's name where Spark would not look for it on this machine.
+
+    Args:
+        lake: path or URI.
+        default_store: Hadoop's `fs.defaultFS`.
+
+    Raises:
+        LakeError: it names no store, and paths without one lie elsewhere.
+    """
+    if default_store and is_elsewhere(default_store) and not lake.startswith("file:") and not is_elsewhere(lake):
+        raise LakeError(
+            f"lake {lake} names no store, and Spark's paths without one lie on {default_store}; name it as"
+            f" file://{lake} or {default_store.rstrip('/')}{lake}"
+        )
+
+
 def local_folder(uri: str) -> Path | None:
     """The folder behind a path or `file:` URI; None for any other store."""
     parsed = urlparse(uri)
     if parsed.scheme == "file":
         return Path(unquote(parsed.path))
-    return None if "://" in uri else Path(uri)
+    return None if is_elsewhere(uri) else Path(uri)

@@ -13,6 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from jobs.errors import InputMissingError
 from jobs.lake import rows_written
+from jobs.local_folder import local_folder
 from jobs.maintained_lake import MaintainedLake
 from jobs.progress import Progress
 from jobs.run_record import Run, run_metadata
@@ -131,7 +132,9 @@ def _looked_at(lake: MaintainedLake, settings: Settings, progress: Progress, *, 
         days = settings.retention.versions_days
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
-        return Upkeep(lake.root, applied, days, lake.size(lake.staging), states)
+        # Elsewhere another run may be at work, and nobody can tell what is left over.
+        leftovers = lake.size(lake.staging) if local_folder(lake.root) else 0
+        return Upkeep(lake.root, applied, days, leftovers, states)
 
 
 def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles:

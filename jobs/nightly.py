@@ -172,6 +172,7 @@ def _cascade(
             result.stale_days.append(after.date)
             return
         result.cascading = after
+        log_run(spark, lake, run, FAULT_LATENCY, [after], "STARTED", settings)
         last = _derive(spark, lake, settings, run, after, None, {}, progress)
         result.days.append(last)
 

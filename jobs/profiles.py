@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 
-from jobs.errors import SettingValueError
 from jobs.typed_table import typed
 from udfs.ladder import Ladder
+from udfs.plain_version import plain_version_number
 from udfs.policy import Policy, WriteRule
 
 
@@ -49,16 +49,3 @@ def released_profiles() -> tuple[Profile, ...]:
     table = tomllib.loads(files("conf").joinpath("profiles.toml").read_text(encoding="utf-8"))
     profiles = [typed(Profile, entry, "profile.") for entry in table["profile"]]
     return tuple(sorted(profiles, key=lambda profile: profile.since_number))
-
-
-def plain_version_number(version: str) -> int:
-    """`4.9.8` → 40908: the same number that `udfs.version.version_number` gives in Spark.
-
-    >>> plain_version_number("5.1.4")
-    50104
-    """
-    parts = version.split(".")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise SettingValueError(f"client version {version!r} has no form like 5.1.4; correct it")
-    major, minor, patch = (int(part) for part in parts)
-    return major * 10_000 + minor * 100 + patch

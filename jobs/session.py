@@ -29,6 +29,8 @@ EXACT = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.databricks.delta.history.metricsEnabled": "true",
 }
 
 # Most of a plan's code runs for seconds: it pays to compile only what is twenty times as hot as Java waits for.
@@ -76,6 +78,8 @@ SUITED = {
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
 HIDING = {"spark.redaction.regex": SECRET_NAME}
 
+_LISTS = ("spark.jars", "spark.sql.extensions")
+
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -114,14 +118,14 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**SUITED, **HIDING, **DELTA, **spark_settings, **EXACT}
+        settings = {**SUITED, **HIDING, **_with_own(DELTA, spark_settings), **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         local = {**ONE_MACHINE, "spark.jars": jars}
-        settings = {**local, **SUITED, **HIDING, **DELTA, **spark_settings, **EXACT}
+        settings = {**SUITED, **HIDING, **_with_own({**local, **DELTA}, spark_settings), **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -138,6 +142,16 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark
+
+
+def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
+    """Ours and the site's; a list of jars or extensions is ours and then theirs.
+
+    >>> _with_own({"spark.jars": "delta.jar"}, {"spark.jars": "s3.jar", "spark.driver.memory": "8g"})
+    {'spark.jars': 'delta.jar,s3.jar', 'spark.driver.memory': '8g'}
+    """
+    both = {key: f"{ours[key]},{site[key]}" for key in _LISTS if key in ours and key in site}
+    return {**ours, **site, **both}
 
 
 def _start_jvm(settings: Mapping[str, str]) -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from jobs.errors import SettingsError, SettingValueError
-from jobs.group_settings import ClientLogSettings, GroupSettings
+from jobs.group_settings import ClientLogSettings, GroupSettings, check_version
+from jobs.local_folder import is_elsewhere
 from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
@@ -104,6 +105,7 @@ class ProducerSettings:
     not_available_ms: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        check_version(self.client_version)
         floors, isolations = self.latency_max_ms, self.not_available_ms
         if (floors is None) != (isolations is None):
             raise SettingValueError("a ladder needs both latency_max_ms and not_available_ms; give the missing one")
@@ -288,6 +290,6 @@ def _absolute_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
 
 
 def _absolute(path: str, base: Path) -> str:
-    if not path or "://" in path or path.startswith(("file:", "/")):
+    if not path or is_elsewhere(path) or path.startswith(("file:", "/")):
         return path
     return str((base / path).absolute()) if ".." not in path else str((base / path).resolve())

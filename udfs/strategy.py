@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from udfs.version import FORM
+from udfs.plain_version import plain_version_number
 
 Queue = tuple[str, int]
 """Broker name and queue id."""
@@ -23,8 +22,6 @@ OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH
 OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
 RETRY_TOPIC = "%RETRY%"
 """What the topic begins with that a group retries from (`MixAll.RETRY_GROUP_TOPIC_PREFIX`)."""
-
-_VERSION = re.compile(FORM)
 
 
 class AllocationError(Exception):
@@ -129,16 +126,3 @@ class Strategy:
         if isinstance(version := values.get("version"), str):
             values["version"] = plain_version_number(version)
         return Strategy(**values)
-
-
-def plain_version_number(text: str) -> int:
-    """`udfs.version.version_number` for one text; 0 = no version.
-
-    >>> [plain_version_number(text) for text in ("4.9.8", "V5_1_4", "latest")]
-    [40908, 50104, 0]
-    """
-    found = _VERSION.fullmatch(text)
-    if not found:
-        return 0
-    major, minor, patch = map(int, found.groups())
-    return major * 10_000 + minor * 100 + patch

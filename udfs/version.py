@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-FORM = r"^[Vv]?(\d{1,3})[._](\d{1,2})[._](\d{1,2})(?:-SNAPSHOT)?$"
-"""How a version is written: three numbers in groups."""
+from udfs.plain_version import FORM
 
 
 def is_version(client_version: Column) -> Column:

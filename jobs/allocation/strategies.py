@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.allocation.seen import Seen, in_common
 from jobs.group_settings import NEARBY, STRATEGIES, GroupSettings, StrategySettings
 from jobs.settings import Settings
-from udfs.strategy import ASKED, OF_BROKERS, POP, plain_version_number
+from udfs.plain_version import plain_version_number
+from udfs.strategy import ASKED, OF_BROKERS, POP
 
 GROUP_STRATEGIES = (
     "consumer_group string, strategies_json string, strategy string, strategy_source string, undetermined string"

@@ -8,7 +8,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +63,9 @@ def check_address(address: Address, *, allow_remote: bool) -> None:
         )
 
 
+_CLASS_PATH = "spark.driver.extraClassPath"
+
+
 @contextmanager
 def serving(
     settings: Settings, database: str, address: Address, *, verbose: bool = False
@@ -75,7 +78,7 @@ def serving(
         PlatformError: Spark does not start.
     """
     with tempfile.TemporaryDirectory(prefix="faultline-serve-") as scratch:
-        spark = open_session({**settings.spark, **_needs(address, scratch)}, verbose=verbose)
+        spark = open_session({**settings.spark, **_needs(address, scratch, settings.spark)}, verbose=verbose)
         server = None
         try:
             jvm: Any = spark._jvm
@@ -91,7 +94,7 @@ def serving(
                 spark.stop()
 
 
-def _needs(address: Address, scratch: str) -> dict[str, str]:
+def _needs(address: Address, scratch: str, own: Mapping[str, str]) -> dict[str, str]:
     """What a server needs of its session, whatever the site's settings say."""
     return {
         "spark.sql.catalogImplementation": "in-memory",
@@ -101,7 +104,7 @@ def _needs(address: Address, scratch: str) -> dict[str, str]:
         "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         # each client's session loads Delta's catalog itself, by a class loader that does not know spark.jars
-        "spark.driver.extraClassPath": ":".join(str(jar) for jar in delta_jars()),
+        _CLASS_PATH: ":".join(filter(None, (*map(str, delta_jars()), own.get(_CLASS_PATH)))),
         "spark.hadoop.hive.server2.thrift.bind.host": address.host,
         "spark.hadoop.hive.server2.thrift.port": str(address.port),
         "spark.hadoop.hive.server2.logging.operation.enabled": "false",

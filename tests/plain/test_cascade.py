@@ -34,6 +34,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Day]:
     monkeypatch.setattr(nightly, "published_openings", lambda *_: openings)
     monkeypatch.setattr(nightly, "has_forgotten", lambda *_: False)
     monkeypatch.setattr(nightly, "_derive", derive)
+    monkeypatch.setattr(nightly, "log_run", lambda *_: None)
     return found
 
 

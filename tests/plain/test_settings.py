@@ -152,6 +152,14 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             SettingValueError,
             "time_zone 'China/Shanghai' is unknown; give a name such as Asia/Shanghai or UTC",
         ),
+        *(
+            (
+                f'[{table}."x"]\nclient_version = "latest"',
+                SettingValueError,
+                "client_version 'latest' is no version; give",
+            )
+            for table in ("producers", "groups", "client_logs")
+        ),
         ('[client_logs."p1"]\ntime_zone = "America"', SettingValueError, "time_zone 'America' is unknown"),  # a folder
         ('[client_logs."p1"]\ntime_zone = ""', SettingValueError, "time_zone '' is unknown"),
         ('[client_logs."p1"]\ntime_zone = 8', SettingTypeError, "time_zone' is 8 (int); it must be a text"),
