@@ -24,6 +24,11 @@ archive=$home/dist/faultline-$version.zip
   echo "faultline: $archive is missing; run 'make package' first" >&2
   exit 2
 }
+newer=$(cd "$home" && find jobs udfs conf -name __pycache__ -prune -o -type f -newer "$archive" -print | head -n 1)
+[ -z "$newer" ] || {
+  echo "faultline: $archive is older than $newer; run 'make package' again" >&2
+  exit 2
+}
 jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.jars)}
 
 export PYSPARK_DRIVER_PYTHON="${PYSPARK_DRIVER_PYTHON:-$home/.venv/bin/python}"

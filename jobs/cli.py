@@ -75,7 +75,7 @@ def _complain(sentence: str, secrets: set[str], *, verbose: bool) -> None:
 def _run(options: argparse.Namespace, secrets: set[str]) -> int:
     """Run the command; `secrets` learns those of the settings, for what is said when it fails."""
     if options.command == "doctor":
-        return _doctor(options)
+        return _doctor(options, secrets)
     settings = _settings(options)
     secrets |= secrets_of(settings.spark)
     if options.command in COMMANDS:
@@ -92,11 +92,16 @@ def _run(options: argparse.Namespace, secrets: set[str]) -> int:
     return 0
 
 
-def _doctor(options: argparse.Namespace) -> int:
+def _doctor(options: argparse.Namespace, secrets: set[str]) -> int:
     from jobs.doctor.command import as_json, as_text, examine, is_fit
 
-    checks = examine(lambda: _settings(options), with_session=options.session)
-    print(as_json(checks) if options.json else as_text(checks, colour=sys.stdout.isatty()))
+    def load() -> Settings:
+        settings = _settings(options)
+        secrets.update(secrets_of(settings.spark))
+        return settings
+
+    checks = examine(load, with_session=options.session)
+    print(as_json(checks, secrets) if options.json else as_text(checks, secrets, colour=sys.stdout.isatty()))
     return 0 if is_fit(checks) else 2
 
 
@@ -114,7 +119,7 @@ def _answer(options: argparse.Namespace, settings: Settings) -> str:
 def _plan(options: argparse.Namespace, settings: Settings) -> str:
     from jobs.plan import describe_plan
 
-    return describe_plan(options.planned, settings, *_days(options, settings))
+    return describe_plan(options, settings, *_days(options, settings))
 
 
 def _run_what_if(options: argparse.Namespace, settings: Settings) -> None:
@@ -165,19 +170,19 @@ def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
 def _settings(options: argparse.Namespace) -> Settings:
     inputs = ("sends", "routes", "consumers", "running_info", "client_logs")
     given = {f"inputs.{name}.path": getattr(options, name, None) for name in inputs} | {"lake": options.lake}
+    named = {key: value for key, value in given.items() if value is not None}
     settings = load_settings(
-        _settings_files(options.settings),
+        [Path(name) for name in options.settings] if options.settings or named else _samples(),
         options.assignments,
-        {key: value for key, value in given.items() if value is not None},
+        named,
     )
     if not settings.lake:
         raise UsageError("no lake is named; give --lake DIR or the setting lake")
     return settings
 
 
-def _settings_files(named: Sequence[str]) -> list[Path]:
-    if named:
-        return [Path(name) for name in named]
+def _samples() -> list[Path]:
+    """The settings of the shipped samples, for who names neither settings nor a lake nor input."""
     local = Path("conf/local.toml")
     homes = [Path.cwd(), *([Path(os.environ["FAULTLINE_HOME"])] if "FAULTLINE_HOME" in os.environ else [])]
     return next(([home / local] for home in homes if (home / local).is_file()), [])
@@ -224,13 +229,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in _COMMANDS.items():
-        _add_run_options(commands.add_parser(name, help=does, description=does.capitalize() + "."))
+        _add_run_options(commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}."))
     what_if = commands.add_parser("what-if", help=WHAT_IF, description=WHAT_IF_IN_FULL)
     _add_days(what_if)
     _add_settings(what_if.add_argument_group("lake"))
     add_what_if_options(what_if)
     does = "what a command would read and write, and where each setting comes from; writes nothing"
-    plan = commands.add_parser("plan", help=does, description=does.capitalize() + ".")
+    plan = commands.add_parser("plan", help=does, description=f"{does[0].upper()}{does[1:]}.")
     plan.add_argument("planned", choices=sorted(_COMMANDS), metavar="COMMAND", help=", ".join(_COMMANDS))
     _add_run_options(plan)
     add_answer_commands(commands, _day)
@@ -254,7 +259,7 @@ def _add_settings(where: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="settings, TOML; repeatable, later win; default conf/local.toml",
+        help="settings, TOML; repeatable, later win; without any, a lake and input: conf/local.toml",
     )
     where.add_argument(
         "--set", dest="assignments", action="append", default=[], metavar="KEY=VALUE", help="one setting; repeatable"

@@ -43,7 +43,7 @@ class SettingTypeError(SettingsError):
 
 
 class SettingValueError(SettingsError):
-    """A value of the right type that makes no sense, such as a ladder with more floors than isolations."""
+    """A value of the right type that makes no sense, such as a share above 1."""
 
 
 class PlatformError(FaultlineError):
@@ -71,7 +71,7 @@ class TooManyBadLinesError(FaultlineError):
 
 
 class LakeBusyError(FaultlineError):
-    """Another run holds the lake, or a commit conflict that retries did not resolve."""
+    """Another run holds the lake or took it over, or another writer changed the same day at the same time."""
 
     exit_code = 5
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from jobs.errors import ConditionMetError, UsageError
-from jobs.summary import Summary
+
+if TYPE_CHECKING:  # it imports Spark
+    from jobs.summary import Summary
 
 Kind = Literal["incident", "contradictions", "missing-producer"]
 
@@ -31,6 +33,18 @@ def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
         UsageError: a text that is no condition.
     """
     return tuple(_parse(text) for text in texts)
+
+
+def asked_conditions(texts: Sequence[str], flows: Sequence[str]) -> tuple[Condition, ...]:
+    """Conditions from `--fail-on` for a run of these flows.
+
+    Raises:
+        UsageError: a text that is no condition, or a condition where no flow reads send attempts.
+    """
+    conditions = parse_conditions(texts)
+    if conditions and "fault-latency" not in flows:
+        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
+    return conditions
 
 
 def _parse(text: str) -> Condition:

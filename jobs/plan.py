@@ -2,30 +2,76 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jobs.fail_on import asked_conditions
 from jobs.input_files import files_at
-from jobs.local_folder import is_there
+from jobs.local_folder import is_elsewhere, is_there
 from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
 from jobs.text_parts import safe
 
+# By name, not taken from the flows: they import Spark, which may be missing where a run is only planned.
+_READ = {
+    "fault-latency": ("sends", "routes"),
+    "allocation": ("routes", "consumers", "running_info", "client_logs"),
+}
+_WRITTEN = {
+    "fault-latency": (
+        "sends",
+        "topic_brokers",
+        "order_key_moves",
+        "fault_item_changes",
+        "isolation_intervals",
+        "fault_item_state",
+        "broker_windows",
+        "broker_incidents",
+        "producer_days",
+        "send_calls",
+        "findings",
+    ),
+    "allocation": (
+        "topic_queues",
+        "route_changes",
+        "group_members",
+        "queue_allocation",
+        "queue_ownership",
+        "allocation_findings",
+        "rebalances",
+        "strategy_comparison",
+    ),
+}
 
-def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
-    """The plan as text."""
+
+def flows_of(command: str, settings: Settings) -> list[str]:
+    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    if command != "nightly":
+        return [command]
+    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
+    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
+
+
+def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
+    """The plan of the command `options.planned` as text.
+
+    Raises:
+        UsageError: the command would refuse `--fail-on`.
+    """
+    flows = flows_of(options.planned, settings)
+    asked_conditions(options.fail_on, flows)
     cluster = safe(settings.cluster)
     lines = [
-        f"faultline {command} would",
+        f"faultline {options.planned} would",
+        f"  run      {', '.join(flows)}",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {cluster}",
-        *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings)),
-        (
-            f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'}):"
-            " the days above in every table, and later days that start from them"
-        ),
+        *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings, flows)),
+        f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'})",
+        *(f"           {_written(flow, cascade=not options.no_cascade)}" for flow in flows),
         "",
         "Settings",
         *(
@@ -36,9 +82,14 @@ def describe_plan(command: str, settings: Settings, days: tuple[dt.date, ...], w
     return redacted("\n".join(lines), secrets_of(settings.spark), named=False)
 
 
-def _inputs(settings: Settings) -> Iterator[tuple[str, str]]:
-    for each in dataclasses.fields(settings.inputs):
-        yield from ((each.name, path) for path in getattr(settings.inputs, each.name).path)
+def _inputs(settings: Settings, flows: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for kind in dict.fromkeys(kind for flow in flows for kind in _READ[flow]):
+        yield from ((kind, path) for path in getattr(settings.inputs, kind).path)
+
+
+def _written(flow: str, *, cascade: bool) -> str:
+    tables = f"{flow}: the days above of {', '.join(_WRITTEN[flow])}, quarantine and run_log"
+    return f"{tables}; later days that start from them" if cascade and flow == "fault-latency" else tables
 
 
 def _found(path: str) -> str:
@@ -50,7 +101,7 @@ def _found(path: str) -> str:
 
 
 def _is_there(lake: str) -> bool:
-    return "://" in lake or is_there(Path(lake))
+    return is_elsewhere(lake) or is_there(Path(lake))
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

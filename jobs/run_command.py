@@ -10,9 +10,9 @@ from dataclasses import asdict, replace
 from jobs.allocation_run import run_allocation
 from jobs.allocation_summary import summarize_allocation
 from jobs.allocation_text import allocation_text
-from jobs.errors import UsageError
-from jobs.fail_on import check_conditions, parse_conditions
+from jobs.fail_on import asked_conditions, check_conditions
 from jobs.nightly import run_fault_latency
+from jobs.plan import flows_of
 from jobs.progress import Progress
 from jobs.run_record import Run
 from jobs.session import running
@@ -35,10 +35,8 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     Raises:
         FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
     """
-    flows = _flows(run.command, settings)
-    conditions = parse_conditions(options.fail_on)
-    if conditions and "fault-latency" not in flows:
-        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
+    flows = flows_of(run.command, settings)
+    conditions = asked_conditions(options.fail_on, flows)
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
     with running(settings, progress, verbose=options.verbose) as spark:
@@ -63,11 +61,3 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
                 say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
         if "fault-latency" in flows:
             check_conditions(conditions, summary)
-
-
-def _flows(command: str, settings: Settings) -> list[str]:
-    """What the command runs; `nightly` every flow that has input, the first one if none has."""
-    if command != "nightly":
-        return [command]
-    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
-    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]

@@ -1,5 +1,6 @@
 """What is built is what is in the tree: the wheel, the .zip for Spark, the locks."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -151,3 +152,31 @@ def test_a_script_is_executable_and_parses(script: str) -> None:
     assert path.stat().st_mode & 0o111
     shell = path.read_text().splitlines()[0].rsplit("/", 1)[-1].split()[-1]
     subprocess.run([shell, "-n", path], check=True)
+
+
+def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
+    """In a checkout of stand-ins; `echo` stands for spark-submit."""
+    for folder in ("bin", "dist", *PACKAGES):
+        (tmp_path / folder).mkdir()
+    script = shutil.copy(ROOT / "bin/spark-submit-cluster.sh", tmp_path / "bin")
+    (tmp_path / "bin/setup").symlink_to(shutil.which("true") or "/bin/true")
+    (tmp_path / "pyproject.toml").write_text('version = "1.2"\n')
+    source, archive = tmp_path / "jobs/cli.py", tmp_path / "dist/faultline-1.2.zip"
+    environ = {"PATH": "/usr/bin:/bin", "SPARK_SUBMIT": "echo", "DELTA_JARS": "delta.jar"}
+
+    def submitted() -> tuple[int, str, str]:
+        done = subprocess.run([script, "nightly"], env=environ, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    source.touch()
+    assert submitted() == (2, "", f"faultline: {archive} is missing; run 'make package' first\n")
+    archive.touch()
+    os.utime(source, ns=(0, archive.stat().st_mtime_ns - 1_000_000_000))
+    (tmp_path / "jobs/__pycache__").mkdir()
+    compiled = tmp_path / "jobs/__pycache__/cli.pyc"
+    compiled.touch()
+    os.utime(compiled, ns=(0, archive.stat().st_mtime_ns + 1_000_000_000))
+    code, said, _ = submitted()
+    assert (code, f"--py-files {archive} --jars delta.jar" in said) == (0, True)
+    os.utime(source, ns=(0, archive.stat().st_mtime_ns + 1_000_000_000))
+    assert submitted() == (2, "", f"faultline: {archive} is older than jobs/cli.py; run 'make package' again\n")

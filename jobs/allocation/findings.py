@@ -44,7 +44,7 @@ WHY = {
     "MORE_CLIENTS_THAN_QUEUES": "the group has more clients than the topic has queues",
     "REQUEST_MODE_UNKNOWN": "the broker assigns, and settings do not say request_mode",
     "STRATEGY_UNKNOWN": "its class is the site's own, or settings do not say how the strategy is set up",
-    "ROUTE_UNKNOWN": "no snapshot tells of it",
+    "ROUTE_UNKNOWN": "no snapshot tells of it, or it is a static topic, whose logical queues are not read",
     "NO_ROUTE": "it answered that there is no such topic",
     "UNEXPLAINED": "the data does not show why",
 }

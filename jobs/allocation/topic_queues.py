@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import stretches
 from jobs.day import Day
-from jobs.sources.topic_route import order_numbers
+from jobs.sources.topic_route import is_static, order_numbers
 
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
@@ -17,7 +17,8 @@ def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
     """Stretches of equal routes: `topic`, `route`, `valid_from_ms`, `valid_until_ms`, `last_answer_ms`, `unanswered`.
 
     `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
-    (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win).
+    (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win). Static topics are
+    left out: what they share are logical queues.
 
     Args:
         answers: as `route_answers` returns them.
@@ -25,7 +26,8 @@ def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
         opening: `topic`, `route`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.
     """
-    shaped = answers.withColumn("route", F.when(F.col("route").isNotNull(), _shaped(F.col("route"))))
+    is_told = F.col("route").isNotNull() & ~is_static(F.col("route"))
+    shaped = answers.withColumn("route", F.when(is_told, _shaped(F.col("route"))))
     return stretches(shaped, ["topic"], "route", day, opening, max_staleness_ms)
 
 

@@ -34,10 +34,12 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable[[str], dt.date]) -> None:
     """Add both commands to the program's; `day` reads a day."""
-    report = commands.add_parser("report", help=COMMANDS["report"], description=f"{COMMANDS['report'].capitalize()}.")
+    report, show = (
+        commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.")
+        for name, does in COMMANDS.items()
+    )
     _add_where(report, day)
     report.add_argument("--output", type=Path, metavar="FILE", help="default: faultline-D.html")
-    show = commands.add_parser("show", help=COMMANDS["show"], description=f"{COMMANDS['show'].capitalize()}.")
     show.add_argument("subject", choices=_SUBJECTS, metavar="WHAT", help=", ".join(_SUBJECTS))
     _add_where(show, day)
     _add_narrowing(show)
@@ -122,7 +124,7 @@ def _add_where(parser: argparse.ArgumentParser, day: Callable[[str], dt.date]) -
         action="append",
         default=[],
         metavar="FILE",
-        help="settings that name lake and cluster; default conf/local.toml",
+        help="settings that name lake and cluster; without any and a lake: conf/local.toml",
     )
     where.add_argument("-v", "--verbose", action="store_true", help="show the trace of an error")
     parser.set_defaults(assignments=[])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 
 from jobs.doctor.check import Check, Verdict, checked
@@ -68,24 +68,24 @@ def _session(settings: Settings) -> Check:
     return checked("session", look)
 
 
-def as_text(checks: Sequence[Check], *, colour: bool) -> str:
-    """A line per check, its fix below it."""
+def as_text(checks: Sequence[Check], secrets: Collection[str] = (), *, colour: bool) -> str:
+    """A line per check, its fix below it, without `secrets`."""
     width = max(len(check.name) for check in checks)
     lines = []
     for check in checks:
         verdict = f"{check.verdict:7}"
         shown = f"\x1b[{_COLOURS[check.verdict]}m{verdict}\x1b[0m" if colour else verdict
-        lines.append(f"{shown}  {check.name:{width}}  {safe(check.found)}")
+        lines.append(f"{shown}  {check.name:{width}}  {safe(redacted(check.found, secrets))}")
         if check.fix:
-            lines.append(f"{'':{width + 11}}→ {safe(check.fix)}")
+            lines.append(f"{'':{width + 11}}→ {safe(redacted(check.fix, secrets))}")
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _COLOURS}
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
-    return redacted("\n".join(lines))
+    return "\n".join(lines)
 
 
-def as_json(checks: Sequence[Check]) -> str:
-    """The checks as one JSON object."""
-    told = [{name: redacted(text) for name, text in asdict(check).items()} for check in checks]
+def as_json(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
+    """The checks as one JSON object, without `secrets`."""
+    told = [{name: redacted(text, secrets) for name, text in asdict(check).items()} for check in checks]
     return json.dumps({"fit": is_fit(checks), "checks": told}, indent=1)
 
 

@@ -12,9 +12,9 @@ DATABASE = "faultline"
 def add_serving_commands(commands: Any, add_settings: Callable[[argparse.ArgumentParser], None]) -> None:
     """Add both commands to the parser's `commands`."""
     does = "put tables, views and functions into the session's catalog, such as a Hive metastore"
-    register = commands.add_parser("register", help=does, description=does.capitalize() + ".")
+    register = commands.add_parser("register", help=does, description=f"{does[0].upper()}{does[1:]}.")
     does = "answer SQL over the tables, for clients that speak JDBC, until it is stopped"
-    serve = commands.add_parser("serve", help=does, description=does.capitalize() + ".")
+    serve = commands.add_parser("serve", help=does, description=f"{does[0].upper()}{does[1:]}.")
     for parser in (register, serve):
         parser.add_argument("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
         add_settings(parser)

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.day import Day
-from jobs.sources.topic_route import order_numbers
+from jobs.sources.topic_route import is_static, order_numbers
 from udfs.fault_window import FAR_MS
 
 PUBLISH_QUEUES = (
@@ -65,7 +65,6 @@ def publishable(route: Column) -> Column:
     permission, each with its write queues.
     """
     order = F.coalesce(route["orderTopicConf"], F.lit(""))
-    is_static = route["orderTopicConf"].isNull() & (F.size(route["topicQueueMappingByBroker"]) > 0)
     ordered = F.transform(order_numbers(route), lambda of: _numbered(of["broker_name"], of["queues"]))
     masters = F.transform(
         F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
@@ -76,7 +75,7 @@ def publishable(route: Column) -> Column:
         lambda data: (data["perm"].bitwiseAND(_WRITE_BIT) != 0) & F.array_contains(masters, data["brokerName"]),
     )
     plain = F.transform(hosts, lambda data: _numbered(data["brokerName"], data["writeQueueNums"]))
-    lists = F.when(order != "", ordered).when(~F.coalesce(is_static, F.lit(False)), plain)
+    lists = F.when(order != "", ordered).when(~is_static(route) | route["orderTopicConf"].isNotNull(), plain)
     return F.flatten(lists).cast(_QUEUES)
 
 

@@ -50,6 +50,11 @@ def has_too_many_queues(route: Column) -> Column:
     )
 
 
+def is_static(route: Column) -> Column:
+    """Whether the topic is a static one (5.0.0 and later), whose logical queues are not read."""
+    return F.coalesce(F.size(route["topicQueueMappingByBroker"]) > 0, F.lit(False))
+
+
 def order_numbers(route: Column) -> Column:
     """An order topic's own numbers, `broker:number` each: array of `broker_name`, `queues`, in its order.
 

@@ -21,8 +21,8 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
-def _plan(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    code = cli.main(["plan", "nightly", "--lake", "lake", *arguments])
+def _plan(capsys: pytest.CaptureFixture[str], *arguments: str, lake: tuple[str, ...] = ("--lake", "lake")) -> str:
+    code = cli.main(["plan", "nightly", *lake, *arguments])
     said = capsys.readouterr()
     assert (code, said.err) == (0, "")
     return said.out
@@ -45,6 +45,9 @@ def _setting(plan: str, name: str) -> str:
         (["maintain", "-h"], ["--apply", "dry run", "--history", "--last", "--break-lock", "--json"]),
         (["verify-lake", "-h"], ["--date", "--seed", "exit 6", "not derived anew", "--break-lock", "--json"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),
+        (["serve", "--help"], ["Answer SQL over the tables, for clients that speak JDBC, until it is stopped."]),
+        (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
+        (["report", "--help"], ["A published day as one HTML page, for a browser without a network."]),
     ],
 )
 def test_help_names_commands_options_and_exit_codes(
@@ -78,6 +81,11 @@ def test_help_names_commands_options_and_exit_codes(
         (["plan", "nightly", "--settings", "none.toml"], "settings file none.toml does not exist"),
         (["plan", "nightly", "--lake", "x", "--set", "clutser=a"], "did you mean 'cluster'?"),
         (["nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is no condition"),
+        (["plan", "nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is no condition"),
+        (
+            ["plan", "allocation", "--lake", "x", "--fail-on", "incident"],
+            "which allocation does not read; leave it out",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_exit_code_2(
@@ -180,13 +188,24 @@ def test_without_settings_conf_local_is_read_here_or_at_home(
     home, here = tmp_path / "home", tmp_path / "here"
     for folder in (home, here):
         folder.joinpath("conf").mkdir(parents=True)
-        folder.joinpath("conf/local.toml").write_text(f'cluster = "{folder.name}"')
+        folder.joinpath("conf/local.toml").write_text(f'cluster = "{folder.name}"\nlake = "lake"')
+    tmp_path.joinpath("own.toml").write_text('lake = "lake"')
     monkeypatch.setenv("FAULTLINE_HOME", str(home))
-    assert "cluster home" in _plan(capsys)
+    assert "cluster home" in _plan(capsys, lake=())
     monkeypatch.chdir(here)
-    assert "cluster here" in _plan(capsys)
-    tmp_path.joinpath("own.toml").write_text("infer = false")
-    assert "cluster main" in _plan(capsys, "--settings", str(tmp_path / "own.toml"))  # a named file replaces both
+    assert "cluster here" in _plan(capsys, lake=())
+    assert "cluster main" in _plan(capsys, "--settings", str(tmp_path / "own.toml"), lake=())  # it replaces both
+
+
+@pytest.mark.parametrize("named", [("--lake", "mine"), ("--sends", "mine", "--set", "lake=mine")])
+def test_who_names_a_lake_or_input_gets_nothing_of_the_samples(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    tmp_path.joinpath("conf").mkdir()
+    tmp_path.joinpath("conf/local.toml").write_text('cluster = "LabCluster"\ninputs.consumers = "samples"')
+    plan = _plan(capsys, *named, lake=())
+    assert "cluster main" in plan
+    assert "samples" not in plan
 
 
 def test_the_plan_tells_where_each_setting_was_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -246,8 +265,3 @@ def test_the_plan_tells_what_it_would_read_and_write(capsys: pytest.CaptureFixtu
     assert not (tmp_path / "lake").exists()
     (tmp_path / "lake").mkdir()
     assert f"  write    {tmp_path}/lake (exists)" in _plan(capsys)
-
-
-def test_the_plan_of_one_flow_names_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["plan", "fault-latency", "--lake", "lake", "--date", DAY]) == 0
-    assert capsys.readouterr().out.startswith("faultline fault-latency would\n")

@@ -134,6 +134,27 @@ def test_a_session_that_does_not_start_is_a_line(
     assert (code, "session" in checks) == (0, False)
 
 
+@pytest.mark.fault(42)
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_the_values_of_secrets_are_hidden_wherever_they_stand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    """What another program says of them has no name beside it that could tell."""
+
+    def fail(*_: object) -> None:
+        raise PlatformError("Spark does not start at hush-of-settings; not even hush-of-environment helps")
+
+    monkeypatch.setattr("jobs.session.open_session", fail)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush-of-environment")
+    secret = "spark.hadoop.fs.s3a.secret.key=hush-of-settings"
+    assert cli.main(["doctor", "--session", "--set", secret, *form]) == 2
+    said = capsys.readouterr().out
+    assert "hush" not in said
+    assert "Spark does not start at" in said
+    assert "not even" in said
+
+
 JAR = Jar("g", "thing", "1.0", hashlib.sha256(b"as published").hexdigest())
 
 

@@ -67,6 +67,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         members(NOON, ["z", "\x1b[2Jz"]),
     ]
     order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
+    static: dict[str, Any] = dict(route(NOON, topic="STATIC", a=2))  # its queues are logical ones: nothing is told
     routes = [
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
         *(route(NOON + m * MINUTE, topic="K", a=(2 if m < 2 else 0, 2, 6)) for m in range(4)),
@@ -74,6 +75,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
         # O: an order topic that names its broker twice, and nobody.
         {**order, "body": order["body"].replace("{", '{"orderTopicConf":"a:2;a:1;;",', 1)},
+        {**static, "body": static["body"].replace("{", '{"topicQueueMappingByBroker":{"a":{"totalQueues":3}},', 1)},
         route(NOON, topic="BAD", a=(-1, 2, 6)),
         route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),

@@ -1,0 +1,72 @@
+"""`faultline plan`: which flows a command runs, what they read and what they write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs import allocation_run, cli, nightly, plan
+
+ROOT = Path(__file__).parents[2]
+DAY = "2026-11-21"
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test stands in a folder of its own, with no settings but its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
+
+
+_INPUTS = ("sends", "routes", "consumers", "running-info", "client-logs")
+
+
+@pytest.mark.parametrize(
+    ("command", "named", "flows", "read"),
+    [
+        ("fault-latency", _INPUTS, ["fault-latency"], ["sends", "routes"]),
+        ("allocation", _INPUTS, ["allocation"], ["routes", "consumers", "running_info", "client_logs"]),
+        ("nightly", ("sends", "routes"), ["fault-latency"], ["sends", "routes"]),
+        ("nightly", ("consumers", "routes"), ["allocation"], ["routes", "consumers"]),
+        (
+            "nightly",
+            _INPUTS,
+            ["fault-latency", "allocation"],
+            ["sends", "routes", "consumers", "running_info", "client_logs"],
+        ),
+        ("nightly", (), ["fault-latency"], []),
+    ],
+)
+def test_the_plan_tells_the_flows_and_only_what_they_read_and_write(
+    capsys: pytest.CaptureFixture[str], command: str, named: tuple[str, ...], flows: list[str], read: list[str]
+) -> None:
+    given = [f"--{name}=s3a://bucket/{name}" for name in named]
+    assert cli.main(["plan", command, "--lake", "lake", "--date", DAY, *given]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == [f"faultline {command} would", f"  run      {', '.join(flows)}"]
+    assert [line.split()[1].rstrip(":") for line in said if line.startswith("  read ")] == read
+    written = [line.strip() for line in said[: said.index("")] if line.startswith("   ")]
+    assert [line.partition(":")[0] for line in written] == flows
+    assert [line.endswith("; later days that start from them") for line in written] == [
+        flow == "fault-latency" for flow in flows
+    ]
+
+
+def test_without_a_cascade_the_plan_tells_of_no_later_days(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["plan", "nightly", "--lake", "lake", "--no-cascade"]) == 0
+    assert "later days" not in capsys.readouterr().out
+
+
+def test_the_plan_names_the_tables_that_the_flows_write() -> None:
+    tables = {"fault-latency": nightly._TABLES, "allocation": allocation_run._DERIVED}
+    assert {flow: tuple(table.name for table in written) for flow, written in tables.items()} == plan._WRITTEN
+
+
+def test_a_plan_needs_no_spark() -> None:
+    code = "import sys; sys.modules['pyspark'] = None; from jobs.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "plan", "nightly", "--lake", "lake", "--fail-on", "incident"]
+    done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
