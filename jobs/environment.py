@@ -30,7 +30,7 @@ _JAVA_FIX = "install a JRE or JDK 17 or 21 (Debian: apt-get install openjdk-17-j
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions that a run works with, for its log."""
+    """The versions found; `bench` tells with its figures which they are of."""
 
     python: str
     java: str

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shlex
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from jobs import errors
-from jobs.cli import _parser
+from jobs.cli import _parser, main
 from jobs.settings import Settings
 from udfs.evidence import EVIDENCES
 
@@ -36,8 +41,21 @@ def test_each_command_is_one_that_the_program_takes(page: Path) -> None:
         assert _parser().parse_args([each for each in arguments if each != "…"]).command == arguments[0]
 
 
-def test_the_readme_shows_commands() -> None:
-    assert len(_commands(ROOT / "README.md")) >= 3
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{name}.md" for name in ("operations", "report", "sql", "what-if"))]
+)
+def test_commands_are_found_on_each_page_that_shows_some(page: str) -> None:
+    assert len(_commands(ROOT / page)) >= 2
+
+
+def test_who_names_own_logs_and_a_lake_gets_nothing_of_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    own = [command for command in _commands(ROOT / "README.md") if "--lake" in command]
+    assert len(own) >= 2
+    for command in own:
+        assert main(["plan", *shlex.split(command)[1:]]) == 0
+        plan = capsys.readouterr().out
+        assert "data_samples" not in plan
+        assert "LabCluster" not in plan
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -66,6 +84,28 @@ def test_every_kind_of_evidence_is_explained() -> None:
 
 def test_every_setting_is_explained() -> None:
     text = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
-    for name in Settings.__dataclass_fields__:
-        explained = any(shown in text for shown in (f"| `{name}` |", f"| `{name}.", f"[{name}."))
-        assert name == "origins" or explained, name
+    shown = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    shown += [f"{key} = 0" for key in re.findall(r"^\| `(.+?)` \|", text, re.MULTILINE)]
+    explained = {key for each in shown for key in _keys_shown(tomllib.loads(each))}
+    assert [key for key in _keys(Settings) if not fnmatch.filter(explained, key.replace(".clients.*", ""))] == []
+
+
+def _keys(kind: Any, at: str = "") -> Iterator[str]:
+    """Every key that settings may have, dotted; `*` stands for a site's own name."""
+    types = get_type_hints(kind)
+    for each in fields(kind):
+        name, of = f"{at}{each.name}", types[each.name]
+        if get_origin(of) is dict:
+            name, of = f"{name}.*", get_args(of)[1]
+        if is_dataclass(of):
+            yield from _keys(of, f"{name}.")
+        elif "hidden" not in each.metadata:
+            yield name
+
+
+def _keys_shown(table: dict[str, Any], at: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _keys_shown(value, f"{at}{key}.")
+        else:
+            yield f"{at}{key}"

@@ -118,7 +118,7 @@ def plain_shares(
             "message": share.message,
             "queues": [{"broker_name": broker_name, "queue_id": queue_id} for broker_name, queue_id in share.queues],
         }
-        for share in shares(given, topic, sorted_queues(topic, queues), sorted_clients(client_ids))
+        for share in shares(given, topic, sorted_queues(queues), sorted_clients(client_ids))
     ]
 
 

@@ -38,10 +38,10 @@ _MACHINE_ROOM_CHECKS = 40903
 _MACHINE_ROOM_CHECKS_EMPTY = 40904  # 4.9.3 alone refused blank ids too
 
 
-def sorted_queues(topic: str, queues: Sequence[Queue]) -> list[Queue]:  # noqa: ARG001
+def sorted_queues(queues: Sequence[Queue]) -> list[Queue]:
     """In the order of `MessageQueue.compareTo`: topic, broker name, queue id; here all queues are of one topic.
 
-    >>> sorted_queues("T", [("b-10", 1), ("b-2", 0), ("b-10", 0)])
+    >>> sorted_queues([("b-10", 1), ("b-2", 0), ("b-10", 0)])
     [('b-10', 0), ('b-10', 1), ('b-2', 0)]
     """
     return sorted(queues, key=lambda queue: (string_key(queue[0]), queue[1]))

@@ -17,7 +17,17 @@ COMMANDS = {
 EXTRA = {"show": ("deltalake",), "report": ("deltalake", "jinja2", "plotly")}
 """Command to the packages of the extra `report` that it needs."""
 
-_SUBJECTS = ("incidents", "findings", "isolations", "sends", "owners", "group-findings", "rebalances")
+_SUBJECTS = {
+    "incidents": "stretches in which many producers isolate one broker",
+    "findings": "what producers' nights showed that somebody should know",
+    "isolations": "which producer held which broker as not available, when and why",
+    "sends": "send attempts; name a producer or broker, there are many",
+    "owners": "who held which queue, and who should have",
+    "group-findings": "queues, clients, topics and groups that were not as they should be",
+    "rebalances": "changes of members or queues, and what they moved",
+}
+"""What can be asked, and the question in words."""
+
 _OPTION_COLUMNS = {
     "broker": "broker_name",
     "producer": "client_id",
@@ -40,7 +50,9 @@ def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable
     )
     _add_where(report, day)
     report.add_argument("--output", type=Path, metavar="FILE", help="default: faultline-D.html")
-    show.add_argument("subject", choices=_SUBJECTS, metavar="WHAT", help=", ".join(_SUBJECTS))
+    show.add_argument("subject", choices=_SUBJECTS, metavar="WHAT", help="what to ask for: see below")
+    show.formatter_class = argparse.RawDescriptionHelpFormatter  # else the lines of WHAT become one
+    show.epilog = "\n".join(["WHAT:", *(f"  {name:<16}{asks}" for name, asks in _SUBJECTS.items())])
     _add_where(show, day)
     _add_narrowing(show)
 

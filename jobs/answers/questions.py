@@ -23,7 +23,6 @@ class Question:
 
     Attributes:
         table: where the answer stands.
-        asks: the question in words, for the help.
         screen: column to its heading in the text; JSON and CSV have every column of the table.
         narrowed_by: option to the column that has to equal it.
         stretch: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
@@ -32,7 +31,6 @@ class Question:
     """
 
     table: Table
-    asks: str
     screen: Mapping[str, str]
     narrowed_by: Mapping[str, str]
     stretch: tuple[str, str] | None
@@ -43,7 +41,6 @@ class Question:
 QUESTIONS = {
     "incidents": Question(
         BROKER_INCIDENTS,
-        "stretches in which many producers isolate one broker",
         {
             "start_ms": "from",
             "end_ms": "until",
@@ -64,7 +61,6 @@ QUESTIONS = {
     ),
     "findings": Question(
         FINDINGS,
-        "what producers' nights showed that somebody should know",
         {
             "found_from_ms": "from",
             "found_until_ms": "until",
@@ -87,7 +83,6 @@ QUESTIONS = {
     ),
     "isolations": Question(
         ISOLATION_INTERVALS,
-        "which producer held which broker as not available, when and why",
         {
             "start_ms": "from",
             "end_ms": "until",
@@ -106,7 +101,6 @@ QUESTIONS = {
     ),
     "sends": Question(
         SENDS,
-        "send attempts; name a producer or broker, there are many",
         {
             "ended_at_ms": "ended",
             "client_id": "producer",
@@ -125,7 +119,6 @@ QUESTIONS = {
     ),
     "owners": Question(
         QUEUE_OWNERSHIP,
-        "who held which queue, and who should have",
         {
             "valid_from_ms": "from",
             "valid_until_ms": "until",
@@ -143,7 +136,6 @@ QUESTIONS = {
     ),
     "group-findings": Question(
         ALLOCATION_FINDINGS,
-        "queues, clients, topics and groups that were not as they should be",
         {
             "found_from_ms": "from",
             "found_until_ms": "until",
@@ -168,7 +160,6 @@ QUESTIONS = {
     ),
     "rebalances": Question(
         REBALANCES,
-        "changes of members or queues, and what they moved",
         {
             "changed_at_ms": "at",
             "consumer_group": "group",

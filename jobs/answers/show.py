@@ -6,14 +6,14 @@ import csv
 import datetime as dt
 import io
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.answers.published import Published
+from jobs.answers.published import Published, arrow_type
 from jobs.answers.questions import QUESTIONS, Question
 from jobs.answers.words import safe_cell
 from jobs.errors import UsageError
@@ -21,6 +21,8 @@ from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text_parts import grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_STRATEGY = "STRATEGY"
+"""Source of an owner that was computed, beside those of `queue_ownership`."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,12 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
         UsageError: `at_ms` is given, and the question's rows are moments.
         LakeError: a table cannot be read.
     """
-    question = QUESTIONS[name]
-    where = _condition(name, question, narrowed)
-    order = ("event_date", *question.order)
-    if narrowed.limit and question.table is not QUEUE_OWNERSHIP:
-        chosen, rows = published.first_rows(question.table, order, narrowed.limit, where)
+    table = QUESTIONS[name].table
+    if table is QUEUE_OWNERSHIP:
+        rows, found = _owners(published, name, narrowed)
     else:
-        found = _found(published, question.table, where)
-        rows = found.num_rows
-        chosen = found.sort_by([(column, "ascending") for column in order]).slice(0, narrowed.limit or rows)
-    return Answer(name, published, tuple(chosen.to_pylist()), rows - chosen.num_rows)
+        rows, found = _found(published, name, table, narrowed)
+    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows)
 
 
 def as_text(answer: Answer) -> str:
@@ -122,22 +120,36 @@ def _all(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
     return together
 
 
-def _found(published: Published, table: Table, where: pc.Expression | None) -> pa.Table:
-    if table is QUEUE_OWNERSHIP:
-        return _owners(published, where)
-    return published.rows(table, table.schema.fieldNames(), where)
+def _found(published: Published, name: str, table: Table, narrowed: Narrowed) -> tuple[pa.Table, int]:
+    """The rows of the table to show, in order, and how many there are in all."""
+    question = QUESTIONS[name]
+    columns = table.schema.fieldNames()
+    where = _condition(name, question, narrowed)
+    order = [column for column in ("event_date", *question.order) if column in columns]
+    if narrowed.limit:
+        return published.first_rows(table, order, narrowed.limit, where)
+    rows = published.rows(table, columns, where)
+    return _in_order(rows, order), rows.num_rows
 
 
-def _owners(published: Published, where: pc.Expression | None) -> pa.Table:
-    """Who held a queue, and with source STRATEGY who should have; equal columns."""
-    columns = QUEUE_OWNERSHIP.schema.fieldNames()
-    held = published.rows(QUEUE_OWNERSHIP, columns, where)
-    shared = [column for column in columns if column in QUEUE_ALLOCATION.schema.fieldNames()]
-    should = published.rows(QUEUE_ALLOCATION, shared)
-    should = should.append_column("source", pa.array(["STRATEGY"] * should.num_rows, pa.string()))
-    if where is not None:
-        should = should.filter(where)
-    return pa.concat_tables([held, should], promote_options="default")
+def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Table, int]:
+    """As `_found`: who held a queue, and with source STRATEGY who should have; equal columns."""
+    source = narrowed.equal.get("source")
+    columns = pa.schema([(each.name, arrow_type(each.dataType)) for each in QUEUE_OWNERSHIP.columns])
+    rows, found = columns.empty_table(), 0
+    if source != _STRATEGY:
+        rows, found = _found(published, name, QUEUE_OWNERSHIP, narrowed)
+    if source in {None, _STRATEGY}:
+        others = {column: value for column, value in narrowed.equal.items() if column != "source"}
+        should, more = _found(published, name, QUEUE_ALLOCATION, replace(narrowed, equal=others))
+        should = should.select([column for column in rows.column_names if column in should.column_names])
+        should = should.append_column("source", pa.array([_STRATEGY] * should.num_rows, pa.string()))
+        rows, found = pa.concat_tables([rows, should], promote_options="default"), found + more
+    return _in_order(rows, ("event_date", *QUESTIONS[name].order)).slice(0, narrowed.limit or None), found
+
+
+def _in_order(rows: pa.Table, order: Sequence[str]) -> pa.Table:
+    return rows.sort_by([(column, "ascending") for column in order])
 
 
 def _span(published: Published) -> str:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 
-from pyspark.sql import SparkSession
-
-from jobs.lake import Lake
 from jobs.tables import TABLES, Table
 
 VIEWS = (
@@ -23,7 +19,6 @@ VIEWS = (
     "whole_isolations",
 )
 
-_AT_ONCE = 4
 _COLUMN = re.compile(r"-- ([a-z0-9_]+): (.+)")
 
 
@@ -58,20 +53,3 @@ def read_view(name: str) -> View:
         select=select,
         tables=tuple(table for table in TABLES if table.name in named),
     )
-
-
-def create_views(spark: SparkSession, lake: Lake) -> None:
-    """Create the views, and the tables they rest on, as temporary views of the session, as far as the lake has them.
-
-    Raises:
-        LakeError: the lake's tables cannot be read, or are of another version.
-    """
-    views = [read_view(name) for name in VIEWS]
-    needed = [table for table in TABLES if any(table in view.tables for view in views)]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        there = [table for table, is_there in zip(needed, pool.map(lake.holds, needed), strict=True) if is_there]
-    for table in there:
-        lake.read(table).createOrReplaceTempView(table.name)
-    for view in views:
-        if all(table in there for table in view.tables):
-            spark.sql(view.select).createOrReplaceTempView(view.name)

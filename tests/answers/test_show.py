@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from jobs.tables import (
     REBALANCES,
     RUN_LOG,
     SENDS,
+    Table,
 )
 from tests.answers.lakes import publish, write_rows
 
@@ -104,7 +106,7 @@ class Said:
 
 
 def test_every_question_is_one_that_the_command_line_knows() -> None:
-    assert tuple(QUESTIONS) == _SUBJECTS
+    assert list(QUESTIONS) == list(_SUBJECTS)
     for question in QUESTIONS.values():
         names = set(question.table.schema.fieldNames())
         assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.stretch or ())} <= names
@@ -217,6 +219,43 @@ def test_owners_and_who_should_have_been(capsys: pytest.CaptureFixture[str], lak
     ]
     strategy = Said(capsys, lake, *where, "--source", "STRATEGY", "--json").rows
     assert [row["queue_id"] for row in strategy] == [3, 4]
+
+
+def test_a_limit_holds_for_owners_of_both_tables_together(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    where = ("owners", "--date", f"{D1}", "--cluster", "main", "--json")
+    everything = Said(capsys, lake, *where, "--limit", "0").rows
+    assert [(row["queue_id"], row["client_id"], row["source"]) for row in everything] == [
+        (3, "c1", "CLIENT_LOG"),
+        (3, "c1", "STRATEGY"),
+        (3, "c2", "RUNNING_INFO"),
+        (4, "c2", "STRATEGY"),
+    ]
+    for limit in (1, 2, 3, 4):
+        few = json.loads(Said(capsys, lake, *where, "--limit", f"{limit}").out)
+        assert (few["rows"], few["not_shown"]) == (everything[:limit], 4 - limit)
+
+
+@pytest.mark.parametrize(
+    ("source", "unread", "shown"), [("STRATEGY", QUEUE_OWNERSHIP, 2), ("CLIENT_LOG", QUEUE_ALLOCATION, 1)]
+)
+@pytest.mark.parametrize("limit", ["0", "100"])
+def test_a_table_that_a_source_rules_out_is_not_read(
+    capsys: pytest.CaptureFixture[str], lake: Path, tmp_path: Path, source: str, unread: Table, shown: int, limit: str
+) -> None:
+    shutil.copytree(lake, tmp_path / "lake")
+    for file in (tmp_path / "lake" / unread.name).rglob("*.parquet"):
+        file.unlink()
+    where = ("owners", "--date", f"{D1}", "--cluster", "main", "--limit", limit)
+    rows = Said(capsys, tmp_path / "lake", *where, "--source", source, "--json").rows
+    assert [row["source"] for row in rows] == [source] * shown
+    assert list(rows[0]) == QUEUE_OWNERSHIP.schema.fieldNames()
+    assert "cannot read table" in Said(capsys, tmp_path / "lake", *where).err
+
+
+def test_the_help_says_what_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["show", "--help"])
+    assert "\n  owners          who held which queue, and who should have\n" in capsys.readouterr().out
 
 
 def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path) -> None:

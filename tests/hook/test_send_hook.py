@@ -211,6 +211,7 @@ def test_other_hooks_keep_their_properties_and_may_cost_a_line(client: Client, w
 
 def test_files_are_named_by_hour_and_process(written: Written) -> None:
     process = str(written.rows[0]["process_id"]).partition("@")[0]
+    assert written.files
     for file in written.files:
         assert re.fullmatch(rf"sends-\d{{8}}T\d\dZ-[A-Za-z0-9._-]+-{process}-0\.jsonl", file.name)
 

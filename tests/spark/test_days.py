@@ -22,7 +22,8 @@ from jobs.answers.report import render
 from jobs.answers.show import Narrowed, ask
 from jobs.errors import InputMissingError, LakeBusyError
 from jobs.lake import Lake
-from jobs.serving.views import create_views, read_view
+from jobs.serving.register import register
+from jobs.serving.views import read_view
 from jobs.settings import load_settings
 from jobs.tables import RUN_LOG, TABLES, Table
 from tests.site import D1, D2, D3, START, Line, Site, at, send
@@ -120,8 +121,10 @@ def test_each_day_has_its_part_of_the_isolation(nights: Site) -> None:
 
 
 def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
-    create_views(spark, Lake(spark, str(nights.lake)))
-    whole = spark.table("whole_isolations").orderBy("client_id", "start_ms").collect()
+    own = spark.newSession()  # temporary views of other tests would hide the tables
+    register(own, Lake(own, str(nights.lake)), "nights")
+    whole = own.table("nights.whole_isolations").orderBy("client_id", "start_ms").collect()
+    own.sql("DROP DATABASE nights CASCADE")
     noon = at(D1, "12:00:00")
     columns = ("client_id", "start_ms", "end_ms", "ended_by", "began_before_the_lake", "still_stands", "days", "cause")
     assert [tuple(row[name] for name in columns) for row in whole] == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.lake import Lake
-from jobs.serving.views import VIEWS, create_views, read_view
+from jobs.serving.register import register
+from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
 from tests.literal_lake import LiteralLake
 from tests.site import D1, D2, D3, START, at
@@ -65,6 +66,12 @@ def finding(kind: str, severity: str, sentence: str, **other: Any) -> dict[str, 
 
 NIGHT = at(D2, "01:00:00")
 INCIDENT = {"broker_name": "broker-a", "start_ms": NIGHT, "end_ms": NIGHT + 5_000, "peak_share": 0.6}
+
+
+@pytest.fixture(scope="module")
+def spark(spark: SparkSession) -> SparkSession:
+    """A session of its own, whose current database is nobody else's."""
+    return spark.newSession()
 
 
 @pytest.fixture(scope="module")
@@ -150,18 +157,22 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
 
 
 @pytest.fixture(scope="module", params=["spark", "duckdb"])
-def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Ask:
+def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Iterator[Ask]:
     """A question in SQL to its rows, by each engine."""
     if request.param == "spark":
         spark: SparkSession = request.getfixturevalue("spark")
-        create_views(spark, Lake(spark, str(lake.folder)))
-        return lambda sql: [tuple(row) for row in spark.sql(sql).collect()]
+        assert register(spark, Lake(spark, str(lake.folder)), "questions").views == VIEWS
+        spark.catalog.setCurrentDatabase("questions")
+        yield lambda sql: [tuple(row) for row in spark.sql(sql).collect()]
+        spark.catalog.setCurrentDatabase("default")
+        spark.sql("DROP DATABASE questions CASCADE")
+        return
     connection = duckdb.connect()
     for table in TABLES:
         connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
     for name in VIEWS:
         connection.execute(f"CREATE VIEW {name} AS {read_view(name).select}")
-    return lambda sql: connection.sql(sql).fetchall()
+    yield lambda sql: connection.sql(sql).fetchall()
 
 
 def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
