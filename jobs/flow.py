@@ -61,14 +61,15 @@ def run_flow(
         with progress.step("opening the lake"):
             lake.create_tables((*tables, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
+        logged = days if told else []  # whose lock was taken is on record before anything else
         if told:
-            log_run(spark, lake, run, flow, days, "STARTED", settings, message=told)
+            log_run(spark, lake, run, flow, logged, "STARTED", settings, message=told)
             progress.say(told)
         try:
             with progress.step(f"reading {what}"):
                 staged = stage(spark, settings, (run.days[0], run.days[-1]), f"{lake.staging}/{run.run_id}")
             days = staged.days(run.days, settings.cluster)
-            log_run(spark, lake, run, flow, days, "STARTED", settings)
+            log_run(spark, lake, run, flow, [day for day in days if day not in logged], "STARTED", settings)
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
