@@ -46,14 +46,36 @@ def acting(found: DataFrame, cause: str) -> DataFrame:
 
 
 def duplicate_ids(members: DataFrame) -> DataFrame:
-    """One id on two connections: both own the same share, another share nobody (first index of the id)."""
-    is_twice = F.size(F.array_distinct("client_ids")) < F.size("client_ids")
-    return acting(_changed(members.where(is_twice), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
+    """One id on two connections: both own the same share, another share nobody (first index of the id).
+
+    Told by several brokers, or by the only one that has the group: one broker alone lists a client twice that came
+    back to it before its old connection was dropped. It holds for the queues of every broker.
+    """
+    span = ("valid_from_ms", "valid_until_ms")
+    twice = members.where(F.size(F.array_distinct("client_ids")) < F.size("client_ids"))
+    brokers = members.groupBy("consumer_group").agg(F.count_distinct("broker_name").alias("brokers"))
+    told = twice.join(brokers, "consumer_group").select("consumer_group", "broker_name", "brokers", *span)
+    other = told.select("consumer_group", *(F.col(name).alias(f"other_{name}") for name in ("broker_name", *span)))
+    together = (F.col("brokers") == 1) | (F.col("other_broker_name") != F.col("broker_name"))
+    both = (
+        told.join(other, "consumer_group")
+        .where(together & (F.col("other_valid_from_ms") < F.col("valid_until_ms")))
+        .withColumns(
+            {
+                "valid_from_ms": F.greatest("valid_from_ms", "other_valid_from_ms"),
+                "valid_until_ms": F.least("valid_until_ms", "other_valid_until_ms"),
+            }
+        )
+        .where("valid_from_ms < valid_until_ms")
+        .select("consumer_group", *span)
+    )
+    return acting(_changed(united(both, ("consumer_group",)), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
 
 
 def differing_views(inputs: DataFrame) -> DataFrame:
-    """Brokers that tell different members: each client asks one of them at random."""
-    return acting(_changed(of_several_views(inputs), after_ms=_REBALANCE_MS), "VIEWS_DIFFER")
+    """Brokers that tell different members: each client asks one of them at random, unless it takes every queue."""
+    asks = ~F.col("strategy").eqNullSafe(F.lit("BROADCASTING"))
+    return acting(_changed(of_several_views(inputs.where(asks)), after_ms=_REBALANCE_MS), "VIEWS_DIFFER")
 
 
 def of_several_views(inputs: DataFrame) -> DataFrame:
@@ -86,8 +108,12 @@ def mixed_languages(connections: DataFrame, max_staleness_ms: int) -> DataFrame:
 
 
 def rebalance_not_run(members: DataFrame, day: Day) -> DataFrame:
-    """After the members changed each client rebalances when told or within 20 s; when they did is known by captures."""
-    return acting(_since_change(members, ("consumer_group", "broker_name"), _REBALANCE_MS, day), "REBALANCE_NOT_RUN")
+    """After the members changed each client rebalances when told or within 20 s; when they did is known by captures.
+
+    Whichever broker told it: the change holds for the queues of every broker.
+    """
+    changed = _since_change(members, ("consumer_group", "broker_name"), _REBALANCE_MS, day)
+    return acting(changed.drop("broker_name"), "REBALANCE_NOT_RUN")
 
 
 def stale_route(routes: DataFrame, subjects: DataFrame, day: Day) -> DataFrame:

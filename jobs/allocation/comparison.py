@@ -38,7 +38,8 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
             "missing": F.array_except("owners_expected", "owners_observed"),
             "is_double": (F.size("owners_observed") > 1) & ~are_shared(F.col("strategy")),
             "is_mixed": F.col("strategy") == "MIXED",
-            "as_given": (F.col("owners_expected") == F.col("owners_observed")) & (F.col("views") == 0),
+            "as_given": (F.col("owners_expected") == F.col("owners_observed"))
+            & ((F.col("views") == 0) | F.col("strategy").eqNullSafe(F.lit("CONFIG"))),
         }
     )
     is_wrong = F.col("is_double") | (F.size("extra") > 0)

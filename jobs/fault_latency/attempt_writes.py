@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from udfs.choice import began_at_ms
 from udfs.evidence import LOGGED, RETRY_CHARGED, RETRY_FIRST, RETRY_RESULT, RETRY_TEXT, SUBMIT_TIME
 from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leaves_reachable
 from udfs.policy import Policy
@@ -17,8 +18,7 @@ _REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 
 SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 """`step` of a write that the submit call of an async send made."""
 
-_V4_9_3, _V5_1_4, _V5_2_0, _V5_3_0 = 40903, 50104, 50200, 50300
-_SLOW_CONNECT_MS = 10
+_V4_9_3, _V5_1_4, _V5_3_0 = 40903, 50104, 50300
 _HUNG_MS = 550
 """A retry that answered sooner after the submit call followed a refusal, not a time-out."""
 _CHARGED_MS = 3000
@@ -94,14 +94,12 @@ def logged_async() -> list[Column]:
     callback keeps the String of `sendKernelImpl` (`MQClientAPIImpl.sendMessageAsync` 4.9.8:541-576). A failed
     callback updates before its hook, an answered one after it.
     """
-    version, outcome = F.col("version_number"), F.col("seen_outcome")
+    outcome = F.col("seen_outcome")
     first, last = F.col("addressed_broker"), F.col("error_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
-    submit_took = submitted - F.coalesce("started_at_ms", ended - latency)
-    # Up to 5.1.4 the callback's clock (ResponseFuture.beginTimestamp) starts after the connect (4.9.8:549).
-    connected_late = (version < _V5_2_0) & (submit_took > _SLOW_CONNECT_MS)
+    submit_took = submitted - began_at_ms()
     # Of a retry's own latency the log says nothing.
-    answer_latency = F.when(_retried(), 0).when(connected_late, ended - submitted).otherwise(latency)
+    answer_latency = F.when(_retried(), 0).when(F.col("connected_late"), ended - submitted).otherwise(latency)
     answer = _write(_answering(), ended, _AFTER_LINE, answer_latency, failure=False, cause=outcome)
 
     # A retry that is refused is charged to the broker tried before it (`onExceptionImpl` 4.9.2:617-620).
@@ -113,8 +111,7 @@ def logged_async() -> list[Column]:
         F.when(charged, _CHARGED_MS).when(last == first, latency).otherwise(0),
         failure=True,
         cause=outcome,
-        # Only the catch of 5.1.4's sendMessageAsync (line 714) writes false; a callback writes true.
-        reachable=(version != _V5_1_4) | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
+        reachable=~_caught_at_submit() | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
         evidence=F.when(charged, RETRY_CHARGED).when(last == first, LOGGED).otherwise(RETRY_TEXT),
         middle=_hides_middle(),
         middle_after=F.when(charged, last).otherwise(first),
@@ -154,7 +151,7 @@ def inferred_async(*, infer: bool) -> list[Column]:
         F.lit(0).cast("bigint"),
         failure=True,
         cause=hidden,
-        reachable=version != _V5_1_4,
+        reachable=~_caught_at_submit(),
         evidence=RETRY_RESULT,
         thread=_submit_thread(),
     )
@@ -175,7 +172,7 @@ def inferred_async(*, infer: bool) -> list[Column]:
         latency,
         failure=True,
         cause=hidden,
-        reachable=(version != _V5_1_4) | submitted.isNotNull(),
+        reachable=~_caught_at_submit() | submitted.isNotNull(),
         evidence=RETRY_FIRST,
     )
     late_submit = _write(
@@ -212,6 +209,11 @@ def _thrown_at_submit() -> Column:
 
 def _failed_in_callback() -> Column:
     return ~is_answer(F.col("seen_outcome")) & ~F.col("is_stale_line") & ~_thrown_at_submit()
+
+
+def _caught_at_submit() -> Column:
+    """5.1.4 and 5.2.0: the catch of `sendMessageAsync` (714, 702) writes reachable = false; a callback writes true."""
+    return F.col("version_number").between(_V5_1_4, _V5_3_0 - 1)
 
 
 def _is_charged() -> Column:

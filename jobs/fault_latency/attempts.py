@@ -11,9 +11,13 @@ from jobs.fault_latency.processes import with_process
 from jobs.fault_latency.producers import with_rules
 from jobs.profiles import Profile
 from jobs.settings import ProducerSettings
+from udfs.choice import began_at_ms
 from udfs.outcome import REMOTING, effective_outcome, is_answer
 
-_V4_9_3 = 40903
+_V4_9_3, _V5_2_0 = 40903, 50200
+_SLOW_SUBMIT_MS = 10
+"""A submit call that takes longer than this may have connected."""
+
 _VIP_PORT_BELOW = 2
 """`MixAll.brokerVIPChannel`."""
 
@@ -40,18 +44,21 @@ def attempts_of(
 ) -> DataFrame:
     """The attempts as every step after it takes them. Grain: one attempt.
 
-    Adds what `producers.with_rules` and `processes.with_process` tell, `addressed_broker`, `error_broker` and
-    `is_stale_line`; the columns that only these rest on are gone.
+    Adds what `producers.with_rules` and `processes.with_process` tell, `addressed_broker`, `error_broker`,
+    `is_stale_line` and `connected_late`; the columns that only these rest on are gone.
 
     Args:
         sends: published attempts.
         profiles: the released clients' rules.
         producers: the site's settings of producers.
         beginnings: as `processes.beginnings` returns them.
-        has_async: whether any attempt is async; without one no line is stale.
+        has_async: whether any attempt is async; without one no line is stale, and none tells a connect.
     """
     told = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
-    told = told.transform(_with_stale_line) if has_async else told.withColumn("is_stale_line", F.lit(False))
+    if has_async:
+        told = told.transform(_with_stale_line).transform(_with_connected_late)
+    else:
+        told = told.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
     return told.transform(_with_addressed_broker, _names(sends)).drop(*_TOLD)
 
 
@@ -106,4 +113,41 @@ def _with_stale_line(sends: DataFrame) -> DataFrame:
     second = later.select("row_hash", F.lit(True).alias("is_stale_line"))
     return sends.join(F.broadcast(second), "row_hash", "left").withColumn(
         "is_stale_line", F.coalesce("is_stale_line", F.lit(False))
+    )
+
+
+def _with_connected_late(sends: DataFrame) -> DataFrame:
+    """With `connected_late`: the answer's own clock started when the submit call had connected, not when it began.
+
+    Up to 5.1.4 `NettyRemotingClient.invokeAsync` connects before it makes the `ResponseFuture` (4.9.8:549), whose
+    `beginTimestamp` the callback's latency counts from. A submit call that took long connected, unless the process's
+    last attempt that ended before it at that address was answered: then it only waited for a CPU.
+    """
+    channel = ("cluster", "client_id", "producer_group", "process", "address")
+    placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
+    slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & (F.col("version_number") < _V5_2_0)
+    asked = placed.where((F.col("mode") == "ASYNC") & slow)
+    by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
+    ended = placed.join(F.broadcast(asked.select(*channel).distinct()), list(channel), "left_semi").select(
+        *channel,
+        F.col("ended_at_ms").alias("at_ms"),
+        "seq",
+        "row_hash",
+        (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
+    )
+    began = asked.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
+    ends_first = Window.partitionBy(*channel).orderBy(
+        "at_ms", F.col("answered").isNull(), F.asc_nulls_last("seq"), "row_hash"
+    )
+    was_connected = F.last("answered", ignorenulls=True).over(
+        ends_first.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    late = (
+        ended.unionByName(began, allowMissingColumns=True)
+        .withColumn("connected_late", ~F.coalesce(was_connected, F.lit(False)))
+        .where("answered IS NULL AND connected_late")
+        .select("row_hash", "connected_late")
+    )
+    return sends.join(F.broadcast(late), "row_hash", "left").withColumn(
+        "connected_late", F.coalesce("connected_late", F.lit(False))
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.hosts import ROUTE_LAG_MS, hosts_throughout
+from jobs.fault_latency.middle_brokers import middle_brokers
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.removes import removes
 from jobs.fault_latency.replay import REMOVE, UPDATE
@@ -20,17 +20,14 @@ from jobs.fault_latency.second_look import (
     last_write_wins,
     of_nobody,
     replayed_with,
-    with_item_before,
     write_in_place,
-    written_columns,
 )
 from jobs.kept import Keep
-from udfs.evidence import DETECTOR, RETRY_MIDDLE
+from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
 from udfs.outcome import ANSWERS
 from udfs.policy import Policy, gated_by_reachable
 
-_MIDDLE_STEP = 2
 _DETECTOR_ROUND_MS = 3000
 _NO_HIDDEN_RETRY_FROM = 50300
 _REFUSAL = "MQBrokerException"
@@ -93,53 +90,6 @@ def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool,
     )
     retries_blindly, last_wins, detects = kinds.collect()[0]
     return bool(retries_blindly), bool(last_wins), bool(detects)
-
-
-def middle_brokers(items: DataFrame, hosts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """The broker between the first and the last of three async tries, isolated because no time was left.
-
-    `MQFaultStrategy.selectOneMessageQueue` takes available brokers first: one that was isolated already was not
-    tried. It must have been writable in every route that the client may have used. Where more brokers could have been
-    tried than were, none is told. Three tries, as `retryTimesWhenSendAsyncFailed` has it by default; 4.9.3 to 5.2.0
-    (`MQClientAPIImpl.sendMessageAsync`, catch: 4.9.8:576, 5.1.4:714), and the charged ones to 4.9.2.
-
-    Args:
-        items: writes, those with `middle_topic` lacking a middle broker.
-        hosts: as `hosts.topic_hosts` returns them.
-        policies: every policy that a row may name.
-    """
-    since = F.col("at_ms") - ROUTE_LAG_MS
-    tried = F.array_except(
-        hosts_throughout(F.col("writable"), since, F.col("at_ms")), F.array("broker_name", "middle_after")
-    )
-    # An error without an address tells the first broker alone: then the last one is hidden too.
-    hidden = F.when(F.col("broker_name") == F.col("middle_after"), 2).otherwise(1)
-    failures = items.where("enforced AND middle_topic IS NOT NULL").withColumnRenamed("middle_topic", "topic")
-    candidates = (
-        failures.join(F.broadcast(hosts), ["cluster", "topic"])
-        .where("known_from_ms <= at_ms")
-        .withColumn("hidden", hidden)
-        .withColumn("broker_name", F.explode(tried))
-        .withColumns({"asked_at_ms": F.col("at_ms"), "middle_topic": F.lit(None).cast("string")})
-        .select(*written_columns(items), "asked_at_ms", "hidden")
-    )
-    was_available = F.coalesce(F.col("item.until_ms") < F.col("asked_at_ms"), F.lit(True))
-    of_attempt = Window.partitionBy(*OWNER, "row_hash")
-    possible = (
-        with_item_before(candidates, items).where(was_available).withColumn("many", F.count("*").over(of_attempt))
-    )
-    return write_in_place(
-        possible.where("many <= hidden"),
-        items,
-        {
-            "step": F.lit(_MIDDLE_STEP),
-            "current_latency_ms": F.lit(0).cast("bigint"),
-            "reachable": ~gated_by_reachable(F.col("policy"), policies),
-            "cause": F.lit("HIDDEN_RETRY"),
-            "evidence": F.lit(RETRY_MIDDLE),
-            "middle_after": F.lit(None).cast("string"),
-        },
-    )
 
 
 def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:

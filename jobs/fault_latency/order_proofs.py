@@ -1,8 +1,8 @@
 """Writes that ran within a millisecond: where the sends went afterwards proves which of them came last.
 
 Under last-write-wins (to 5.1.3) the order decides. The log's best guess is refuted when the broker would have been
-available for longer than the round robin lets it wait for a send, or when a send went to it while another broker
-was available.
+available for longer than the round robin lets it wait for a send, when a send went to an isolated broker instead,
+or when a send went to it while another broker was available.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def order_proofs(
     """
     tied = keep("tied", _tied_writes(items.where(last_write_wins(policies))))
     seen = keep("seen", _sends_after(tied, first_attempts, hosts))
-    proved = _starved(seen, first_attempts).unionByName(_chosen_early(seen, items))
+    longer = _starved(seen, first_attempts).unionByName(_passed_over(seen, items))
+    latest = longer.groupBy(*_WRITE).agg(F.max("proved_until_ms").alias("proved_until_ms"))
+    proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(_WRITE), "left_anti"))
     won = F.filter("ends", lambda end: end["until_ms"] == F.col("proved_until_ms"))[0]
     return (
         items.join(tied.join(proved, list(_WRITE)).select(*_WRITE, "ends", "proved_until_ms"), list(_WRITE))
@@ -171,6 +173,38 @@ def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
     )
     return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
         *_WRITE, F.array_min(left).alias("proved_until_ms")
+    )
+
+
+def _passed_over(seen: DataFrame, items: DataFrame) -> DataFrame:
+    """Ends refuted because a send went to an isolated broker instead: the earliest end after the last such send.
+
+    Selection takes an available broker first. Where queues were renamed the fallback does: `pickOneAtLeast` sorts the
+    available ones to the front. The other one was isolated in any order of its writes, just before and at the choice.
+    """
+    at_ms = F.col("chosen_at_ms")
+    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
+    elsewhere = seen.where("NOT is_here AND went_to = addressed_broker AND chosen_at_ms > guessed_until_ms")
+    asked = (
+        elsewhere.where("chosen_at_ms < least(next_at_ms, came_at_ms)")
+        .where(hosted)
+        .withColumn("hidden_broker", F.col("broker_name"))
+        .withColumn("broker_name", F.col("went_to"))
+        .withColumn("asked_at_ms", at_ms)
+        .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "ends")
+    )
+    isolated = (F.col("item.earliest_ms") > F.col("asked_at_ms")) & (F.col("item.at_ms") < F.col("asked_at_ms") - 1)
+    undisturbed = F.coalesce(F.col("item.next_at_ms") > F.col("asked_at_ms") + 1, F.lit(True))
+    later = F.filter(F.col("ends.until_ms"), lambda end: end > F.col("seen_at_ms"))
+    return (
+        with_item_before(asked, items)
+        .where(isolated & undisturbed)
+        .drop("broker_name")
+        .withColumnRenamed("hidden_broker", "broker_name")
+        .groupBy(*_WRITE)
+        .agg(F.first("ends").alias("ends"), F.max("asked_at_ms").alias("seen_at_ms"))
+        .select(*_WRITE, F.array_min(later).alias("proved_until_ms"))
+        .where("proved_until_ms IS NOT NULL")
     )
 
 

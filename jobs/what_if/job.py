@@ -33,6 +33,7 @@ _ATTEMPT = (
     "result_broker_name", "mode", "outcome", "cause", "started_at_ms", "ended_at_ms",
     "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
     "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line",
+    "connected_late",
 )  # fmt: skip
 
 

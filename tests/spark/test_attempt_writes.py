@@ -38,6 +38,7 @@ ATTEMPT = {
     "detector boolean": False,
     "by_caller boolean": False,
     "is_stale_line boolean": False,
+    "connected_late boolean": False,
     "thread string": "t",
     "seq bigint": 7,
     "invoke_id bigint": None,
@@ -115,3 +116,60 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     )
     found = attempts._with_addressed_broker(frame, attempts._names(frame)).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
+
+
+@pytest.mark.parametrize(
+    ("version", "submitted_at_ms", "before", "late"),
+    [
+        pytest.param(40908, 1_030, [], True, id="the first attempt there connects"),
+        pytest.param(40908, 1_010, [], False, id="within 10 ms nothing was awaited"),
+        pytest.param(50104, 1_030, [], True, id="up to 5.1.4"),
+        pytest.param(50200, 1_030, [], False, id="5.2.0 starts its clock before"),
+        pytest.param(40908, 1_030, [("a:1", 900, "SEND_OK")], False, id="one was answered: the channel was in use"),
+        pytest.param(40908, 1_030, [("a:1", 900, "SEND_OK"), ("a:1", 950, REFUSED)], True, id="the last one was not"),
+        pytest.param(40908, 1_030, [("b:1", 900, "SEND_OK")], True, id="at another address"),
+        pytest.param(40908, 1_030, [("a:1", 1_005, "SEND_OK")], True, id="answered after this one had begun"),
+        pytest.param(40908, 1_030, [("a:1", 1_000, "SEND_OK")], False, id="in the millisecond in which it began"),
+    ],
+)
+def test_a_slow_submit_call_connected_unless_the_channel_was_in_use(
+    spark: SparkSession,
+    version: int,
+    submitted_at_ms: int,
+    before: list[tuple[str, int, str]],
+    late: bool,  # noqa: FBT001 (a case of the table above)
+) -> None:
+    """4.9.8:549: `invokeAsync` connects, then makes the `ResponseFuture` whose clock the callback reads."""
+    asked = (
+        "c",
+        "p",
+        "g",
+        "#1",
+        "a:1",
+        "a",
+        None,
+        "ASYNC",
+        "SEND_OK",
+        version,
+        1_000,
+        submitted_at_ms,
+        1_050,
+        50,
+        9,
+        0,
+    )
+    others = [
+        ("c", "p", "g", "#1", address, "a", None, "ASYNC", outcome, version, ended - 5, ended - 4, ended, 5, 8, number)
+        for number, (address, ended, outcome) in enumerate(before, 1)
+    ]
+    columns = (
+        "cluster string, client_id string, producer_group string, process string, broker_addr string,"
+        " broker_name string, result_broker_name string, mode string, outcome string, version_number int,"
+        " started_at_ms bigint, submitted_at_ms bigint, ended_at_ms bigint, latency_ms bigint, seq bigint,"
+        " row_hash bigint"
+    )
+    found = attempts._with_connected_late(spark.createDataFrame([asked, *others], columns)).collect()
+    assert {row["row_hash"]: row["connected_late"] for row in found} == {
+        0: late,
+        **dict.fromkeys(range(1, len(before) + 1), False),
+    }

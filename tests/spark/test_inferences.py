@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.hosts import topic_hosts
-from jobs.fault_latency.inferences import detector_rounds, middle_brokers, with_inferences
+from jobs.fault_latency.inferences import detector_rounds, with_inferences
+from jobs.fault_latency.middle_brokers import middle_brokers
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.producers import policies
 from jobs.fault_latency.removes import removes
@@ -78,6 +79,7 @@ def _write(broker: str, at_ms: int, latency_ms: int, not_available_ms: int, **ot
         "cause": "LATENCY",
         "evidence": "LOGGED",
         "seq": at_ms,
+        "row_hash": at_ms,
         "policy": "P2",
         "profile": "P2",
         "version": "4.9.4",
@@ -143,6 +145,37 @@ def test_middle_broker(
     found = middle_brokers(_items(spark, failure, *before), _hosts(spark, *hosts), POLICIES).collect()
     assert [row.broker_name for row in found] == expected
     assert all((row.evidence, row.at_ms, row.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for row in found)
+
+
+@pytest.mark.parametrize(
+    ("policy", "failures_at", "known", "expected"),
+    [
+        pytest.param("P2", (100_000, 160_000), (), [100_000], id="the first one isolated it"),
+        pytest.param("P2", (100_000, 701_000), (), [100_000, 701_000], id="for ten minutes"),
+        pytest.param("P2", (100_000, 160_000), ((150_000, 5, 0),), [100_000, 160_000], id="a later write cleared it"),
+        pytest.param("P2", (100_000, 160_000), ((90_000, 5, 0),), [100_000], id="one before it did not"),
+        pytest.param("P5", (100_000, 105_000, 110_001), (), [100_000, 110_001], id="the last for ten seconds"),
+        pytest.param("P5", (100_000, 105_000), ((102_000, 5, 0),), [100_000], id="where the latest end stays"),
+        pytest.param(
+            "P2", (160_000,), ((100_000, 0, 600_000), (100_001, 5, 0)), [], id="another order leaves it isolated"
+        ),
+    ],
+)
+def test_a_middle_broker_is_isolated_by_the_one_before(
+    spark: SparkSession,
+    policy: str,
+    failures_at: tuple[int, ...],
+    known: tuple[tuple[int, int, int], ...],
+    expected: list[int],
+) -> None:
+    rules = {"policy": policy, "profile": policy}
+    lasts = 600_000 if policy == "P2" else 10_000
+    failures = [_write("c", at, 0, lasts, middle_topic="T", middle_after="a", **rules) for at in failures_at]
+    before = [_write("b", at, took, left, **rules) for at, took, left in known]
+    hosts = _hosts(spark, (0, 1_000_000, "abc", 2))
+    found = middle_brokers(_items(spark, *failures, *before), hosts, POLICIES).collect()
+    assert sorted((row.broker_name, row.at_ms) for row in found) == [("b", at) for at in expected]
+    assert all(row.reachable == (policy == "P2") for row in found)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +281,20 @@ STARVED = [("b", 100_010 + 10 * number) for number in range(7)]
             1,
             [],
             id="b was isolated as well",
+        ),
+        pytest.param(
+            (*ISOLATED_THEN_CLEARED[:2], _write("b", 90_000, 0, 60_000)),
+            [("b", 100_050)],
+            1,
+            [59_999],
+            id="passed over for an isolated one: still isolated",
+        ),
+        pytest.param(
+            (*ISOLATED_THEN_CLEARED[:2], _write("b", 100_049, 0, 60_000)),
+            [("b", 100_050)],
+            1,
+            [],
+            id="the other one was isolated just as it was chosen",
         ),
         pytest.param((_write("a", 100_000, 0, 60_000), _write("a", 100_002, 5, 0)), STARVED, 1, [], id="2 ms apart"),
         pytest.param(
