@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.comparison import EXPIRES_MS, only_answers
-from jobs.allocation.stretches import stretches, united
+from jobs.allocation.stretches import holding, pieces, stretches, united
 from jobs.day import Day
 
 CAUSES = (
@@ -51,25 +51,16 @@ def duplicate_ids(members: DataFrame) -> DataFrame:
     Told by several brokers, or by the only one that has the group: one broker alone lists a client twice that came
     back to it before its old connection was dropped. It holds for the queues of every broker.
     """
-    span = ("valid_from_ms", "valid_until_ms")
-    twice = members.where(F.size(F.array_distinct("client_ids")) < F.size("client_ids"))
-    brokers = members.groupBy("consumer_group").agg(F.count_distinct("broker_name").alias("brokers"))
-    told = twice.join(brokers, "consumer_group").select("consumer_group", "broker_name", "brokers", *span)
-    other = told.select("consumer_group", *(F.col(name).alias(f"other_{name}") for name in ("broker_name", *span)))
-    together = (F.col("brokers") == 1) | (F.col("other_broker_name") != F.col("broker_name"))
-    both = (
-        told.join(other, "consumer_group")
-        .where(together & (F.col("other_valid_from_ms") < F.col("valid_until_ms")))
-        .withColumns(
-            {
-                "valid_from_ms": F.greatest("valid_from_ms", "other_valid_from_ms"),
-                "valid_until_ms": F.least("valid_until_ms", "other_valid_until_ms"),
-            }
-        )
-        .where("valid_from_ms < valid_until_ms")
-        .select("consumer_group", *span)
+    group = ("consumer_group",)
+    brokers = members.groupBy(*group).agg(F.count_distinct("broker_name").alias("brokers"))
+    twice = members.where(F.size(F.array_distinct("client_ids")) < F.size("client_ids")).join(brokers, "consumer_group")
+    told = (
+        holding(pieces(twice, group), twice, group)
+        .groupBy(*group, "brokers", F.col("from_ms").alias("valid_from_ms"), F.col("until_ms").alias("valid_until_ms"))
+        .agg(F.count_distinct("broker_name").alias("tell_it"))
+        .where("tell_it > 1 OR brokers = 1")
     )
-    return acting(_changed(united(both, ("consumer_group",)), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
+    return acting(_changed(united(told, group), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
 
 
 def differing_views(inputs: DataFrame) -> DataFrame:

@@ -133,6 +133,13 @@ def _sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -
     )
 
 
+def _elsewhere(seen: DataFrame) -> DataFrame:
+    """The sends before the first that came to the broker, while every route that may have been used had its queues."""
+    at_ms = F.col("chosen_at_ms")
+    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
+    return seen.where(hosted).where("chosen_at_ms < least(next_at_ms, came_at_ms)")
+
+
 def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
     """Ends refuted because an available broker would have been sent to: the earliest later end that is not.
 
@@ -143,11 +150,9 @@ def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
     every_thread = F.when(F.count("thread") == F.count("*"), F.count_distinct("thread"))
     asked = first_attempts.join(seen.select(*OWNER).distinct(), list(OWNER), "left_semi")
     threads = asked.groupBy(*OWNER, "topic").agg(every_thread.alias("threads"))
-    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
-    before_it_came = "chosen_at_ms < least(next_at_ms, came_at_ms)"
-    elsewhere = seen.where(F.col("profile") != "P1").where(hosted).where(before_it_came)
     per_end = (
-        elsewhere.withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
+        _elsewhere(seen.where(F.col("profile") != "P1"))
+        .withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
         .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
         .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms", "topic")
         .agg(
@@ -182,15 +187,11 @@ def _passed_over(seen: DataFrame, items: DataFrame) -> DataFrame:
     Selection takes an available broker first. Where queues were renamed the fallback does: `pickOneAtLeast` sorts the
     available ones to the front. The other one was isolated in any order of its writes, just before and at the choice.
     """
-    at_ms = F.col("chosen_at_ms")
-    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
-    elsewhere = seen.where("NOT is_here AND went_to = addressed_broker AND chosen_at_ms > guessed_until_ms")
     asked = (
-        elsewhere.where("chosen_at_ms < least(next_at_ms, came_at_ms)")
-        .where(hosted)
+        _elsewhere(seen.where("went_to = addressed_broker AND chosen_at_ms > guessed_until_ms"))
         .withColumn("hidden_broker", F.col("broker_name"))
         .withColumn("broker_name", F.col("went_to"))
-        .withColumn("asked_at_ms", at_ms)
+        .withColumn("asked_at_ms", F.col("chosen_at_ms"))
         .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "ends")
     )
     isolated = (F.col("item.earliest_ms") > F.col("asked_at_ms")) & (F.col("item.at_ms") < F.col("asked_at_ms") - 1)

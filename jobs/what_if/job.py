@@ -32,8 +32,7 @@ _ATTEMPT = (
     "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
     "result_broker_name", "mode", "outcome", "cause", "started_at_ms", "ended_at_ms",
     "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
-    "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line",
-    "connected_late",
+    "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line", "connected_late",
 )  # fmt: skip
 
 
