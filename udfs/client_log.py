@@ -16,10 +16,10 @@ _SECONDS_TWICE = (40300, 40701)  # versions whose layout wrote the seconds again
 
 QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
 """Events of one queue."""
-EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE")
+EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE", "INSTANCE_STOPPED")
 
-# Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager of
-# 4.7.1, 4.9.8 and 5.3.3.
+# Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager,
+# MQClientInstance of 4.7.1, 4.9.8 and 5.3.3.
 _PATTERNS = {
     "ADDED": rf"^doRebalance, ([^,]*), add a new (?:pop )?mq, {_QUEUE}$",
     # 5.x says `try remove` before, and `remove` once it is done; 4.x only the latter.
@@ -36,6 +36,7 @@ _PATTERNS = {
     "READY": r"^the consumer \[(.*)\] start OK$",
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig",
+    "INSTANCE_STOPPED": r"^the client factory \[(.*)\] shutdown OK$",
 }
 _GROUPS = {
     **dict.fromkeys(QUEUE_EVENTS, ("consumer_group", "topic", "broker_name", "queue_id")),
@@ -44,13 +45,17 @@ _GROUPS = {
     "READY": ("consumer_group",),
     "STOPPED": ("consumer_group",),
     "INSTANCE": ("instance", "client_id"),
+    "INSTANCE_STOPPED": ("client_id",),
 }
 _OF_A_QUEUE = (
     r"doRebalance, .{0,512}(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
     r"|pull request offset illegal, P"
 )
 _WHOLE_RESULT = r"(?:=\[\]|\]\])$"
-_ANY = rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
+_ANY = (
+    rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
+    r"| - the client factory \["
+)
 _FIELDS = {
     "consumer_group": "string",
     "topic": "string",
@@ -100,7 +105,7 @@ def log_event(message: Column) -> Column:
     DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
     queue was not taken. ALLOCATED: the client's own result, told only when it changed what the client holds.
     READY: a lite pull consumer has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id
-    of this process.
+    of this process. INSTANCE_STOPPED: nothing uses it any more; the last consumer that did says STOPPED next.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -9,25 +11,30 @@ from jobs.day import Day
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 LIFE = ("process", "incarnation", "consumer_group", "life")
-_ORDER = ("at_ms", "file", "split", "row")
+ORDER = ("at_ms", "file", "split", "row")
+CHANGES = ("ADDED", "REMOVED", "DROPPED")
 _BEGIN = ("STARTED", "READY")
 _SILENCE_MS = 60_000  # a client that lives writes statistics each minute
 _FIRST_WORDS_MS = 5_000  # a new process says `start beginning` of its first consumer before `InstanceIndex:0`
 
 
-def with_lives(lines: DataFrame, day: Day) -> DataFrame:
-    """The day's events with the process's incarnation, its last line, and the consumer's life.
+def with_lives(lines: DataFrame, opening: DataFrame) -> DataFrame:
+    """The day's events with the process's incarnation and the consumer's life.
 
     Columns: those of the lines, `made_client_id` (of a STARTED or READY: the client made for it), `incarnation` (0 =
-    it ran before the day's first line), `last_ms` (of its log; 24:00 when it goes on), `life` (0 = it had begun
+    it ran before the day's first line), `life` (0 = it had begun
     before the day's first line), `alive` (clients of the group that run in the process after the event).
 
     A process that is killed writes nothing: its next start in the same log ends it, at its own last line.
+
+    Args:
+        lines: the day's lines.
+        opening: as `at_midnight` returns it: these clients run.
     """
-    in_process = Window.partitionBy("process").orderBy(*_ORDER)
+    in_process = Window.partitionBy("process").orderBy(*ORDER)
     so_far = in_process.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # What comes later, from the end on: a frame that ends at the last row is read anew for each row.
-    from_the_end = Window.partitionBy("process").orderBy(*map(F.desc, _ORDER))
+    from_the_end = Window.partitionBy("process").orderBy(*map(F.desc, ORDER))
     from_here = from_the_end.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_birth = (F.col("event") == "INSTANCE") & (F.col("instance") == 0)
     next_birth_ms = F.min(F.when(is_birth, F.col("at_ms"))).over(from_here)
@@ -42,11 +49,21 @@ def with_lives(lines: DataFrame, day: Day) -> DataFrame:
     made = F.when(beside["event"] == "INSTANCE", beside["client_id"])
     incarnation = (births + F.coalesce(is_first_word, F.lit(False)).cast("int")).cast("int")
     events = lines.where("event IS NOT NULL").withColumns({"incarnation": incarnation, "made_client_id": made})
-    return events.join(_last_lines(lines, events, day), ["process", "incarnation"]).transform(_numbered_lives)
+    return _numbered_lives(events, opening)
 
 
-def _last_lines(lines: DataFrame, events: DataFrame, day: Day) -> DataFrame:
-    """`process`, `incarnation` → `last_ms`."""
+def at_midnight(opening: DataFrame, day: Day) -> DataFrame:
+    """What stood at 00:00 as what a process that ran before the first line has done: rows of the table by CLIENT_LOG.
+
+    Columns: those of `LIFE` and `QUEUE`, `client_id`, `at_ms`.
+    """
+    stood = opening.where("source = 'CLIENT_LOG'").select("process", *QUEUE, "client_id")
+    before = {"incarnation": F.lit(0), "life": F.lit(0), "at_ms": F.lit(day.start_ms)}
+    return stood.withColumns(before)
+
+
+def last_lines(lines: DataFrame, events: DataFrame, day: Day) -> DataFrame:
+    """`process`, `incarnation` → `last_ms`, of its log; 24:00 when it goes on."""
     born = events.where("incarnation > 0").groupBy("process", "incarnation").agg(F.min("at_ms").alias("born_ms"))
     all_times = lines.select("process", "at_ms").distinct().join(F.broadcast(born), "process", "left")
     of_each = F.max(F.when(F.col("born_ms") <= F.col("at_ms"), F.col("incarnation")))
@@ -57,31 +74,31 @@ def _last_lines(lines: DataFrame, events: DataFrame, day: Day) -> DataFrame:
     return last.withColumn("last_ms", F.when(goes_on, F.lit(day.end_ms)).otherwise(F.col("last_ms")))
 
 
-def _numbered_lives(events: DataFrame) -> DataFrame:
+def _numbered_lives(events: DataFrame, opening: DataFrame) -> DataFrame:
     """With `life`, `alive` (clients of the group that run in the process after the event)."""
-    of_group = Window.partitionBy("process", "incarnation", "consumer_group").orderBy(*_ORDER)
+    ran = opening.groupBy(*LIFE[:3]).agg(F.count_distinct("client_id").alias("ran"))
+    of_group = Window.partitionBy("process", "incarnation", "consumer_group").orderBy(*ORDER)
     so_far = of_group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     step = F.when(F.col("event").isin(*_BEGIN), 1).when(F.col("event") == "STOPPED", -1).otherwise(0)
-    total = events.withColumn("total", F.sum(step).over(so_far))
+    known = events.join(ran, list(LIFE[:3]), "left")
+    total = known.withColumn("total", F.sum(step).over(so_far) + F.coalesce("ran", F.lit(0))).drop("ran")
     # One that ran before the first line may stop without a start: never below zero.
     alive = total.withColumn("alive", F.col("total") - F.least(F.min("total").over(so_far), F.lit(0))).drop("total")
     begins = F.col("event").isin(*_BEGIN) & (F.col("alive") == 1)
     return alive.withColumn("life", F.count_if(begins).over(so_far).cast("int"))
 
 
-def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
-    """Consumers whose log can be read: one client of its group in its process.
+def lives(events: DataFrame, opening: DataFrame, last: DataFrame, day: Day) -> DataFrame:
+    """Consumers that are alone of their group in their log.
 
-    Grain: `process`, `incarnation`, `consumer_group`, `life`. Columns: `client_id` (settings, else the one the
-    results name, else the one it made), `lived_from_ms` (null = before the log's first line and not known),
-    `lived_until_ms` (exclusive), `ended` (stopped or gone; not just 24:00).
-
-    Lines name no client: where several clients of a group write one log, nothing tells them apart and none is here.
+    Grain: `LIFE`. Columns: `client_id` (settings, else the one the results name, else the one it made),
+    `lived_from_ms` (null = before the log's first line and not known), `lived_until_ms` (exclusive), `ended` (stopped
+    or gone; not just 24:00).
 
     Args:
-        lines: the day's lines; a process that goes on need not tell of a change.
-        events: as `with_lives` returns them.
-        opening: rows of the table by CLIENT_LOG that reach 00:00.
+        events: as `with_lives` returns them, without those of shared logs.
+        opening: as `at_midnight` returns it, likewise.
+        last: as `last_lines` returns it.
         day: the day.
     """
     created = (
@@ -89,12 +106,8 @@ def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> 
         .groupBy("process", "incarnation")
         .agg(F.collect_set("client_id").alias("created"))
     )
-    before = (
-        opening.groupBy("process", "consumer_group")
-        .agg(F.collect_set("client_id").alias("carried"))
-        .select("process", F.lit(0).alias("incarnation"), "consumer_group", F.lit(0).alias("life"), "carried")
-    )
-    told = F.collect_set(F.when(F.col("event") == "ALLOCATED", F.col("client_id")))
+    before = opening.groupBy(*LIFE).agg(F.first("client_id").alias("carried"))
+    told = F.first(F.when(F.col("event") == "ALLOCATED", F.col("client_id")), ignorenulls=True)
     began = F.min(F.when(F.col("event").isin(*_BEGIN) & (F.col("alive") == 1), F.col("at_ms")))
     stopped = F.max(F.when((F.col("event") == "STOPPED") & (F.col("alive") == 0), F.col("at_ms")))
     today = (
@@ -104,29 +117,21 @@ def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> 
             told.alias("told"),
             F.max("said_client_id").alias("said"),
             F.max("made_client_id").alias("made"),
-            F.max("alive").alias("most"),
             began.alias("began_ms"),
             stopped.alias("stopped_ms"),
-            F.first("last_ms").alias("last_ms"),
         )
     )
-    last = _last_lines(lines, events, day).select("process", "incarnation", F.col("last_ms").alias("written_ms"))
-    all_lives = (
-        today.join(before, list(LIFE), "full")
-        .join(created, ["process", "incarnation"], "left")
-        .join(last, ["process", "incarnation"], "left")
-    )
-    nobody = F.array().cast("array<string>")
-    seen = F.array_union(F.coalesce("told", nobody), F.coalesce("carried", nobody))
+    in_process = ["process", "incarnation"]
     shared = F.when(F.size("created") == 1, F.get("created", 0))
-    last_ms = F.coalesce("last_ms", "written_ms", F.lit(day.start_ms))
-    until = F.coalesce("stopped_ms", last_ms)
+    until = F.coalesce("stopped_ms", "last_ms", F.lit(day.start_ms))
     begun = F.coalesce("began_ms", F.when(F.col("carried").isNotNull(), F.lit(day.start_ms)))
     return (
-        all_lives.where((F.coalesce("most", F.lit(1)) <= 1) & (F.size(seen) <= 1))
+        today.join(before, list(LIFE), "full")
+        .join(created, in_process, "left")
+        .join(last, in_process, "left")
         .select(
             *LIFE,
-            F.coalesce("said", F.get(seen, 0), "made", shared).alias("client_id"),
+            F.coalesce("said", "told", "carried", "made", shared).alias("client_id"),
             begun.alias("lived_from_ms"),
             until.alias("lived_until_ms"),
             (until < day.end_ms).alias("ended"),
@@ -135,24 +140,36 @@ def lives(lines: DataFrame, events: DataFrame, opening: DataFrame, day: Day) -> 
     )
 
 
-def logged_holdings(events: DataFrame, of_lives: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
-    """From ADDED to REMOVED, DROPPED or the end of the consumer's life.
+def logged_holdings(events: DataFrame, of_lives: DataFrame, opening: DataFrame) -> DataFrame:
+    """From ADDED to REMOVED, DROPPED or the end of the consumer's life; columns as `held_in` returns them.
 
-    Columns: those of `QUEUE`, `client_id`, `process`, `valid_from_ms`, `valid_until_ms`.
+    Args:
+        events: as for `lives`.
+        of_lives: as `lives` returns them.
+        opening: as for `lives`.
     """
-    changes = events.where("event IN ('ADDED', 'REMOVED', 'DROPPED')").select(
-        *LIFE, *QUEUE[1:], *_ORDER, (F.col("event") == "ADDED").alias("is_held")
-    )
-    nothing = {"incarnation": 0, "life": 0, "at_ms": day.start_ms, "split": -1, "row": -1}
-    stood = opening.select("process", *QUEUE).withColumns(
-        {**{name: F.lit(value) for name, value in nothing.items()}, "file": F.lit(""), "is_held": F.lit(True)}
-    )
-    of_queue = Window.partitionBy(*LIFE, *QUEUE[1:]).orderBy(*_ORDER)
-    all_changes = changes.unionByName(stood)
+    nothing = {"split": F.lit(-1), "row": F.lit(-1), "file": F.lit(""), "event": F.lit("ADDED")}
+    stood = opening.drop("client_id").withColumns(nothing)
+    changes = events.where(F.col("event").isin(*CHANGES)).select(*stood.columns).unionByName(stood)
+    return held_in(changes, of_lives, LIFE, ORDER)
+
+
+def held_in(changes: DataFrame, of_lives: DataFrame, life: Sequence[str], order: Sequence[str]) -> DataFrame:
+    """What each life held: those of `QUEUE`, `client_id`, `process`, `valid_from_ms`, `valid_until_ms`.
+
+    Args:
+        changes: those of `life`, `order` and `QUEUE`, `at_ms`, `event`.
+        of_lives: those of `life`, `client_id`, `lived_until_ms`; what is not here held nothing.
+        life: what makes one life.
+        order: of its changes.
+    """
+    of_queue = Window.partitionBy(*life, *QUEUE[1:]).orderBy(*order)
+    is_held = F.col("event") == "ADDED"
     was_held = F.coalesce(F.lag("is_held").over(of_queue), F.lit(False))
-    turns = all_changes.withColumn("was_held", was_held).where("is_held <> was_held")
+    all_changes = changes.withColumn("is_held", is_held).withColumn("was_held", was_held)
+    turns = all_changes.where("is_held <> was_held")
     held = turns.withColumn("next_ms", F.lead("at_ms").over(of_queue)).where("is_held")
-    return held.join(of_lives, list(LIFE)).select(
+    return held.join(of_lives, list(life)).select(
         *QUEUE,
         "client_id",
         "process",

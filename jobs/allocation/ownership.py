@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.allocation.logged_ownership import QUEUE, lives, logged_holdings, silences, with_lives
+from jobs.allocation.logged_ownership import (
+    QUEUE,
+    at_midnight,
+    last_lines,
+    lives,
+    logged_holdings,
+    silences,
+    with_lives,
+)
+from jobs.allocation.shared_logs import LOG, shared_holdings, shared_lives, shared_logs, stories
 from jobs.allocation.stretches import merged, stretches
 from jobs.day import Day
 from jobs.kept import Keep
@@ -49,10 +58,16 @@ def ownership(
         keep: for what several frames rest on.
     """
     told = keep("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
-    stood = opening.where("source = 'CLIENT_LOG'")
-    events = keep("events", with_lives(log_lines, day))
-    of_lives = keep("lives", lives(log_lines, events, stood, day))
-    logged = logged_holdings(events, of_lives, stood, day)
+    stood = keep("stood", at_midnight(opening, day))
+    events = keep("events", with_lives(log_lines, stood))
+    last = keep("last_lines", last_lines(log_lines, events, day))
+    shared = keep("shared_logs", shared_logs(events, stood))
+    alone, stood_alone = (each.join(shared, list(LOG), "left_anti") for each in (events, stood))
+    lives_alone = keep("lives", lives(alone, stood_alone, last, day))
+    told_apart = keep("stories", stories(events, stood, shared))
+    lives_apart = keep("shared_lives", shared_lives(told_apart, last, day))
+    of_lives = lives_alone.unionByName(lives_apart)
+    logged = logged_holdings(alone, lives_alone, stood_alone).unionByName(shared_holdings(told_apart, lives_apart))
     no_time = F.lit(None).cast("bigint")
     holdings = (
         told.transform(_queues_told)

@@ -135,6 +135,8 @@ TOLD: list[tuple[str, str, dict[str, Any]]] = [
         "INSTANCE",
         {"instance": 12, "client_id": "\uff5e客, 户@7#8"},
     ),
+    (f"{OLD}the client factory [10.0.0.1@7] shutdown OK", "INSTANCE_STOPPED", {"client_id": "10.0.0.1@7"}),
+    (f"{NEW}the client factory [客, 户@7#8] shutdown OK", "INSTANCE_STOPPED", {"client_id": "客, 户@7#8"}),
 ]
 SILENT = [
     None,
@@ -145,7 +147,7 @@ SILENT = [
     f"{NEW}[BUG]doRebalance, G, try remove unnecessary mq, {QUEUE}, because pull is pause, so try to fixed it",
     f"{NEW}doRebalance, G, try remove unnecessary pop mq, {QUEUE}",
     f"{OLD}fix the pull request offset, PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=0]",
-    f"{NEW}the client factory [10.0.0.1@7] shutdown OK",
+    f"{NEW}the client factory [10.0.0.1@7] start OK",
     f"{NEW}get message of the consumer [G] shutdown OK",
     f"\tat doRebalance, G, add a new mq, {QUEUE}",  # goes on with another entry: no head
 ]

@@ -55,12 +55,19 @@ def _turned(clock: str, group: str, queue: int, what: str = "add a new", day: st
     return _line(clock, f"doRebalance, {group}, {what} mq, {_queue(queue)}", day)
 
 
-def _result(clock: str, group: str, client: str) -> str:
+def _result(clock: str, group: str, client: str, *queues: int, day: str = "2026-03-01") -> str:
     message = (
         f"rebalanced result changed. allocateMessageQueueStrategyName=AVG, group={group}, topic=T, clientId={client},"
-        f" mqAllSize=4, cidAllSize=1, rebalanceResultSize=1, rebalanceResultSet=[{_queue(0)}]"
+        f" mqAllSize=4, cidAllSize=1, rebalanceResultSize={len(queues)},"
+        f" rebalanceResultSet=[{', '.join(map(_queue, queues))}]"
     )
-    return _line(clock, message)
+    return _line(clock, message, day)
+
+
+def _stopped(clock: str, group: str, client: str | None, day: str = "2026-03-01") -> list[str]:
+    """A consumer stops, and its client unless another group still uses it."""
+    told = [f"the client factory [{client}] shutdown OK"] if client else []
+    return [_line(clock, message, day) for message in (*told, f"the consumer [{group}] shutdown OK")]
 
 
 def _queue(queue: int) -> str:
@@ -157,14 +164,14 @@ def _write_logs(site: SnapshotSite) -> None:
         ],
         "p10/rocketmq_client.log": [  # it ran before its first line; the result names the client
             _turned("12:00:01,000", "P10", 0),
-            _result("12:00:01,000", "P10", "c10"),
+            _result("12:00:01,000", "P10", "c10", 0),
             last,
         ],
         "p11/rocketmq_client.log": [_turned("12:00:01,000", "P11", 0), last],  # whose?
         "p12/rocketmq_client.log": [  # two processes write into one file
             _turned("12:00:01,000", "P12", 0),
-            _result("12:00:01,000", "P12", "c12"),
-            _result("12:00:02,000", "P12", "c12#2"),
+            _result("12:00:01,000", "P12", "c12", 0),
+            _result("12:00:02,000", "P12", "c12#2", 0),
             last,
         ],
         "p13/rocketmq_client.log": [  # silent for longer than a client that lives
@@ -216,6 +223,56 @@ def _write_logs(site: SnapshotSite) -> None:
             _line("12:05:00,000", "the consumer [P19] shutdown OK"),
             *_lite("12:06:00,000", "P19", "c19#2", 1),
             _turned("12:06:20,000", "P19", 1),
+            last,
+        ],
+        "p20/rocketmq_client.log": [  # two clients of a group, later two others
+            *_begun("12:00:00,000", "P20", "c20"),
+            _turned("12:00:01,000", "P20", 0),
+            _turned("12:00:01,000", "P20", 1),
+            _result("12:00:01,100", "P20", "c20", 0, 1),
+            *_begun("12:05:00,000", "P20", "c20#2", 1),
+            _turned("12:05:01,000", "P20", 1),
+            _turned("12:05:01,200", "P20", 1, remove),
+            _result("12:05:01,300", "P20", "c20#2", 1),
+            _result("12:05:01,400", "P20", "c20", 0),
+            *_stopped("12:07:00,000", "P20", "c20"),
+            _turned("12:07:10,000", "P20", 0),
+            _result("12:07:10,100", "P20", "c20#2", 0, 1),
+            _lives("23:59:30,000"),
+            _lives("00:00:30,000", d2),
+            *_begun("01:00:00,000", "P20", "c20#3", 2, d2),
+            _turned("01:00:20,000", "P20", 0, remove, d2),
+            _result("01:00:20,100", "P20", "c20#2", 1, day=d2),
+            _turned("01:00:21,000", "P20", 0, day=d2),
+            _result("01:00:21,100", "P20", "c20#3", 0, day=d2),
+            *_stopped("02:00:00,000", "P20", "c20#2", d2),
+            _lives("02:10:00,000", d2),
+        ],
+        "p21/rocketmq_client.log": [  # one of two stops, and nobody knows which
+            *_begun("12:00:00,000", "P21", "c21"),
+            *_begun("12:00:00,000", "P21", "c21#2", 1),
+            _turned("12:00:01,000", "P21", 0),
+            _result("12:00:01,100", "P21", "c21", 0),
+            *_stopped("12:05:00,000", "P21", None),
+            last,
+        ],
+        "p22/rocketmq_client.log": [  # another process writes into the file of this one
+            *_begun("12:00:00,000", "P22", "c22"),
+            _turned("12:00:01,000", "P22", 0),
+            _result("12:00:01,100", "P22", "c22", 0),
+            _turned("12:00:02,000", "P22", 1),
+            _result("12:00:02,100", "P22", "c22#9", 1),
+            last,
+        ],
+        "p23/rocketmq_client.log": [  # one of two stops and starts again
+            *_begun("12:00:00,000", "P23", "c23"),
+            *_begun("12:00:00,000", "P23", "c23#2", 1),
+            _turned("12:00:01,000", "P23", 0),
+            _result("12:00:01,100", "P23", "c23", 0),
+            *_stopped("12:05:00,000", "P23", "c23"),
+            *_begun("12:06:00,000", "P23", "c23", 2),
+            _turned("12:06:20,000", "P23", 0),
+            _result("12:06:20,100", "P23", "c23", 0),
             last,
         ],
     }
@@ -314,7 +371,7 @@ def _clock(at_ms: int, day: Any) -> str:
             [("c04", 0, "12:00:01.000", "12:02:30.000"), ("c04#2", 0, "12:04:20.000", "12:10:00.000")],
             id="killed: until its last line",
         ),
-        pytest.param("P05", [], id="two clients of one group in one log"),
+        pytest.param("P05", [], id="two clients of one group in one log, without a result"),
         pytest.param(
             "P06",
             [("c06", 0, "12:00:01.000", "24:00:00.000"), ("c06", 1, "18:00:00.000", "24:00:00.000")],
@@ -325,7 +382,7 @@ def _clock(at_ms: int, day: Any) -> str:
         pytest.param("P09", [("said", 0, "12:00:01.500", "12:05:07.500")], id="as the settings say"),
         pytest.param("P10", [("c10", 0, "12:00:01.000", "12:10:00.000")], id="a result names the client"),
         pytest.param("P11", [], id="a client that nobody names"),
-        pytest.param("P12", [], id="results of two clients in one log"),
+        pytest.param("P12", [("c12", 0, "12:00:01.000", "12:10:00.000")], id="results of two clients in one log"),
         pytest.param("P13", [("c13", 0, "12:00:01.000", "23:58:30.000")], id="silent before midnight"),
         pytest.param("P14", [("c14", 0, "12:00:01.000", "24:00:00.000")], id="still there at midnight"),
         pytest.param("P15", [("c15", 0, "12:00:01.000", "24:00:00.000")], id="killed on the next day"),
@@ -338,6 +395,23 @@ def _clock(at_ms: int, day: Any) -> str:
             id="a lite consumer stopped and started again",
         ),
         pytest.param("P17", [("c17", 0, "12:00:01.000", "12:10:00.000")], id="bad lines change nothing"),
+        pytest.param(
+            "P20",
+            [
+                ("c20", 0, "12:00:01.000", "12:07:00.000"),
+                ("c20", 1, "12:00:01.000", "12:05:01.200"),
+                ("c20#2", 0, "12:07:10.000", "24:00:00.000"),
+                ("c20#2", 1, "12:05:01.000", "24:00:00.000"),
+            ],
+            id="two clients of one group in one log, told apart by their results",
+        ),
+        pytest.param("P21", [], id="one of two stopped, and nobody knows which"),
+        pytest.param("P22", [], id="a client of another process"),
+        pytest.param(
+            "P23",
+            [("c23", 0, "12:00:01.000", "12:05:00.000"), ("c23", 0, "12:06:20.000", "12:10:00.000")],
+            id="one of two stopped and started again",
+        ),
     ],
 )
 def test_what_a_log_tells(held: Callable[..., list[Row]], group: str, expected: list[Row]) -> None:
@@ -347,11 +421,16 @@ def test_what_a_log_tells(held: Callable[..., list[Row]], group: str, expected: 
 def test_what_was_held_is_carried_over_midnight(held: Callable[..., list[Row]]) -> None:
     """The next day's files do not say again what was added the day before."""
     midnight = "00:00:00.000"
-    assert {f"P{number:02}": rows for number in range(1, 19) if (rows := held(f"P{number:02}", D2))} == {
+    assert {f"P{number:02}": rows for number in range(1, 24) if (rows := held(f"P{number:02}", D2))} == {
         "P06": [("c06", 0, midnight, "06:00:00.000"), ("c06", 1, midnight, "06:10:00.000")],
         "P07": [("c07", 0, midnight, "01:00:00.000")],
         "P15": [("c15", 0, midnight, "00:30:00.000"), ("c15#2", 0, "02:00:20.000", "02:10:00.000")],
         "P18": [("c18", 0, midnight, "05:00:00.000")],
+        "P20": [
+            ("c20#2", 0, midnight, "01:00:20.000"),
+            ("c20#2", 1, midnight, "02:00:00.000"),
+            ("c20#3", 0, "01:00:21.000", "02:10:00.000"),
+        ],
     }
 
 
@@ -444,7 +523,7 @@ def test_the_counts_add_up(published: tuple[SnapshotSite, RunResult]) -> None:
         if each is not None
     ]
     # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 117 of logs (13 of D2, 2 bad).
-    assert found == [(155, 134, 2, 0, 19), (155, 19, 1, 0, 135)]
+    assert found == [(209, 178, 2, 0, 29), (209, 29, 1, 0, 179)]
 
 
 @pytest.mark.slow  # the day once more

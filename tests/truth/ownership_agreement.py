@@ -37,14 +37,12 @@ class OwnershipAgreement:
 
 
 def ownership_agreement(recording: Path, lake: Path) -> OwnershipAgreement:
-    """Of the consumers that are alone in their group in their log; several cannot be told apart by its lines."""
-    polled, clients = _polled(recording)
+    """Of all consumers."""
+    polled = _polled(recording)
     logged = _logged(lake)
     kills = _kills(recording)
     found = OwnershipAgreement()
     for subject in sorted({*polled, *logged}):
-        if len(clients[subject[:2]]) != 1:
-            continue
         ours, theirs = logged.get(subject, {}), polled.get(subject, {})
         for queue in {*ours, *theirs}:
             for start, end, here, there in _compared(ours.get(queue, []), theirs.get(queue, [])):
@@ -58,15 +56,13 @@ def ownership_agreement(recording: Path, lake: Path) -> OwnershipAgreement:
     return found
 
 
-def _polled(recording: Path) -> tuple[dict[Subject, dict[Queue, Spans]], dict[tuple[str, str], set[str]]]:
+def _polled(recording: Path) -> dict[Subject, dict[Queue, Spans]]:
     seen: dict[Subject, list[tuple[int, set[Queue]]]] = defaultdict(list)
-    clients: dict[tuple[str, str], set[str]] = defaultdict(set)
     with gzip.open(recording / "truth_ownership.jsonl.gz", "rt", encoding="utf-8") as lines:
         for each in map(json.loads, lines):
             process, group, client = each["process"], each["consumer_group"], each["client_id"]
             queues = {(broker, number) for broker, number in [*each["queues"], *each.get("pop_queues", [])]}
             seen[process, group, each["topic"], client].append((each["at_ms"], queues))
-            clients[process, group].add(client)
     last = max(at for polls in seen.values() for at, _ in polls)
     found: dict[Subject, dict[Queue, Spans]] = {}
     for subject, polls in seen.items():
@@ -75,7 +71,7 @@ def _polled(recording: Path) -> tuple[dict[Subject, dict[Queue, Spans]], dict[tu
             for queue in queues:
                 spans[queue].append((at, until))
         found[subject] = spans
-    return found, clients
+    return found
 
 
 def _logged(lake: Path) -> dict[Subject, dict[Queue, Spans]]:

@@ -1,0 +1,92 @@
+"""Whose lines they are, where several clients rebalance at once: told from results alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.strategy import Queue
+from udfs.whose_changes import Line, whose_changes
+
+A0: Queue = ("a", 0)
+QUEUES: list[Queue] = [("a", 0), ("a", 1), ("b", 0)]
+
+
+def added(queue: Queue = A0) -> Line:
+    return Line("ADDED", (queue,))
+
+
+def removed(queue: Queue = A0) -> Line:
+    return Line("REMOVED", (queue,))
+
+
+def tells(client: str, *queues: Queue) -> Line:
+    return Line("ALLOCATED", queues, client)
+
+
+DROPPED = Line("DROPPED", (A0,))
+
+
+@pytest.mark.parametrize(
+    ("lines", "before", "expected"),
+    [
+        pytest.param([added(), tells("x", A0), removed(), tells("x")], {}, "xxxx", id="one client"),
+        pytest.param([added(), tells("x")], {}, "-x", id="taken by one who does not tell it"),
+        pytest.param([added(), tells("y", A0)], {"y": [A0]}, "-y", id="by one who has it already"),
+        pytest.param([removed(), tells("x", A0)], {}, "-x", id="given up by one that nobody knows"),
+        pytest.param([removed(), added(), tells("y", A0), tells("x")], {"x": [A0]}, "xyyx", id="handed over"),
+        pytest.param([added(), removed(), tells("y", A0), tells("x")], {"x": [A0]}, "yxyx", id="taken first"),
+        pytest.param(
+            [added(), added(), added(), tells("x", A0), tells("y", A0), tells("z", A0)], {}, "xyzxyz", id="all at once"
+        ),
+        pytest.param(
+            [removed(), tells("x", A0), removed(), tells("z"), tells("y")],
+            {"x": [A0], "y": [A0], "z": [A0]},
+            "zxyzy",
+            id="of three holders",
+        ),
+        pytest.param([DROPPED, added(), tells("x", A0)], {"x": [A0]}, "xxx", id="dropped and taken again"),
+        pytest.param(
+            [DROPPED, added(), tells("y", A0)], {"x": [A0], "y": [A0]}, "yyy", id="dropped by one of two, who tells"
+        ),
+        pytest.param([tells("x", A0), removed()], {}, "x-", id="told, but the lock was not granted"),
+        pytest.param([Line("STOPPED", (), "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two has stopped"),
+        pytest.param([], {"x": [A0]}, "", id="nothing"),
+    ],
+)
+def test_whose_line_it_is(lines: list[Line], before: dict[str, list[Queue]], expected: str) -> None:
+    assert whose_changes(lines, before) == [None if each == "-" else each for each in expected]
+
+
+@st.composite
+def rebalances(draw: st.DrawFn) -> tuple[list[Line], dict[str, set[Queue]]]:
+    """Lines of clients that rebalance at once, each one after the other for itself; and what each holds at the end."""
+    waiting: dict[str, list[Line]] = {client: [] for client in "xyz"}
+    ends: dict[str, set[Queue]] = {}
+    for client, said in waiting.items():
+        holds: set[Queue] = set()
+        for result in draw(st.lists(st.sets(st.sampled_from(QUEUES)), max_size=4)):
+            if result != holds:
+                said += [removed(queue) for queue in sorted(holds - result)]
+                said += [added(queue) for queue in sorted(result - holds)]
+                said.append(tells(client, *sorted(result)))
+                holds = result
+        ends[client] = holds
+    mixed = []
+    while any(waiting.values()):
+        mixed.append(waiting[draw(st.sampled_from(sorted(client for client in waiting if waiting[client])))].pop(0))
+    return mixed, ends
+
+
+@given(rebalances())
+def test_each_ends_with_what_it_told_last(story: tuple[list[Line], dict[str, set[Queue]]]) -> None:
+    lines, expected = story
+    held: dict[str, set[Queue]] = {client: set() for client in expected}
+    for line, client in zip(lines, whose_changes(lines, {}), strict=True):
+        assert client is not None
+        if line.event == "ADDED":
+            held[client].add(line.queues[0])
+        elif line.event == "REMOVED":
+            held[client].discard(line.queues[0])
+    assert held == expected
