@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from jobs.fault_latency.hosts import topic_hosts
 from jobs.fault_latency.inferences import detector_rounds, with_inferences
@@ -63,6 +67,8 @@ TOPIC_BROKERS = (
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
 OWNER = ("c", "p1", "g", "#1", True)
+Stretch = tuple[int, int, str, int]
+"""Of a route of topic T: from, until, the brokers, and the write queues of each."""
 
 
 def _write(broker: str, at_ms: int, latency_ms: int, not_available_ms: int, **other: object) -> tuple[object, ...]:
@@ -100,224 +106,210 @@ def _items(spark: SparkSession, *writes: tuple[object, ...]) -> DataFrame:
     return replayed.withColumn("first_position", replayed["position"])
 
 
-def _attempts(spark: SparkSession, *sends: tuple[str, int], threads: int = 1) -> DataFrame:
-    rows = [
-        (*OWNER, "T", broker, broker, f"t{number % threads}", at_ms, number)
+def _told(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by their cluster: each case of a table below is a cluster of its own, so that one plan serves them all."""
+    by_cluster: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_cluster[row.cluster].append(row)
+    return by_cluster
+
+
+def _attempts(cluster: str, sends: Iterable[tuple[str, int]], threads: int = 1) -> list[tuple[object, ...]]:
+    return [
+        (cluster, *OWNER[1:], "T", broker, broker, f"t{number % threads}", at_ms, number)
         for number, (broker, at_ms) in enumerate(sends)
     ]
-    return spark.createDataFrame(rows, ATTEMPTS)
 
 
-def _hosts(spark: SparkSession, *stretches: tuple[int, int, str, int]) -> DataFrame:
-    """Of topic T: from, until, the brokers, and the write queues of each."""
-    rows = [
-        ("c", "T", since, until, broker, 6, 2, queues, True)
+def _routes(cluster: str, *stretches: Stretch) -> list[tuple[object, ...]]:
+    return [
+        (cluster, "T", since, until, broker, 6, 2, queues, True)
         for since, until, brokers, queues in stretches
         for broker in brokers
     ]
-    return topic_hosts(spark.createDataFrame(rows, TOPIC_BROKERS))
 
 
-ALWAYS_ABC = (0, 1_000_000, "abc", 2)
+def _hosts(spark: SparkSession, routes: list[tuple[object, ...]]) -> DataFrame:
+    return topic_hosts(spark.createDataFrame(routes, TOPIC_BROKERS))
+
+
+ALWAYS_ABC: Stretch = (0, 1_000_000, "abc", 2)
+ALWAYS_ABCD: Stretch = (0, 1_000_000, "abcd", 2)
 A_LEFT = ((0, 90_000, "abc", 2), (90_000, 1_000_000, "bc", 2))
 
+MIDDLE: dict[str, tuple[tuple[Stretch, ...], int | None, list[str]]] = {
+    "the third broker was tried in between": ((ALWAYS_ABC,), None, ["b"]),
+    "one of two, and nobody knows which": ((ALWAYS_ABCD,), None, []),
+    "one of two, of which one was isolated": ((ALWAYS_ABCD,), 70_000, ["d"]),
+    "it was isolated, so it was not tried": ((ALWAYS_ABC,), 70_000, []),
+    "there is no third broker": (((0, 1_000_000, "ac", 2),), None, []),
+    "the client may not know it": (((0, 80_000, "ac", 2), (80_000, 1_000_000, "abc", 2)), None, []),
+    "no route yet": (((200_000, 1_000_000, "abc", 2),), None, []),
+}
+"""Routes, when b was isolated before, and the brokers between a failure at a and one at c."""
+BEFORE: dict[str, tuple[str, tuple[int, ...], tuple[tuple[int, int, int], ...], list[int]]] = {
+    "the first one isolated it": ("P2", (100_000, 160_000), (), [100_000]),
+    "for ten minutes": ("P2", (100_000, 701_000), (), [100_000, 701_000]),
+    "a later write cleared it": ("P2", (100_000, 160_000), ((150_000, 5, 0),), [100_000, 160_000]),
+    "one before it did not": ("P2", (100_000, 160_000), ((90_000, 5, 0),), [100_000]),
+    "the last for ten seconds": ("P5", (100_000, 105_000, 110_001), (), [100_000, 110_001]),
+    "where the latest end stays": ("P5", (100_000, 105_000), ((102_000, 5, 0),), [100_000]),
+    "another order leaves it isolated": ("P2", (160_000,), ((100_000, 0, 600_000), (100_001, 5, 0)), []),
+}
+"""Policy, when c failed after a, what was written of b, and when b was in the middle."""
+NO_ADDRESS = {"abc": ["b", "c"], "ab": ["b"], "abcd": [], "a": []}
+"""Brokers of the route, and those that a failure at a without another address hides."""
 
-@pytest.mark.parametrize(
-    ("hosts", "middle_isolated_at", "expected"),
-    [
-        pytest.param((ALWAYS_ABC,), None, ["b"], id="the third broker was tried in between"),
-        pytest.param(((0, 1_000_000, "abcd", 2),), None, [], id="one of two, and nobody knows which"),
-        pytest.param(((0, 1_000_000, "abcd", 2),), 70_000, ["d"], id="one of two, of which one was isolated"),
-        pytest.param((ALWAYS_ABC,), 70_000, [], id="it was isolated, so it was not tried"),
-        pytest.param(((0, 1_000_000, "ac", 2),), None, [], id="there is no third broker"),
-        pytest.param(((0, 80_000, "ac", 2), (80_000, 1_000_000, "abc", 2)), None, [], id="the client may not know it"),
-        pytest.param(((200_000, 1_000_000, "abc", 2),), None, [], id="no route yet"),
-    ],
-)
-def test_middle_broker(
-    spark: SparkSession,
-    hosts: tuple[tuple[int, int, str, int], ...],
-    middle_isolated_at: int | None,
-    expected: list[str],
-) -> None:
-    before = [_write("b", middle_isolated_at, 500, 60_000)] if middle_isolated_at else []
-    failure = _write("c", 100_000, 0, 600_000, middle_topic="T", middle_after="a")
-    found = middle_brokers(_items(spark, failure, *before), _hosts(spark, *hosts), POLICIES).collect()
-    assert [row.broker_name for row in found] == expected
+
+@pytest.fixture(scope="module")
+def middles(spark: SparkSession) -> dict[str, list[Row]]:
+    """Middle brokers of all cases."""
+    writes, routes = [], []
+    for case, (stretches, isolated_at, _) in MIDDLE.items():
+        writes.append(_write("c", 100_000, 0, 600_000, cluster=case, middle_topic="T", middle_after="a"))
+        if isolated_at:
+            writes.append(_write("b", isolated_at, 500, 60_000, cluster=case))
+        routes += _routes(case, *stretches)
+    for case, (policy, failures_at, known, _) in BEFORE.items():
+        rules = {"cluster": case, "policy": policy, "profile": policy}
+        lasts = 600_000 if policy == "P2" else 10_000
+        writes += [_write("c", at, 0, lasts, middle_topic="T", middle_after="a", **rules) for at in failures_at]
+        writes += [_write("b", at, took, left, **rules) for at, took, left in known]
+        routes += _routes(case, ALWAYS_ABC)
+    for case in NO_ADDRESS:
+        writes.append(_write("a", 100_000, 0, 600_000, cluster=case, middle_topic="T", middle_after="a"))
+        routes += _routes(case, (0, 1_000_000, case, 2))
+    return _told(middle_brokers(_items(spark, *writes), _hosts(spark, routes), POLICIES).collect())
+
+
+@pytest.mark.parametrize("case", MIDDLE)
+def test_middle_broker(middles: dict[str, list[Row]], case: str) -> None:
+    found = middles[case]
+    assert [row.broker_name for row in found] == MIDDLE[case][2]
     assert all((row.evidence, row.at_ms, row.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for row in found)
 
 
-@pytest.mark.parametrize(
-    ("policy", "failures_at", "known", "expected"),
-    [
-        pytest.param("P2", (100_000, 160_000), (), [100_000], id="the first one isolated it"),
-        pytest.param("P2", (100_000, 701_000), (), [100_000, 701_000], id="for ten minutes"),
-        pytest.param("P2", (100_000, 160_000), ((150_000, 5, 0),), [100_000, 160_000], id="a later write cleared it"),
-        pytest.param("P2", (100_000, 160_000), ((90_000, 5, 0),), [100_000], id="one before it did not"),
-        pytest.param("P5", (100_000, 105_000, 110_001), (), [100_000, 110_001], id="the last for ten seconds"),
-        pytest.param("P5", (100_000, 105_000), ((102_000, 5, 0),), [100_000], id="where the latest end stays"),
-        pytest.param(
-            "P2", (160_000,), ((100_000, 0, 600_000), (100_001, 5, 0)), [], id="another order leaves it isolated"
-        ),
-    ],
-)
-def test_a_middle_broker_is_isolated_by_the_one_before(
-    spark: SparkSession,
-    policy: str,
-    failures_at: tuple[int, ...],
-    known: tuple[tuple[int, int, int], ...],
-    expected: list[int],
-) -> None:
-    rules = {"policy": policy, "profile": policy}
-    lasts = 600_000 if policy == "P2" else 10_000
-    failures = [_write("c", at, 0, lasts, middle_topic="T", middle_after="a", **rules) for at in failures_at]
-    before = [_write("b", at, took, left, **rules) for at, took, left in known]
-    hosts = _hosts(spark, (0, 1_000_000, "abc", 2))
-    found = middle_brokers(_items(spark, *failures, *before), hosts, POLICIES).collect()
-    assert sorted((row.broker_name, row.at_ms) for row in found) == [("b", at) for at in expected]
-    assert all(row.reachable == (policy == "P2") for row in found)
+@pytest.mark.parametrize("case", BEFORE)
+def test_a_middle_broker_is_isolated_by_the_one_before(middles: dict[str, list[Row]], case: str) -> None:
+    policy, _, _, expected = BEFORE[case]
+    assert sorted((row.broker_name, row.at_ms) for row in middles[case]) == [("b", at) for at in expected]
+    assert all(row.reachable == (policy == "P2") for row in middles[case])
 
 
-@pytest.mark.parametrize(
-    ("brokers", "expected"),
-    [("abc", ["b", "c"]), ("ab", ["b"]), ("abcd", []), ("a", [])],
-)
-def test_an_error_without_an_address_hides_the_last_try_too(
-    spark: SparkSession, brokers: str, expected: list[str]
-) -> None:
-    failure = _write("a", 100_000, 0, 600_000, middle_topic="T", middle_after="a")
-    hosts = _hosts(spark, (0, 1_000_000, brokers, 2))
-    found = middle_brokers(_items(spark, failure), hosts, POLICIES).collect()
-    assert sorted(row.broker_name for row in found) == expected
+@pytest.mark.parametrize("brokers", NO_ADDRESS)
+def test_an_error_without_an_address_hides_the_last_try_too(middles: dict[str, list[Row]], brokers: str) -> None:
+    assert sorted(row.broker_name for row in middles[brokers]) == NO_ADDRESS[brokers]
 
 
-ALL_ISOLATED = (_write("a", 60_000, 5, 600_000), _write("b", 61_000, 50, 600_000), _write("c", 62_000, 90, 600_000))
+Item = tuple[str, int, int, int]
+"""Broker, when it was written, latency and isolation, all in ms."""
+ALL_ISOLATED: tuple[Item, ...] = (("a", 60_000, 5, 600_000), ("b", 61_000, 50, 600_000), ("c", 62_000, 90, 600_000))
+REMOVES: dict[str, tuple[tuple[Item, ...], list[tuple[str, int]], tuple[Stretch, ...], list[tuple[str, int]]]] = {
+    "the pick is gone": (ALL_ISOLATED, [("b", 100_000), ("b", 100_500)], A_LEFT, [("a", 100_000)]),
+    "the send went to the pick": (ALL_ISOLATED, [("a", 100_000)], A_LEFT, []),
+    "the pick has its queues": (ALL_ISOLATED, [("b", 100_000)], (ALWAYS_ABC,), []),
+    "a broker of the route is not isolated": (ALL_ISOLATED[:2], [("b", 100_000)], A_LEFT, []),
+    "a millisecond of latency decides nothing": (
+        (("a", 60_000, 49, 600_000), *ALL_ISOLATED[1:]),
+        [("b", 100_000)],
+        A_LEFT,
+        [],
+    ),
+    "of four items the pick is not certain": (
+        (*ALL_ISOLATED, ("d", 63_000, 99, 600_000)),
+        [("b", 100_000)],
+        A_LEFT,
+        [],
+    ),
+    "one is available": ((*ALL_ISOLATED, ("c", 99_000, 3, 0)), [("b", 100_000)], A_LEFT, []),
+}
+"""Items, sends, routes, and what was removed when."""
+READ_ONLY = {"4.9.8": ["a"], "V4_9_8": ["a"], "4.9.7": [], "5.1.3": [], None: []}
+"""Versions, and what they remove when broker a may no longer be written to."""
 
 
-@pytest.mark.parametrize(
-    ("writes", "sends", "hosts", "expected"),
-    [
-        pytest.param(ALL_ISOLATED, [("b", 100_000), ("b", 100_500)], A_LEFT, [("a", 100_000)], id="the pick is gone"),
-        pytest.param(ALL_ISOLATED, [("a", 100_000)], A_LEFT, [], id="the send went to the pick"),
-        pytest.param(ALL_ISOLATED, [("b", 100_000)], (ALWAYS_ABC,), [], id="the pick has its queues"),
-        pytest.param(ALL_ISOLATED[:2], [("b", 100_000)], A_LEFT, [], id="a broker of the route is not isolated"),
-        pytest.param(
-            (_write("a", 60_000, 49, 600_000), *ALL_ISOLATED[1:]),
-            [("b", 100_000)],
-            A_LEFT,
-            [],
-            id="a millisecond of latency decides nothing",
-        ),
-        pytest.param(
-            (*ALL_ISOLATED, _write("d", 63_000, 99, 600_000)),
-            [("b", 100_000)],
-            A_LEFT,
-            [],
-            id="of four items the pick is not certain",
-        ),
-        pytest.param((*ALL_ISOLATED, _write("c", 99_000, 3, 0)), [("b", 100_000)], A_LEFT, [], id="one is available"),
-    ],
-)
-def test_removes(
-    spark: SparkSession,
-    writes: tuple[tuple[object, ...], ...],
-    sends: list[tuple[str, int]],
-    hosts: tuple[tuple[int, int, str, int], ...],
-    expected: list[tuple[str, int]],
-) -> None:
-    asked = _items(spark, *writes), _attempts(spark, *sends), _hosts(spark, *hosts)
-    found = removes(*asked, POLICIES, _keep).collect()
-    assert [(row.broker_name, row.at_ms) for row in found] == expected
-    assert all((row.op, row.evidence) == ("REMOVE", REMOVED) for row in found)
+@pytest.fixture(scope="module")
+def removed(spark: SparkSession) -> dict[str, list[Row]]:
+    """What was removed in all cases."""
+    writes, sends, routes = [], [], []
+    for case, (items, sent, stretches, _) in REMOVES.items():
+        writes += [_write(*item, cluster=case) for item in items]
+        sends += _attempts(case, sent)
+        routes += _routes(case, *stretches)
+    for version in READ_ONLY:
+        case = str(version)
+        writes += [_write(*item, cluster=case, version=version) for item in ALL_ISOLATED]
+        sends += _attempts(case, [("b", 200_000)])
+        routes += _routes(case, (0, 90_000, "a", 2), (0, 1_000_000, "bc", 2))
+        routes.append((case, "T", 90_000, 1_000_000, "a", 4, 2, 2, True))
+    attempts = spark.createDataFrame(sends, ATTEMPTS)
+    return _told(removes(_items(spark, *writes), attempts, _hosts(spark, routes), POLICIES, _keep).collect())
 
 
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [("4.9.8", ["a"]), ("V4_9_8", ["a"]), ("4.9.7", []), ("5.1.3", []), (None, [])],
-)
-def test_only_4_9_8_removes_for_want_of_permission(
-    spark: SparkSession, version: str | None, expected: list[str]
-) -> None:
-    at = list(WRITES).index("version")
-    items = _items(spark, *((*write[:at], version, *write[at + 1 :]) for write in ALL_ISOLATED))
-    read_only = [("c", "T", 90_000, 1_000_000, "a", 4, 2, 2, True)]
-    routes = [("c", "T", 0, 90_000 if broker == "a" else 1_000_000, broker, 6, 2, 2, True) for broker in "abc"]
-    hosts = topic_hosts(spark.createDataFrame(routes + read_only, TOPIC_BROKERS))
-    found = removes(items, _attempts(spark, ("b", 200_000)), hosts, POLICIES, _keep).collect()
-    assert [row.broker_name for row in found] == expected
+@pytest.mark.parametrize("case", REMOVES)
+def test_removes(removed: dict[str, list[Row]], case: str) -> None:
+    assert [(row.broker_name, row.at_ms) for row in removed[case]] == REMOVES[case][3]
+    assert all((row.op, row.evidence) == ("REMOVE", REMOVED) for row in removed[case])
 
 
-ISOLATED_THEN_CLEARED = (_write("a", 100_000, 0, 60_000), _write("a", 100_001, 5, 0), _write("b", 50_000, 5, 0))
-CLEARED_THEN_ISOLATED = (_write("a", 100_000, 5, 0), _write("a", 100_001, 0, 60_000), _write("b", 50_000, 5, 0))
+@pytest.mark.parametrize("version", READ_ONLY)
+def test_only_4_9_8_removes_for_want_of_permission(removed: dict[str, list[Row]], version: str | None) -> None:
+    assert [row.broker_name for row in removed[str(version)]] == READ_ONLY[version]
+
+
+ISOLATED_THEN_CLEARED: tuple[Item, ...] = (("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0), ("b", 50_000, 5, 0))
+CLEARED_THEN_ISOLATED: tuple[Item, ...] = (("a", 100_000, 5, 0), ("a", 100_001, 0, 60_000), ("b", 50_000, 5, 0))
 STARVED = [("b", 100_010 + 10 * number) for number in range(7)]
+ORDERS: dict[str, tuple[tuple[Item, ...], list[tuple[str, int]], int, list[int]]] = {
+    "7 sends, 6 queues, none to a: still isolated": (ISOLATED_THEN_CLEARED, STARVED, 1, [59_999]),
+    "6 sends may all go elsewhere": (ISOLATED_THEN_CLEARED, STARVED[:6], 1, []),
+    "each of two threads has its own round": (ISOLATED_THEN_CLEARED, STARVED, 2, []),
+    "a was sent to": (ISOLATED_THEN_CLEARED, [("a", 100_005), *STARVED], 1, []),
+    "sent to while b was available: cleared": (CLEARED_THEN_ISOLATED, [("a", 100_050)], 1, [0]),
+    "the send that cleared it was chosen before": (
+        (*CLEARED_THEN_ISOLATED, ("a", 100_050, 5, 0)),
+        [("a", 100_050)],
+        1,
+        [0],
+    ),
+    "another write had cleared it": ((*CLEARED_THEN_ISOLATED, ("a", 100_049, 5, 0)), [("a", 100_050)], 1, []),
+    "skipped, as an isolated broker is": (CLEARED_THEN_ISOLATED, [("b", 100_050)], 1, []),
+    "b was isolated as well": ((*CLEARED_THEN_ISOLATED[:2], ("b", 90_000, 0, 60_000)), [("a", 100_050)], 1, []),
+    "passed over for an isolated one: still isolated": (
+        (*ISOLATED_THEN_CLEARED[:2], ("b", 90_000, 0, 60_000)),
+        [("b", 100_050)],
+        1,
+        [59_999],
+    ),
+    "the other one was isolated just as it was chosen": (
+        (*ISOLATED_THEN_CLEARED[:2], ("b", 100_049, 0, 60_000)),
+        [("b", 100_050)],
+        1,
+        [],
+    ),
+    "2 ms apart": ((("a", 100_000, 0, 60_000), ("a", 100_002, 5, 0)), STARVED, 1, []),
+    "one thread has an order": ((("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0)), STARVED, 1, []),
+}
+"""Items, sends, the threads that send, and for how long a is isolated after all."""
 
 
-@pytest.mark.parametrize(
-    ("writes", "sends", "threads", "expected"),
-    [
-        pytest.param(ISOLATED_THEN_CLEARED, STARVED, 1, [59_999], id="7 sends, 6 queues, none to a: still isolated"),
-        pytest.param(ISOLATED_THEN_CLEARED, STARVED[:6], 1, [], id="6 sends may all go elsewhere"),
-        pytest.param(ISOLATED_THEN_CLEARED, STARVED, 2, [], id="each of two threads has its own round"),
-        pytest.param(ISOLATED_THEN_CLEARED, [("a", 100_005), *STARVED], 1, [], id="a was sent to"),
-        pytest.param(CLEARED_THEN_ISOLATED, [("a", 100_050)], 1, [0], id="sent to while b was available: cleared"),
-        pytest.param(
-            (*CLEARED_THEN_ISOLATED, _write("a", 100_050, 5, 0)),
-            [("a", 100_050)],
-            1,
-            [0],
-            id="the send that cleared it was chosen before",
-        ),
-        pytest.param(
-            (*CLEARED_THEN_ISOLATED, _write("a", 100_049, 5, 0)),
-            [("a", 100_050)],
-            1,
-            [],
-            id="another write had cleared it",
-        ),
-        pytest.param(CLEARED_THEN_ISOLATED, [("b", 100_050)], 1, [], id="skipped, as an isolated broker is"),
-        pytest.param(
-            (*CLEARED_THEN_ISOLATED[:2], _write("b", 90_000, 0, 60_000)),
-            [("a", 100_050)],
-            1,
-            [],
-            id="b was isolated as well",
-        ),
-        pytest.param(
-            (*ISOLATED_THEN_CLEARED[:2], _write("b", 90_000, 0, 60_000)),
-            [("b", 100_050)],
-            1,
-            [59_999],
-            id="passed over for an isolated one: still isolated",
-        ),
-        pytest.param(
-            (*ISOLATED_THEN_CLEARED[:2], _write("b", 100_049, 0, 60_000)),
-            [("b", 100_050)],
-            1,
-            [],
-            id="the other one was isolated just as it was chosen",
-        ),
-        pytest.param((_write("a", 100_000, 0, 60_000), _write("a", 100_002, 5, 0)), STARVED, 1, [], id="2 ms apart"),
-        pytest.param(
-            (_write("a", 100_000, 0, 60_000, thread="t"), _write("a", 100_001, 5, 0, thread="t")),
-            STARVED,
-            1,
-            [],
-            id="one thread has an order",
-        ),
-    ],
-)
-def test_order_proofs(
-    spark: SparkSession,
-    writes: tuple[tuple[object, ...], ...],
-    sends: list[tuple[str, int]],
-    threads: int,
-    expected: list[int],
-) -> None:
-    hosts = _hosts(spark, (0, 1_000_000, "abc", 2))
-    items, attempts = _items(spark, *writes), _attempts(spark, *sends, threads=threads)
-    found = order_proofs(items, attempts, hosts, POLICIES, _keep).collect()
-    assert [row.not_available_ms for row in found] == expected
-    assert all((row.evidence, row.broker_name, row.at_ms) == (ORDER, "a", 100_001) for row in found)
+@pytest.fixture(scope="module")
+def proofs(spark: SparkSession) -> dict[str, list[Row]]:
+    """What proves another order of writes, in all cases."""
+    writes, sends, routes = [], [], []
+    for case, (items, sent, threads, _) in ORDERS.items():
+        of_one: dict[str, Any] = {"thread": "t"} if case == "one thread has an order" else {}
+        writes += [_write(*item, cluster=case, **of_one) for item in items]
+        sends += _attempts(case, sent, threads)
+        routes += _routes(case, ALWAYS_ABC)
+    attempts = spark.createDataFrame(sends, ATTEMPTS)
+    return _told(order_proofs(_items(spark, *writes), attempts, _hosts(spark, routes), POLICIES, _keep).collect())
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_order_proofs(proofs: dict[str, list[Row]], case: str) -> None:
+    assert [row.not_available_ms for row in proofs[case]] == ORDERS[case][3]
+    assert all((row.evidence, row.broker_name, row.at_ms) == (ORDER, "a", 100_001) for row in proofs[case])
 
 
 @pytest.mark.parametrize(
@@ -372,7 +364,7 @@ def test_a_refusal_is_an_answer(spark: SparkSession, cause: str, other: str, exp
 
 
 def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
-    first_pass = _items(spark, *ALL_ISOLATED).drop("first_position")
+    first_pass = _items(spark, *(_write(*item) for item in ALL_ISOLATED)).drop("first_position")
     attempts = spark.createDataFrame(
         [],
         (
