@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from jobs.day import Day
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
-LIFE = ("process", "incarnation", "consumer_group", "life")
+LOG = ("process", "incarnation", "consumer_group")
+LIFE = (*LOG, "life")
 ORDER = ("at_ms", "file", "split", "row")
 CHANGES = ("ADDED", "REMOVED", "DROPPED")
 _BEGIN = ("STARTED", "READY")
@@ -22,8 +23,8 @@ def with_lives(lines: DataFrame, opening: DataFrame) -> DataFrame:
     """The day's events with the process's incarnation and the consumer's life.
 
     Columns: those of the lines, `made_client_id` (of a STARTED or READY: the client made for it), `incarnation` (0 =
-    it ran before the day's first line), `life` (0 = it had begun
-    before the day's first line), `alive` (clients of the group that run in the process after the event).
+    it ran before the day's first line), `life` (0 = it had begun before the day's first line), `alive` (clients of
+    the group that run in the process after the event).
 
     A process that is killed writes nothing: its next start in the same log ends it, at its own last line.
 
@@ -76,11 +77,11 @@ def last_lines(lines: DataFrame, events: DataFrame, day: Day) -> DataFrame:
 
 def _numbered_lives(events: DataFrame, opening: DataFrame) -> DataFrame:
     """With `life`, `alive` (clients of the group that run in the process after the event)."""
-    ran = opening.groupBy(*LIFE[:3]).agg(F.count_distinct("client_id").alias("ran"))
-    of_group = Window.partitionBy("process", "incarnation", "consumer_group").orderBy(*ORDER)
+    ran = opening.groupBy(*LOG).agg(F.count_distinct("client_id").alias("ran"))
+    of_group = Window.partitionBy(*LOG).orderBy(*ORDER)
     so_far = of_group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     step = F.when(F.col("event").isin(*_BEGIN), 1).when(F.col("event") == "STOPPED", -1).otherwise(0)
-    known = events.join(ran, list(LIFE[:3]), "left")
+    known = events.join(ran, list(LOG), "left")
     total = known.withColumn("total", F.sum(step).over(so_far) + F.coalesce("ran", F.lit(0))).drop("ran")
     # One that ran before the first line may stop without a start: never below zero.
     alive = total.withColumn("alive", F.col("total") - F.least(F.min("total").over(so_far), F.lit(0))).drop("total")
@@ -121,23 +122,26 @@ def lives(events: DataFrame, opening: DataFrame, last: DataFrame, day: Day) -> D
             stopped.alias("stopped_ms"),
         )
     )
-    in_process = ["process", "incarnation"]
     shared = F.when(F.size("created") == 1, F.get("created", 0))
-    until = F.coalesce("stopped_ms", "last_ms", F.lit(day.start_ms))
     begun = F.coalesce("began_ms", F.when(F.col("carried").isNotNull(), F.lit(day.start_ms)))
-    return (
+    lived = (
         today.join(before, list(LIFE), "full")
-        .join(created, in_process, "left")
-        .join(last, in_process, "left")
+        .join(created, ["process", "incarnation"], "left")
         .select(
             *LIFE,
             F.coalesce("said", "told", "carried", "made", shared).alias("client_id"),
             begun.alias("lived_from_ms"),
-            until.alias("lived_until_ms"),
-            (until < day.end_ms).alias("ended"),
+            "stopped_ms",
         )
-        .where("client_id IS NOT NULL")
     )
+    return lived_until(lived.where("client_id IS NOT NULL"), last, day)
+
+
+def lived_until(lived: DataFrame, last: DataFrame, day: Day) -> DataFrame:
+    """With `lived_until_ms` and `ended`, as `lives` tells them, for `stopped_ms` (null = it did not stop)."""
+    until = F.coalesce("stopped_ms", "last_ms", F.lit(day.start_ms))
+    ends = {"lived_until_ms": until, "ended": until < day.end_ms}
+    return lived.join(last, ["process", "incarnation"], "left").withColumns(ends).drop("stopped_ms", "last_ms")
 
 
 def logged_holdings(events: DataFrame, of_lives: DataFrame, opening: DataFrame) -> DataFrame:

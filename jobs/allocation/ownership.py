@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.logged_ownership import (
+    LOG,
     QUEUE,
     at_midnight,
     last_lines,
@@ -16,7 +17,7 @@ from jobs.allocation.logged_ownership import (
     silences,
     with_lives,
 )
-from jobs.allocation.shared_logs import LOG, shared_holdings, shared_lives, shared_logs, stories
+from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
 from jobs.allocation.stretches import merged, stretches
 from jobs.day import Day
 from jobs.kept import Keep

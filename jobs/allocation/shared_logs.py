@@ -11,13 +11,12 @@ from functools import reduce
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.logged_ownership import CHANGES, ORDER, QUEUE, held_in
+from jobs.allocation.logged_ownership import CHANGES, LIFE, LOG, ORDER, QUEUE, held_in, lived_until
 from jobs.day import Day
 from udfs.whose_changes_udf import clients_of
 
-LOG = ("process", "incarnation", "consumer_group")
 _CLIENT = (*LOG, "client_id")
-_LIFE = (*_CLIENT, "life")
+_CLIENT_LIFE = (*_CLIENT, "life")
 _QUEUE = QUEUE[1:]
 _AT_MIDNIGHT = 0  # the place of what stood at 00:00; lines begin with 1
 
@@ -31,9 +30,8 @@ def shared_logs(events: DataFrame, opening: DataFrame) -> DataFrame:
         events: as `with_lives` returns them.
         opening: as `at_midnight` returns it.
     """
-    life = (*LOG, "life")
-    told = events.where("event = 'ALLOCATED'").select(*life, "client_id")
-    clients = told.unionByName(opening.select(*life, "client_id")).groupBy(*life)
+    told = events.where("event = 'ALLOCATED'").select(*LIFE, "client_id")
+    clients = told.unionByName(opening.select(*LIFE, "client_id")).groupBy(*LIFE)
     several = clients.agg(F.count_distinct("client_id").alias("clients")).where("clients > 1")
     at_once = events.where("consumer_group IS NOT NULL AND alive > 1")
     return several.select(*LOG).unionByName(at_once.select(*LOG)).distinct()
@@ -118,14 +116,11 @@ def shared_lives(told: DataFrame, last: DataFrame, day: Day) -> DataFrame:
         day: the day.
     """
     is_first = (F.col("event") == "BEGUN") | (F.col("place") == _AT_MIDNIGHT)
-    lived = told.groupBy(*_LIFE).agg(
+    lived = told.groupBy(*_CLIENT_LIFE).agg(
         F.min(F.when(is_first, F.col("at_ms"))).alias("lived_from_ms"),
         F.max(F.when(F.col("event") == "STOPPED", F.col("at_ms"))).alias("stopped_ms"),
     )
-    until = F.coalesce("stopped_ms", "last_ms", F.lit(day.start_ms))
-    return lived.join(last, ["process", "incarnation"], "left").select(
-        *_LIFE, "lived_from_ms", until.alias("lived_until_ms"), (until < day.end_ms).alias("ended")
-    )
+    return lived_until(lived, last, day)
 
 
 def shared_holdings(told: DataFrame, of_lives: DataFrame) -> DataFrame:
@@ -135,4 +130,4 @@ def shared_holdings(told: DataFrame, of_lives: DataFrame) -> DataFrame:
         told: as `stories` returns them.
         of_lives: as `shared_lives` returns them.
     """
-    return held_in(told.where(F.col("event").isin(*CHANGES)), of_lives, _LIFE, ("place",))
+    return held_in(told.where(F.col("event").isin(*CHANGES)), of_lives, _CLIENT_LIFE, ("place",))

@@ -168,7 +168,7 @@ def _write_logs(site: SnapshotSite) -> None:
             last,
         ],
         "p11/rocketmq_client.log": [_turned("12:00:01,000", "P11", 0), last],  # whose?
-        "p12/rocketmq_client.log": [  # two processes write into one file
+        "p12/rocketmq_client.log": [  # two clients whose process began before the first line
             _turned("12:00:01,000", "P12", 0),
             _result("12:00:01,000", "P12", "c12", 0),
             _result("12:00:02,000", "P12", "c12#2", 0),
@@ -522,7 +522,7 @@ def test_the_counts_add_up(published: tuple[SnapshotSite, RunResult]) -> None:
         for each in counts
         if each is not None
     ]
-    # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 117 of logs (13 of D2, 2 bad).
+    # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 171 of logs (23 of D2, 2 bad).
     assert found == [(209, 178, 2, 0, 29), (209, 29, 1, 0, 179)]
 
 
