@@ -1,7 +1,8 @@
 """Which of several clients that write one log took or gave up a queue: the lines do not say, but results do.
 
-`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5) changes what the client holds, with a line for each queue, and then tells
-the whole result with the client's name. Clients rebalance at once, so the lines of several are mixed.
+`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5), and `getRebalanceResultFromBroker` for POP, changes what the client
+holds, with a line for each queue, and then tells the whole result with the client's name. Clients rebalance at once, so
+the lines of several are mixed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 from udfs.strategy import Queue
 
+_LASTS_MS = 300_000  # of one rebalance at most: a broker that is slow to tell an offset holds it up, queue by queue
+
 
 @dataclass(frozen=True)
 class Line:
@@ -19,21 +22,24 @@ class Line:
 
     Attributes:
         event: ADDED, REMOVED or DROPPED of `queues[0]`; ALLOCATED: `client_id` tells that `queues` are its own;
-            STOPPED: `client_id` holds nothing any more.
+            BEGUN, STOPPED: `client_id` holds nothing, and no line before is of what it does afterwards.
         queues: as the event says.
-        client_id: of the latter two only.
+        client_id: of the latter three only.
+        at_ms: when it was written.
     """
 
     event: str
     queues: tuple[Queue, ...] = ()
     client_id: str | None = None
+    at_ms: int = 0
 
 
 def whose_changes(lines: Iterable[Line], held_before: Mapping[str, Iterable[Queue]]) -> list[str | None]:
     """The client of each line; None for changes of which the lines do not tell it.
 
     A queue taken is the client's who is first to tell it as new. One given up is its holder's; where several hold
-    it, that of the first whose result lacks it. A result tells of lines after the client's last one only.
+    it, that of the first whose result lacks it. A result tells of no line before the client's last one, its start or
+    its end, and of none that is older than a rebalance lasts.
 
     Args:
         lines: in the log's order.
@@ -59,6 +65,7 @@ class _Log:
         self.whose: list[str | None] = []
         self._held = {client: set(queues) for client, queues in held_before.items()}
         self._told_at: defaultdict[str, int] = defaultdict(lambda: -1)
+        self._written_ms: list[int] = []
         # Places of lines that wait for a result.
         self._taken: defaultdict[Queue, list[int]] = defaultdict(list)
         self._given: defaultdict[Queue, list[int]] = defaultdict(list)
@@ -66,12 +73,14 @@ class _Log:
 
     def read(self, line: Line) -> None:
         self.whose.append(line.client_id)
+        self._written_ms.append(line.at_ms)
         if line.event == "ADDED":
             self._taken[line.queues[0]].append(len(self.whose) - 1)
         elif line.client_id is None:
             self._given_up(line.queues[0], self._given if line.event == "REMOVED" else self._dropped)
-        elif line.event == "STOPPED":
+        elif line.event in ("BEGUN", "STOPPED"):
             self._held.pop(line.client_id, None)
+            self._told_at[line.client_id] = len(self.whose) - 1
         else:
             self._told(line.client_id, set(line.queues))
 
@@ -87,8 +96,9 @@ class _Log:
         own = self._held.setdefault(client, set())
         for queue in [each for each in own - told if self._claims(client, self._given[each])]:
             own.remove(queue)
+        # Dropped and taken again: shown all the same.
         for queue in told & own:
-            if self._claims(client, self._dropped[queue]):
+            if self._first(client, self._taken[queue]) is not None and self._claims(client, self._dropped[queue]):
                 self._claims(client, self._taken[queue])
         for queue in [each for each in told - own if self._claims(client, self._taken[each])]:
             own.add(queue)
@@ -96,9 +106,14 @@ class _Log:
 
     def _claims(self, client: str, places: list[int]) -> bool:
         """Whether one of the lines can be of this rebalance of the client, which is then its own."""
-        place = next((each for each in places if each > self._told_at[client]), None)
+        place = self._first(client, places)
         if place is None:
             return False
         self.whose[place] = client
         places.remove(place)
         return True
+
+    def _first(self, client: str, places: list[int]) -> int | None:
+        begun_ms = self._written_ms[-1] - _LASTS_MS
+        can_be = (each for each in places if each > self._told_at[client] and self._written_ms[each] >= begun_ms)
+        return next(can_be, None)

@@ -18,7 +18,7 @@ def clients_of(lines: Column, held_before: Column) -> Column:
 
     Args:
         lines: of one group and topic in one process's log, in its order: array of `event`, `broker_name`, `queue_id`,
-            `client_id`, `allocated` (array of `broker_name`, `queue_id`), others are not looked at.
+            `client_id`, `allocated` (array of `broker_name`, `queue_id`), `at_ms`, others are not looked at.
         held_before: array of `client_id`, `broker_name`, `queue_id`; null = nothing.
     """
     # Not that it is: it keeps the optimizer from evaluating it more than once, or where Python is out of reach.
@@ -38,7 +38,7 @@ def _clients_of_batch(lines: pa.Array, held_before: pa.Array) -> pa.Array:
 
 def _line(said: dict[str, Any]) -> Line:
     queues = said["allocated"] or ([] if said["broker_name"] is None else [said])
-    return Line(said["event"], tuple(map(_queue, queues)), said["client_id"])
+    return Line(said["event"], tuple(map(_queue, queues)), said["client_id"], said["at_ms"])
 
 
 def _queue(of: dict[str, Any]) -> Queue:

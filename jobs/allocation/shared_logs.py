@@ -18,6 +18,7 @@ from udfs.whose_changes_udf import clients_of
 _CLIENT = (*LOG, "client_id")
 _CLIENT_LIFE = (*_CLIENT, "life")
 _QUEUE = QUEUE[1:]
+_SAID_AT_ONCE_MS = 1_000
 _AT_MIDNIGHT = 0  # the place of what stood at 00:00; lines begin with 1
 
 
@@ -44,7 +45,8 @@ def stories(events: DataFrame, opening: DataFrame, shared: DataFrame) -> DataFra
     process), `at_ms`, `event` (BEGUN, STOPPED or of `CHANGES`), those of `QUEUE` (null for the first two).
 
     Nothing is told of a log in which a consumer stopped and no line says which client (another group still uses it),
-    or in which a client tells results that was not made in the process (two processes write one file).
+    in which a client tells results that was not made in the process (two processes write one file), or in which
+    queues are taken and no client tells a result (a broadcasting group).
 
     Args:
         events: as `with_lives` returns them.
@@ -70,7 +72,7 @@ def stories(events: DataFrame, opening: DataFrame, shared: DataFrame) -> DataFra
     )
     at_midnight = stood.select(*_CLIENT, *_QUEUE, "place", "at_ms", F.lit("ADDED").alias("event"))
     told = (
-        _changes(of_groups, stood, stopped)
+        _changes(of_groups, stood, begun.unionByName(stopped))
         .unionByName(at_midnight)
         .unionByName(begun.unionByName(stopped), allowMissingColumns=True)
     )
@@ -79,13 +81,13 @@ def stories(events: DataFrame, opening: DataFrame, shared: DataFrame) -> DataFra
     return numbered.join(_unclear(lines, of_groups, clients, stopped), list(LOG), "left_anti")
 
 
-def _changes(of_groups: DataFrame, stood: DataFrame, stopped: DataFrame) -> DataFrame:
+def _changes(of_groups: DataFrame, stood: DataFrame, turns: DataFrame) -> DataFrame:
     """Lines of `CHANGES` whose client is known: `_CLIENT`, `_QUEUE`, `place`, `at_ms`, `event`."""
     subject = (*LOG, "topic")
     told = of_groups.where(F.col("event").isin("ALLOCATED", *CHANGES))
-    ends = stopped.join(told.select(*subject).distinct(), list(LOG))
+    of_topics = turns.join(told.select(*subject).distinct(), list(LOG))
     line = F.struct("place", "at_ms", "event", *_QUEUE[1:], "client_id", "allocated")
-    logs = told.unionByName(ends, allowMissingColumns=True).groupBy(*subject)
+    logs = told.unionByName(of_topics, allowMissingColumns=True).groupBy(*subject)
     held = F.struct("client_id", "broker_name", "queue_id")
     held_before = stood.groupBy(*subject).agg(F.collect_list(held).alias("held_before"))
     by_log = logs.agg(F.array_sort(F.collect_list(line)).alias("line")).join(held_before, list(subject), "left")
@@ -98,13 +100,21 @@ def _changes(of_groups: DataFrame, stood: DataFrame, stopped: DataFrame) -> Data
 
 
 def _unclear(lines: DataFrame, of_groups: DataFrame, clients: DataFrame, stopped: DataFrame) -> DataFrame:
-    """`LOG` of those that do not tell which client stopped, or name one of another process."""
-    ends = of_groups.where("event = 'STOPPED'").groupBy(*LOG).agg(F.count("*").alias("ends"))
-    known = stopped.groupBy(*LOG).agg(F.count("*").alias("known"))
-    nobodys = ends.join(known, list(LOG), "full").where(~F.col("ends").eqNullSafe(F.col("known")))
+    """`LOG` of those that do not tell which client stopped, name one of another process, or name none."""
+    in_log = Window.partitionBy(*LOG).orderBy("place")
+    number = F.row_number().over(in_log)
+    ends = of_groups.where("event = 'STOPPED'").select(*LOG, number.alias("number"), F.col("at_ms").alias("ended_ms"))
+    known = stopped.select(*LOG, number.alias("number"), "at_ms")
+    # The thread that ends the client says both: a client that ends at another time was kept by another group.
+    is_paired = F.coalesce((F.col("ended_ms") - F.col("at_ms")).between(0, _SAID_AT_ONCE_MS), F.lit(False))
+    nobodys = ends.join(known, [*LOG, "number"], "full").where(~is_paired)
     made = lines.where("event = 'INSTANCE'").select("process", "incarnation", "client_id")
     others = clients.where("incarnation > 0").join(made, ["process", "incarnation", "client_id"], "left_anti")
-    return nobodys.select(*LOG).unionByName(others.select(*LOG)).distinct()
+    counted = of_groups.groupBy(*LOG).agg(
+        F.count_if(F.col("event") == "ADDED").alias("taken"), F.count_if(F.col("event") == "ALLOCATED").alias("told")
+    )
+    silent = counted.where("taken > 0 AND told = 0")
+    return reduce(DataFrame.union, (each.select(*LOG) for each in (nobodys, others, silent))).distinct()
 
 
 def shared_lives(told: DataFrame, last: DataFrame, day: Day) -> DataFrame:

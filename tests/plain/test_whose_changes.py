@@ -26,6 +26,7 @@ def tells(client: str, *queues: Queue) -> Line:
 
 
 DROPPED = Line("DROPPED", (A0,))
+HOUR_MS = 3_600_000
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,21 @@ DROPPED = Line("DROPPED", (A0,))
         ),
         pytest.param([tells("x", A0), removed()], {}, "x-", id="told, but the lock was not granted"),
         pytest.param([Line("STOPPED", (), "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two has stopped"),
+        pytest.param(
+            [added(), Line("STOPPED", (), "x"), added(), tells("x", A0)], {}, "-xxx", id="taken before its end"
+        ),
+        pytest.param(
+            [added(), Line("BEGUN", (), "x"), added(), tells("x", A0)], {}, "-xxx", id="taken before its start"
+        ),
+        pytest.param(
+            [added(), Line("ALLOCATED", (A0,), "x", at_ms=HOUR_MS)], {}, "-x", id="taken an hour before the result"
+        ),
+        pytest.param(
+            [DROPPED, tells("x", A0), added(), tells("y", A0)],
+            {"x": [A0], "y": [A0]},
+            "yxyy",
+            id="dropped by the other of two",
+        ),
         pytest.param([], {"x": [A0]}, "", id="nothing"),
     ],
 )

@@ -275,6 +275,15 @@ def _write_logs(site: SnapshotSite) -> None:
             _result("12:06:20,100", "P23", "c23", 0),
             last,
         ],
+        "p24/rocketmq_client.log": [  # one of two stops, and its client goes on with another group
+            *_begun("12:00:00,000", "P24", "c24"),
+            *_begun("12:00:00,000", "P24", "c24#2", 1),
+            _turned("12:00:01,000", "P24", 0),
+            _result("12:00:01,100", "P24", "c24", 0),
+            *_stopped("12:05:00,000", "P24", None),
+            *_stopped("12:09:00,000", "P24-B", "c24"),
+            last,
+        ],
     }
     for file, lines in logs.items():
         site.client_log(file, lines)
@@ -407,6 +416,7 @@ def _clock(at_ms: int, day: Any) -> str:
         ),
         pytest.param("P21", [], id="one of two stopped, and nobody knows which"),
         pytest.param("P22", [], id="a client of another process"),
+        pytest.param("P24", [], id="one of two stopped, its client later"),
         pytest.param(
             "P23",
             [("c23", 0, "12:00:01.000", "12:05:00.000"), ("c23", 0, "12:06:20.000", "12:10:00.000")],
@@ -522,8 +532,8 @@ def test_the_counts_add_up(published: tuple[SnapshotSite, RunResult]) -> None:
         for each in counts
         if each is not None
     ]
-    # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 171 of logs (23 of D2, 2 bad).
-    assert found == [(209, 178, 2, 0, 29), (209, 29, 1, 0, 179)]
+    # Five lines each of consumers and routes (2 of D2), 28 of polls (2 of D2), 181 of logs (23 of D2, 2 bad).
+    assert found == [(219, 188, 2, 0, 29), (219, 29, 1, 0, 189)]
 
 
 @pytest.mark.slow  # the day once more
