@@ -37,6 +37,15 @@ class Ladder:
         return max(self.isolations_ms[: len(self.floors_ms)], default=0)
 
     @property
+    def lowest_ms(self) -> int:
+        """No latency below it isolates, or makes the client fail.
+
+        >>> Ladder((50, 100, 550), (0, 0, 30000)).lowest_ms, Ladder((50, 100), (0,)).lowest_ms, Ladder((), ()).lowest_ms
+        (550, 100, 0)
+        """
+        return min((floor for floor, isolation in self.rungs if isolation != 0), default=0)
+
+    @property
     def is_even(self) -> bool:
         """One isolation per floor."""
         return len(self.floors_ms) == len(self.isolations_ms)

@@ -67,24 +67,28 @@ def _write(
     )
 
 
+def is_told_directly(policies: Sequence[Policy]) -> Column:
+    """Whether a sync or one-way attempt makes the update `direct`: none when the caller chose the queue."""
+    outcome, isolates = F.col("seen_outcome"), _not_exist_isolates(policies)
+    return ~F.col("by_caller") & (counts_as_failure(outcome, isolates) | counts_with_latency(outcome, isolates))
+
+
 def direct(policies: Sequence[Policy]) -> Column:
-    """Sync and one-way attempts: one update after the hook's line, none when the caller chose the queue."""
+    """Sync and one-way attempts of which `is_told_directly`: one update after the hook's line."""
     outcome = F.col("seen_outcome")
-    isolates_not_exist = F.col("policy").isin([each.name for each in policies if each.not_exist_isolates])
-    failure = counts_as_failure(outcome, isolates_not_exist)
-    counts = ~F.col("by_caller") & (failure | counts_with_latency(outcome, isolates_not_exist))
-    return F.when(
-        counts,
-        _write(
-            F.col("broker_name"),
-            F.col("ended_at_ms"),
-            _AFTER_LINE,
-            F.col("latency_ms"),
-            failure=failure,
-            reachable=leaves_reachable(outcome, F.col("detector")),
-            cause=outcome,
-        ),
+    return _write(
+        F.col("broker_name"),
+        F.col("ended_at_ms"),
+        _AFTER_LINE,
+        F.col("latency_ms"),
+        failure=counts_as_failure(outcome, _not_exist_isolates(policies)),
+        reachable=leaves_reachable(outcome, F.col("detector")),
+        cause=outcome,
     )
+
+
+def _not_exist_isolates(policies: Sequence[Policy]) -> Column:
+    return F.col("policy").isin([each.name for each in policies if each.not_exist_isolates])
 
 
 def logged_async() -> list[Column]:

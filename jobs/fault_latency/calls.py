@@ -25,16 +25,15 @@ def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataF
     known = choices.select(
         *PRODUCER,
         "row_hash",
-        F.array_intersect("isolated", "all_hosts").alias("isolated_brokers"),
+        F.when(F.size("isolated_brokers") > 0, F.col("isolated_brokers")).alias("isolated_brokers"),
         F.col("since_ms").isNotNull().alias("went_to_isolated"),
     )
     return (
         calls.join(known, [*PRODUCER, "row_hash"], "left")
-        .withColumn("isolated_brokers", F.when(F.size("isolated_brokers") > 0, F.col("isolated_brokers")))
         .withColumn("bucket", F.when(F.col("isolated_brokers").isNotNull(), health_bucket(F.col("started_ms"))))
         .join(F.broadcast(health), ["cluster", "bucket"], "left")
         .withColumn("fault_latency", _effect())
-        .drop("bucket", "is_bad_broker", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
+        .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
     )
 
 
@@ -145,9 +144,10 @@ def _brokers(broker_name: Column, result_broker_name: Column) -> Column:
 def _effect() -> Column:
     """`fault_latency` of a send: what it was spared, or what it cost, by how others fared in the same second."""
     bad = F.col("failed") | F.col("slow")
-    known = F.transform("isolated_brokers", lambda broker: F.col("is_bad_broker")[broker])
-    others_bad = F.exists(known, lambda is_bad: F.coalesce(is_bad, F.lit(False)))
-    others_known = F.exists(known, lambda is_bad: is_bad.isNotNull())
+    others_bad, others_known = (
+        F.coalesce(F.arrays_overlap("isolated_brokers", brokers), F.lit(False))
+        for brokers in ("bad_brokers", "tried_brokers")
+    )
     to_isolated, off = F.col("went_to_isolated"), ~F.col("enforced")
     return (
         F.when(~F.col("is_replayed"), "NOT_REPLAYED")
@@ -159,7 +159,7 @@ def _effect() -> Column:
         .when(to_isolated, "SENT_TO_ISOLATED")
         .when(others_bad & ~bad, "SPARED")
         .when(others_bad, "NO_DIFFERENCE")
-        .when(~F.coalesce(others_known, F.lit(False)), "UNKNOWN")
+        .when(~others_known, "UNKNOWN")
         .when(bad, "COST")
         .otherwise("NO_DIFFERENCE")
     )

@@ -32,19 +32,22 @@ def with_chosen_at(attempts: DataFrame) -> DataFrame:
     return attempts.withColumn("chosen_at_ms", began_at_ms())
 
 
-def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> DataFrame:
+def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: DataFrame) -> DataFrame:
     """The attempts chosen while their producer held a broker, any broker, as not available.
 
     Grain: one attempt; its own columns, and
-    `isolated`: brokers not available at the choice, by the best estimate;
-    `surely_isolated`, `maybe_isolated`: the same for every and for some order of tied writes;
+    `isolated_brokers`: brokers of the topic not available at the choice, by the best estimate, sorted;
     `since_ms`: start of the isolation that the attempt went against; null = its broker was available;
-    `hosts`: brokers of the topic in every route that the client may have used, 40 s before to 15 s after;
-    `all_hosts`: brokers of the topic in any of them.
-    Without routes of a topic both are the brokers that the cluster's attempts of the day name.
+    `is_surely_isolated`: its broker was not available in every order of tied writes; only then, null for all others,
+    `available`: how many brokers of the topic were, in every order of tied writes;
+    `hosts`: how many brokers the topic had.
+    Brokers of a topic are those of any route that the client may have used, 40 s before to 15 s after; of those that
+    were available, those of every such route. Without routes of a topic both are the brokers that the cluster's
+    attempts of the day name.
 
     Args:
         attempts: the day's attempts with their rules and process.
+        sent: as `process_sends.process_sends` returns it.
         isolations: the day's isolations, as `isolations.isolations` returns them.
         hosts: as `hosts.topic_hosts` returns them; may be empty.
     """
@@ -58,33 +61,30 @@ def choices(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame) -> Dat
         (F.col("start_ms") - 1).alias("after_ms"),
         F.col("end_latest_ms").alias("until_ms"),
     )
-    held = stretches_met(stretches, chosen).withColumns(
-        {
-            "isolated": F.array_sort(_brokers(F.filter("met", _stood))),
-            "surely_isolated": _brokers(F.filter("met", _surely_stood)),
-            "maybe_isolated": _brokers(F.col("met")),
-            "since_ms": F.array_max(_starts(F.filter("met", _went_against))),
-        }
-    )
     topic = F.coalesce("topic", F.lit(""))
     named = (
-        attempts.select("cluster", topic.alias("named_topic"), "broker_name")
+        sent.select("cluster", topic.alias("named_topic"), "broker_name")
         .distinct()
         .groupBy("cluster", "named_topic")
         .agg(F.collect_set("broker_name").alias("named"))
     )
     since, until = F.col("chosen_at_ms") - ROUTE_LAG_MS, F.col("chosen_at_ms") + ROUTE_AHEAD_MS
-    told = F.col("writable").isNotNull()
+    told, named_hosts = F.col("writable").isNotNull(), F.col("named")
+    hosts_then = F.when(told, hosts_throughout(F.col("writable"), since, until)).otherwise(named_hosts)
+    all_hosts = F.when(told, hosts_at_some_time(F.col("writable"), since, until)).otherwise(named_hosts)
+    surely = F.exists("met", _surely_went_against)
     return (
-        held.withColumn("named_topic", topic)
+        stretches_met(stretches, chosen)
+        .withColumn("named_topic", topic)
         .join(F.broadcast(named), ["cluster", "named_topic"])
         .join(F.broadcast(hosts.select("cluster", "topic", "writable")), ["cluster", "topic"], "left")
         .withColumns(
             {
-                "hosts": F.when(told, hosts_throughout(F.col("writable"), since, until)).otherwise(F.col("named")),
-                "all_hosts": F.when(told, hosts_at_some_time(F.col("writable"), since, until)).otherwise(
-                    F.col("named")
-                ),
+                "isolated_brokers": _isolated_of(all_hosts),
+                "since_ms": F.array_max(_starts(F.filter("met", _went_against))),
+                "is_surely_isolated": surely,
+                "available": F.when(surely, F.size(F.array_except(hosts_then, _brokers(F.col("met"))))),
+                "hosts": F.when(surely, F.size(all_hosts)),
             }
         )
         .drop("named_topic", "named", "writable", "met")
@@ -95,16 +95,24 @@ def _stood(met: Column) -> Column:
     return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_ms"] > F.col("chosen_at_ms"))
 
 
-def _surely_stood(met: Column) -> Column:
-    return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
-
-
 def _went_against(met: Column) -> Column:
     return _stood(met) & (met["held_broker"] == F.col("broker_name"))
 
 
+def _surely_went_against(met: Column) -> Column:
+    surely_stood = (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
+    return surely_stood & (met["held_broker"] == F.col("broker_name"))
+
+
+def _isolated_of(hosts: Column) -> Column:
+    """Looked up one by one: Spark reads a whole array of texts slowly, and most choices met one stretch."""
+    isolated = _brokers(F.filter("met", _stood))
+    return F.sort_array(F.array_distinct(F.filter(isolated, lambda broker: F.array_contains(hosts, broker))))
+
+
 def _brokers(met: Column) -> Column:
-    return F.array_distinct(F.transform(met, lambda each: each["held_broker"]))
+    """Their brokers; one may be among them twice."""
+    return F.transform(met, lambda each: each["held_broker"])
 
 
 def _starts(met: Column) -> Column:
@@ -113,7 +121,7 @@ def _starts(met: Column) -> Column:
 
 def has_other_available() -> Column:
     """Whether another broker of the topic was surely available at the choice."""
-    return F.size(F.array_except("hosts", "maybe_isolated")) > 0
+    return F.col("available") > 0
 
 
 def contradictions(choices: DataFrame) -> DataFrame:
@@ -125,7 +133,7 @@ def contradictions(choices: DataFrame) -> DataFrame:
     Args:
         choices: as `choices` returns them; those not enforced are left out.
     """
-    against = choices.where("enforced AND NOT by_caller AND attempt = 1").where(
-        F.array_contains("surely_isolated", F.col("broker_name")) & has_other_available()
+    against = choices.where("enforced AND NOT by_caller AND attempt = 1 AND is_surely_isolated").where(
+        has_other_available()
     )
     return against.groupBy(*(name for name in OWNER if name != "process")).agg(F.count("*").alias("contradictions"))

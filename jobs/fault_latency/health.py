@@ -17,9 +17,9 @@ _BAD_SHARE = 0.5
 def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
     """Which brokers were bad in each second.
 
-    Grain: `cluster`, `bucket`. `is_bad_broker`: map from broker to whether at least half of the attempts that began
-    then failed or were slow; a broker nobody sent to is not in it. Attempts that had no time left say nothing about
-    their broker and do not count.
+    Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
+    half of the attempts that began then failed or were slow. Attempts that had no time left say nothing about their
+    broker and do not count.
 
     Args:
         attempts: the day's attempts.
@@ -33,9 +33,8 @@ def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
         .agg(F.avg(bad.cast("int")).alias("bad_share"))
         .groupBy("cluster", "bucket")
         .agg(
-            F.map_from_entries(F.collect_list(F.struct("broker_name", F.col("bad_share") >= _BAD_SHARE))).alias(
-                "is_bad_broker"
-            )
+            F.collect_list("broker_name").alias("tried_brokers"),
+            F.collect_list(F.when(F.col("bad_share") >= _BAD_SHARE, F.col("broker_name"))).alias("bad_brokers"),
         )
     )
 

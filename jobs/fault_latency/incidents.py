@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.choices import with_chosen_at
 from jobs.fault_latency.levels import levels
 from jobs.fault_latency.producers import PRODUCER
 from jobs.kept import Keep
@@ -17,9 +16,7 @@ _MINUTE_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
-def broker_incidents(
-    isolations: DataFrame, attempts: DataFrame, calls: DataFrame, share: float, keep: Keep
-) -> DataFrame:
+def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, keep: Keep) -> DataFrame:
     """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
 
     Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from its
@@ -28,13 +25,13 @@ def broker_incidents(
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
-        attempts: the day's attempts with `enforced`.
+        sent: as `process_sends.process_sends` returns it.
         calls: the day's sends, as `calls.calls_of` returns them.
         share: of the producers, between 0 and 1.
         keep: for what the incidents are asked of several times.
     """
     held = isolations.where("enforced AND end_ms > start_ms")
-    active = _active(held, attempts)
+    active = _active(held, sent)
     found = keep("incident-stretches", _stretches(held, active, share))
     noticed = keep("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
@@ -53,10 +50,11 @@ def broker_incidents(
     )
 
 
-def _active(held: DataFrame, attempts: DataFrame) -> DataFrame:
+def _active(held: DataFrame, sent: DataFrame) -> DataFrame:
     """Per producer with the switch on: `active_from_ms`, `active_until_ms`."""
-    sent = attempts.where("enforced").transform(with_chosen_at)
-    lives = sent.select(*PRODUCER, F.col("chosen_at_ms").alias("from_ms"), F.col("ended_at_ms").alias("until_ms"))
+    lives = sent.where("enforced").select(
+        *PRODUCER, F.col("first_began_ms").alias("from_ms"), F.col("last_ended_ms").alias("until_ms")
+    )
     over_midnight = held.where("continued_from_previous_day OR continues_next_day").select(
         *PRODUCER,
         F.when(F.col("continued_from_previous_day"), F.col("start_ms")).alias("from_ms"),
@@ -159,10 +157,11 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
     """
     minutes = F.sequence(*(bucket_of(F.col(name), _MINUTE_MS) for name in ("first_noticed_ms", "end_ms")))
     lasting = noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
-    tried = calls.select(
+    in_minute = calls.withColumn("minute", bucket_of(F.col("ended_ms"), _MINUTE_MS))
+    tried = in_minute.join(F.broadcast(lasting.select("minute").distinct()), "minute", "left_semi").select(
         "cluster",
         F.explode(F.array_distinct("broker_names")).alias("broker_name"),
-        bucket_of(F.col("ended_ms"), _MINUTE_MS).alias("minute"),
+        "minute",
         "ended_ms",
         "failed",
         "retried",

@@ -37,6 +37,7 @@ _REFUSAL = "MQBrokerException"
 def with_inferences(
     items: DataFrame,
     attempts: DataFrame,
+    sent: DataFrame,
     hosts: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
@@ -51,12 +52,13 @@ def with_inferences(
     Args:
         items: the first pass, as `replay.replay` returns it.
         attempts: the day's attempts with their rules and process.
+        sent: as `process_sends.process_sends` returns it.
         hosts: as `hosts.topic_hosts` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
         keep: for the first pass, which is read many times, and for what is inferred at each step.
     """
-    retries_blindly, last_wins, detects = _kinds(attempts, policies)
+    retries_blindly, last_wins, detects = _kinds(sent, policies)
     has_routes = not hosts.isEmpty()
     if not (retries_blindly and (has_routes or detects)):
         return items
@@ -80,10 +82,10 @@ def with_inferences(
     return again("second-pass", inferred).drop("first_position")
 
 
-def _kinds(attempts: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:
+def _kinds(sent: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:
     """Whether the day has enforced producers before 5.3.0, under last-write-wins, and with 5.1.4's detector on."""
     gated = gated_by_reachable(F.col("policy"), policies)
-    kinds = attempts.where("enforced AND not_replayed IS NULL").agg(
+    kinds = sent.where("enforced AND not_replayed IS NULL").agg(
         F.bool_or(F.col("version_number") < _NO_HIDDEN_RETRY_FROM),
         F.bool_or(last_write_wins(policies)),
         F.bool_or(F.col("detector") & gated),

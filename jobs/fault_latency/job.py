@@ -19,6 +19,7 @@ from jobs.fault_latency.incidents import broker_incidents
 from jobs.fault_latency.inferences import with_inferences
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.key_moves import key_moves
+from jobs.fault_latency.process_sends import process_sends
 from jobs.fault_latency.processes import beginnings, carried_processes, with_end_of_process
 from jobs.fault_latency.producer_days import producer_days
 from jobs.fault_latency.producers import policies, with_rules
@@ -58,6 +59,7 @@ class Replayed:
 
     Attributes:
         attempts: the day's attempts, as `attempts.attempts_of` returns them.
+        sent: the same by process and broker, as `process_sends.process_sends` returns it.
         telling: the writes that tell, as `isolations.telling_writes` returns them.
         writes: those that touch an isolation, with what they changed.
         isolations: as `isolations.isolations` returns them.
@@ -67,6 +69,7 @@ class Replayed:
     """
 
     attempts: DataFrame
+    sent: DataFrame
     telling: DataFrame
     writes: DataFrame
     isolations: DataFrame
@@ -91,22 +94,23 @@ def replayed(
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
     hosts = keep("hosts", topic_hosts(topic_brokers))
-    began = keep("beginnings", beginnings(sends, carried_processes(opening)))
+    began = keep("beginnings", beginnings(sends, carried_processes(opening), keep))
     has_async = not sends.where("mode = 'ASYNC'").isEmpty()
     told = attempts_of(sends.drop(*_UNUSED), profiles, settings.producers, began, has_async=has_async)
     attempts = keep("attempts", told)
+    sent = keep("process-sends", process_sends(attempts))
     replayable = attempts.where("not_replayed IS NULL")
     written = updates(replayable, known_policies, infer=settings.infer, has_async=has_async)
     clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
-    carried = carried_updates(opening.transform(with_end_of_process, attempts), day.start_ms)
+    carried = carried_updates(opening.transform(with_end_of_process, sent), day.start_ms)
     writes = near_isolations(clamped.unionByName(carried), known_policies, keep)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
-        items = with_inferences(items, attempts, hosts, known_policies, UNORDERED_WITHIN_MS, keep)
+        items = with_inferences(items, attempts, sent, hosts, known_policies, UNORDERED_WITHIN_MS, keep)
     telling = keep("telling", telling_writes(items))
     changes = keep("changes", telling.transform(isolating_writes).transform(with_change))
     held = keep("held", isolations(changes, day.end_ms))
-    return Replayed(attempts, telling, changes, held, hosts, opening, known_policies)
+    return Replayed(attempts, sent, telling, changes, held, hosts, opening, known_policies)
 
 
 def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start: bool, keep: Keep) -> FaultLatency:
@@ -119,13 +123,14 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
         known_start: whether the day before is in the lake.
         keep: for what several tables rest on.
     """
-    attempts, held, writes, hosts = items.attempts, items.isolations, items.writes, items.hosts
-    chosen = keep("choices", choices(attempts, held, hosts))
+    attempts, sent, held = items.attempts, items.sent, items.isolations
+    writes, hosts = items.writes, items.hosts
+    chosen = keep("choices", choices(attempts, sent, held, hosts))
     health = keep("health", broker_health(attempts, settings.slow_ms))
     calls = calls_of(attempts, settings.slow_ms, keep)
-    incidents = keep("incidents", broker_incidents(held, attempts, calls, settings.incident_share, keep))
+    incidents = keep("incidents", broker_incidents(held, sent, calls, settings.incident_share, keep))
     found = findings(
-        attempts, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
+        attempts, sent, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
     )
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
@@ -135,12 +140,12 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
         .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.when(has_flag, F.col("is_reachable"))})
         .transform(dated, day, "changed_at_ms"),
         isolation_intervals=held.withColumn("after_unknown_start", differs).transform(dated, day, "start_ms", "end_ms"),
-        fault_item_state=closing_state(items.telling, held, attempts, items.opening, day.end_ms)
+        fault_item_state=closing_state(items.telling, held, sent, items.opening, day.end_ms)
         .withColumn("reachable", F.col("reachable") | ~has_flag)
         .transform(dated, day),
         broker_windows=broker_windows(attempts, held).transform(dated, day, "window_start_ms"),
         broker_incidents=incidents.transform(dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
-        producer_days=producer_days(attempts, held, chosen).transform(dated, day),
+        producer_days=producer_days(sent, held, chosen).transform(dated, day),
         send_calls=send_calls(calls, chosen, health).transform(dated, day, "started_ms", "ended_ms"),
         findings=found.transform(dated, day, "found_from_ms", "found_until_ms"),
     )

@@ -7,30 +7,22 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.choices import contradictions
 from jobs.fault_latency.producers import PRODUCER
-from udfs.outcome import is_answer
 
 _KEYS = (*PRODUCER, "enforced")
 _RULES = ("version", "profile", "policy", "not_replayed")
 
 
-def producer_days(sends: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
+def producer_days(sent: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
     """One row per producer and state of its switch. Grain: `cluster`, `client_id`, `producer_group`, `enforced`.
 
     Args:
-        sends: the day's attempts with their rules.
+        sent: as `process_sends.process_sends` returns it.
         isolations: the day's isolations.
         choices: as `choices.choices` returns them.
     """
-    # By rules first: Spark would sort all attempts to find the last one's.
-    by_rules = sends.groupBy(*_KEYS, *_RULES).agg(
+    attempts = sent.groupBy(*_KEYS).agg(
         F.max("switch_assumed").alias("switch_assumed"),
-        F.max("ended_at_ms").alias("last_at_ms"),
-        F.count("*").alias("sends"),
-        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
-    )
-    attempts = by_rules.groupBy(*_KEYS).agg(
-        F.max("switch_assumed").alias("switch_assumed"),
-        F.max_by(F.struct(*_RULES), F.struct("last_at_ms", *_RULES)).alias("rules"),
+        F.max_by(F.struct(*_RULES), F.struct("last_ended_ms", *_RULES)).alias("rules"),
         F.sum("sends").alias("sends"),
         F.sum("failures").alias("failures"),
     )

@@ -22,7 +22,7 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -
     A write without isolation matters only while one stands, or while one could in another order of tied writes.
     Kept are whole stretches of half a minute of a fault item: those of each isolating write up to its end, those of
     the item's first and last write, of what was carried over midnight, and of any write whose reachable flag
-    decides (5.1.4) or whose middle try is not logged. Two items whose hashes are equal keep more, never less.
+    decides (5.1.4) or whose middle try is not logged. Two stretches whose hashes are equal keep more, never less.
 
     Args:
         writes: as `replay.replay` takes them.
@@ -42,17 +42,20 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -
         "wanted",
         standing.unionByName(outermost)
         .select("item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
+        .select(_place())
         .distinct(),
     )
-    return (
-        writes.withColumns({"item": _item(), "bucket": _bucket("at_ms")})
-        .join(wanted, ["item", "bucket"], "left_semi")
-        .drop("item", "bucket")
-    )
+    placed = writes.withColumns({"item": _item(), "bucket": _bucket("at_ms")}).withColumn("place", _place())
+    return placed.join(wanted, "place", "left_semi").drop("item", "bucket", "place")
 
 
 def _item() -> Column:
     return F.xxhash64(*ITEM).alias("item")
+
+
+def _place() -> Column:
+    """One number, which Spark looks up without a row for it."""
+    return F.xxhash64("item", "bucket").alias("place")
 
 
 def _bucket(instant_ms: str) -> Column:

@@ -63,9 +63,10 @@ def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
 
     The join is by owner and 10 s bucket, so that its cost follows the sends near a stretch.
     """
-    bucketed = first_attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms")))
+    by_bucket = _in_buckets(stretches)
     return (
-        bucketed.join(_in_buckets(stretches), [*OWNER, "bucket"])
+        _near(first_attempts, by_bucket)
+        .join(by_bucket, [*OWNER, "bucket"])
         .where("chosen_at_ms > after_ms AND chosen_at_ms <= until_ms")
         .drop("bucket")
     )
@@ -80,12 +81,22 @@ def stretches_met(stretches: DataFrame, attempts: DataFrame) -> DataFrame:
     by_bucket = _in_buckets(stretches).groupBy(*OWNER, "bucket").agg(F.collect_list(F.struct(*fields)).alias("near"))
     at_ms = F.col("chosen_at_ms")
     return (
-        attempts.withColumn("bucket", _bucket(at_ms))
+        _near(attempts, by_bucket)
         .join(by_bucket, [*OWNER, "bucket"])
         .withColumn("met", F.filter("near", lambda each: (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"])))
         .where(F.size("met") > 0)
         .drop("bucket", "near")
     )
+
+
+def _near(attempts: DataFrame, by_bucket: DataFrame) -> DataFrame:
+    """The attempts in a bucket and owner of those, with their `bucket`, and now and then one more.
+
+    Looked up by one number, which leaves most attempts out before Spark makes a row of them.
+    """
+    place = F.xxhash64(*OWNER, "bucket").alias("place")
+    bucketed = attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms"))).withColumn("place", place)
+    return bucketed.join(F.broadcast(by_bucket.select(place).distinct()), "place", "left_semi").drop("place")
 
 
 def _in_buckets(stretches: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from jobs.fault_latency.replay import ITEM
 
 
 def closing_state(
-    items: DataFrame, isolations: DataFrame, sends: DataFrame, opening: DataFrame, day_end_ms: int
+    items: DataFrame, isolations: DataFrame, sent: DataFrame, opening: DataFrame, day_end_ms: int
 ) -> DataFrame:
     """Each fault item at 24:00 UTC: those used on the day, and those whose isolation still stands.
 
@@ -19,7 +19,7 @@ def closing_state(
     Args:
         items: the writes that tell, as `isolations.telling_writes` returns them.
         isolations: the day's isolations.
-        sends: the day's attempts with their process.
+        sent: as `process_sends.process_sends` returns it.
         opening: the state that the day started from.
         day_end_ms: 24:00 UTC, epoch ms.
     """
@@ -27,8 +27,8 @@ def closing_state(
     standing = isolations.where("continues_next_day").select(
         *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", F.lit(True).alias("stands")
     )
-    today = sends.groupBy(*PRODUCER, "process").agg(
-        F.max("seq").alias("seq_today"), F.max("ended_at_ms").alias("ended_today_ms")
+    today = sent.groupBy(*PRODUCER, "process").agg(
+        F.max("last_seq").alias("seq_today"), F.max("last_ended_ms").alias("ended_today_ms")
     )
     before = opening.groupBy(*PRODUCER, "process").agg(
         F.max("last_seq").alias("seq_before"), F.max("last_ended_at_ms").alias("ended_before_ms")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.attempt_writes import direct, inferred_async, logged_async
+from jobs.fault_latency.attempt_writes import direct, inferred_async, is_told_directly, logged_async
 from jobs.fault_latency.replay import CARRIED, ITEM, UPDATE
 from udfs.evidence import LOGGED
 from udfs.outcome import effective_outcome
@@ -52,9 +52,8 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_as
     error_broker = F.col("error_broker") if infer else F.col("addressed_broker")
     described = sends.withColumns({"seen_outcome": outcome, "error_broker": error_broker})
     is_direct = F.col("mode") != "ASYNC"
-    written = (
-        described.where(is_direct).withColumn("write", direct(policies)).where("write IS NOT NULL").select(*_WRITE)
-    )
+    told_directly = described.where(is_direct).where(is_told_directly(policies))
+    written = told_directly.withColumn("write", direct(policies)).select(*_WRITE)
     if has_async:
         of_async = F.array_compact(F.array(*logged_async(), *inferred_async(infer=infer)))
         written = written.unionByName(
@@ -63,9 +62,7 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_as
     made = written.withColumns(
         {
             "op": F.lit(UPDATE),
-            "not_available_ms": not_available_ms(
-                F.col("policy"), F.col("current_latency_ms"), F.col("is_failure"), policies
-            ),
+            "not_available_ms": _earned(policies),
             "carried_until_ms": F.lit(None).cast("bigint"),
             "carried_earliest_ms": F.lit(None).cast("bigint"),
             "carried_latest_ms": F.lit(None).cast("bigint"),
@@ -74,6 +71,14 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_as
     )
     # Only an uneven ladder makes a client fail; without one, nobody need know what each write earns.
     return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
+
+
+def _earned(policies: Sequence[Policy]) -> Column:
+    """The isolation of a write; of most, which no ladder reaches, none is looked up."""
+    latency_ms, is_failure = F.col("current_latency_ms"), F.col("is_failure")
+    lowest = min((each.ladder.lowest_ms for each in policies), default=0)
+    earned = not_available_ms(F.col("policy"), latency_ms, is_failure, policies)
+    return F.when(~is_failure & (latency_ms < lowest), F.lit(0).cast("bigint")).otherwise(earned)
 
 
 def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:

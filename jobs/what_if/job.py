@@ -79,7 +79,7 @@ def what_if(
         made_once: for the few rows that several frames rest on.
     """
     of_asked = asked_rules(asked, settings)
-    began = made_once(beginnings(sends, _nothing_carried(sends)))
+    began = made_once(beginnings(sends, _nothing_carried(sends), lambda _, frame: made_once(frame)))
     attempts = (
         attempts_of(sends, released_profiles(), settings.producers, began)
         .where("not_replayed IS NULL")

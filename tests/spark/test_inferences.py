@@ -13,6 +13,7 @@ from jobs.fault_latency.hosts import topic_hosts
 from jobs.fault_latency.inferences import detector_rounds, with_inferences
 from jobs.fault_latency.middle_brokers import middle_brokers
 from jobs.fault_latency.order_proofs import order_proofs
+from jobs.fault_latency.process_sends import process_sends
 from jobs.fault_latency.producers import policies
 from jobs.fault_latency.removes import removes
 from jobs.fault_latency.replay import replay
@@ -370,11 +371,12 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
         (
             f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string,"
             " version_number int, topic string, broker_name string, thread string,"
-            " latency_ms bigint, row_hash bigint"
+            " latency_ms bigint, row_hash bigint, version string, profile string, switch_assumed boolean,"
+            " dies_at_ms bigint, seq bigint"
         ),
     )
     hosts = topic_hosts(spark.createDataFrame([], TOPIC_BROKERS))
-    second = with_inferences(first_pass, attempts, hosts, POLICIES, 1, _keep)
+    second = with_inferences(first_pass, attempts, process_sends(attempts), hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())
 
 

@@ -16,10 +16,10 @@ ATTEMPTS = (
     " result_broker_name string, row_hash bigint"
 )
 CHOICES = (
-    "cluster string, client_id string, producer_group string, row_hash bigint, isolated array<string>,"
-    " all_hosts array<string>, since_ms bigint"
+    "cluster string, client_id string, producer_group string, row_hash bigint, isolated_brokers array<string>,"
+    " since_ms bigint"
 )
-HEALTH = "cluster string, bucket bigint, is_bad_broker map<string, boolean>"
+HEALTH = "cluster string, bucket bigint, tried_brokers array<string>, bad_brokers array<string>"
 SLOW_MS = 550
 REFUSED = "RemotingConnectException"
 
@@ -74,7 +74,6 @@ FAILED: dict[str, Any] = {"outcome": REFUSED}
 CASES: list[tuple[dict[str, Any], list[str], bool, dict[str, bool], str]] = [
     # the send, isolated brokers, whether it went to one, brokers that were bad for others, what fault latency did
     (FINE, [], False, {}, "NONE_ISOLATED"),
-    (FINE, ["z"], False, {}, "NONE_ISOLATED"),  # isolated, but no broker of this topic
     (FINE, HELD, True, {"b": True}, "SENT_TO_ISOLATED"),
     (FINE, HELD, False, {"b": True}, "SPARED"),
     (FINE, ["b", "d"], False, {"b": False, "d": True}, "SPARED"),
@@ -100,15 +99,14 @@ def test_what_fault_latency_did(spark: SparkSession) -> None:
         cluster = f"c{place}"
         told: dict[str, Any] = {"latency_ms": 5, "outcome": "SEND_OK"} | send
         attempts.append(_attempt(1, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
-        choices.append((cluster, "p", "g", 1, isolated, ["a", "b", "d"], 0 if went_to_isolated else None))
-        healths.append((cluster, 0, health))
+        choices.append((cluster, "p", "g", 1, isolated, 0 if went_to_isolated else None))
+        healths.append((cluster, 0, list(health), [name for name, is_bad in health.items() if is_bad]))
     found = send_calls(
         _calls(spark, attempts), spark.createDataFrame(choices, CHOICES), spark.createDataFrame(healths, HEALTH)
     )
     effects = {row["cluster"]: (row["fault_latency"], row["isolated_brokers"]) for row in found.collect()}
     assert effects == {
-        f"c{place}": (effect, [name for name in isolated if name != "z"] or None)
-        for place, (_, isolated, _, _, effect) in enumerate(CASES)
+        f"c{place}": (effect, isolated or None) for place, (_, isolated, _, _, effect) in enumerate(CASES)
     }
 
 
@@ -124,7 +122,5 @@ def test_a_broker_is_bad_in_a_second_when_half_of_the_attempts_that_begin_then_a
         _attempt(9, 6_300, 900, "SENT", broker_name="e"),  # one-way: its time says nothing
     ]
     found = broker_health(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS)
-    assert {row["bucket"]: row["is_bad_broker"] for row in found.collect()} == {
-        5: {"a": True, "b": False, "e": False},
-        6: {"a": True},
-    }
+    told = {row["bucket"]: (sorted(row["tried_brokers"]), row["bad_brokers"]) for row in found.collect()}
+    assert told == {5: (["a", "b", "e"], ["a"]), 6: (["a"], ["a"])}

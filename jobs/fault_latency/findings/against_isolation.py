@@ -27,7 +27,7 @@ def sent_while_isolated(choices: DataFrame) -> DataFrame:
     Args:
         choices: as `choices.choices` returns them.
     """
-    sent = choices.where(F.array_contains("surely_isolated", F.col("broker_name"))).withColumn("cause", _cause())
+    sent = choices.where("is_surely_isolated").withColumn("cause", _cause())
     found = sent.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
         F.min("chosen_at_ms").alias("found_from_ms"),
         (F.max("chosen_at_ms") + 1).alias("found_until_ms"),
@@ -60,13 +60,12 @@ def sent_while_isolated(choices: DataFrame) -> DataFrame:
 
 def _cause() -> Column:
     is_retry = F.col("attempt") > 1
-    available = F.array_except("hosts", "maybe_isolated")
     return (
         F.when(~F.col("enforced"), "SWITCH_OFF")
         .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
-        .when(F.size("all_hosts") <= 1, "ONLY_BROKER")
+        .when(F.col("hosts") <= 1, "ONLY_BROKER")
         .when(~has_other_available(), "ALL_ISOLATED")
         .when(is_retry & (F.col("profile") == "P1"), "RETRY_TO_LAST_BROKER")
-        .when(is_retry & (F.size(available) == 1), "RETRY_AVOIDS_LAST_BROKER")
+        .when(is_retry & (F.col("available") == 1), "RETRY_AVOIDS_LAST_BROKER")
         .otherwise("UNEXPLAINED")
     )

@@ -107,22 +107,22 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def stretches(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame, keep: Keep) -> DataFrame:
+def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, keep: Keep) -> DataFrame:
     """The stretches in which a producer held every broker of a topic as not available.
 
     Grain: `OWNER`, `topic`, `found_from_ms`; `found_until_ms`, `brokers` (sorted). The brokers of a topic are those
     that its route named writable at the time; without routes those that the cluster's attempts of the day name.
 
     Args:
-        attempts: the day's attempts with their rules and process.
+        sent: as `process_sends.process_sends` returns it.
         isolations: the day's isolations; those not enforced are left out.
         hosts: as `hosts.topic_hosts` returns them; may be empty.
         keep: for what the stretches are asked of several times.
     """
     held = isolations.where("enforced AND end_ms > start_ms").select(*OWNER, "broker_name", "start_ms", "end_ms")
-    asked = attempts.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
+    asked = sent.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
     owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    hosted = keep("hosted", owners.join(F.broadcast(_hosted(attempts, hosts)), ["cluster", "topic"]))
+    hosted = keep("hosted", owners.join(F.broadcast(_hosted(sent, hosts)), ["cluster", "topic"]))
     isolated = (
         hosted.join(held, [*OWNER, "broker_name"])
         .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})
@@ -145,10 +145,10 @@ def stretches(attempts: DataFrame, isolations: DataFrame, hosts: DataFrame, keep
     )
 
 
-def _hosted(attempts: DataFrame, hosts: DataFrame) -> DataFrame:
+def _hosted(sent: DataFrame, hosts: DataFrame) -> DataFrame:
     """`cluster`, `topic`, `broker_name`, `from_ms`, `until_ms`: when the broker took the topic's sends."""
     routed = hosts.select("cluster", "topic", F.inline("writable"))
-    named = attempts.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
+    named = sent.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
     always = {"from_ms": F.lit(0).cast("bigint"), "until_ms": F.lit(FAR_MS)}
     return routed.unionByName(unrouted.withColumns(always))

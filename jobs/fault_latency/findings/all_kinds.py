@@ -23,6 +23,7 @@ from udfs.policy import Policy
 
 def findings(
     attempts: DataFrame,
+    sent: DataFrame,
     isolations: DataFrame,
     writes: DataFrame,
     choices: DataFrame,
@@ -38,6 +39,7 @@ def findings(
 
     Args:
         attempts: the day's attempts with their rules and process.
+        sent: as `process_sends.process_sends` returns it.
         isolations: the day's isolations.
         writes: isolating writes with `change`.
         choices: as `choices.choices` returns them.
@@ -49,14 +51,14 @@ def findings(
         slow_ms: an answer this late counts as slow.
         keep: for what several kinds rest on.
     """
-    at_work = _at_work(attempts, policies)
+    at_work = _at_work(sent, policies)
     found = [
         clock_steps(attempts),
         *(uneven_ladder(attempts, each, day) for each in at_work if not each.ladder.is_even),
     ]
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, found)
-    without_broker = keep("stretches", stretches(attempts, isolations, hosts, keep))
+    without_broker = keep("stretches", stretches(sent, isolations, hosts, keep))
     found += [
         sent_while_isolated(choices),
         collateral_isolations(writes, health),
@@ -75,7 +77,7 @@ def findings(
     return reduce(DataFrame.unionByName, found)
 
 
-def _at_work(attempts: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
+def _at_work(sent: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
     """The policies that the day's producers follow."""
-    named = {row["policy"] for row in attempts.where("not_replayed IS NULL").select("policy").distinct().collect()}
+    named = {row["policy"] for row in sent.where("not_replayed IS NULL").select("policy").distinct().collect()}
     return [policy for policy in policies if policy.name in named]

@@ -25,7 +25,7 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
     """
     is_retry = (F.col("attempt") > 1) | F.col("evidence").isin(RETRY_TEXT, RETRY_MIDDLE)
     no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms")) | (F.col("evidence") == RETRY_MIDDLE)
-    was_bad = F.coalesce(F.col("is_bad_broker")[F.col("broker_name")], F.lit(False))
+    was_bad = F.coalesce(F.array_contains("bad_brokers", F.col("broker_name")), F.lit(False))
     isolated = (
         writes.where("enforced AND change IN ('OPENED', 'EXTENDED') AND is_failure")
         .where(is_retry & no_time)
