@@ -1,0 +1,64 @@
+"""What a producer knew when it chose a broker: what stood, whether surely, and of which brokers it could choose."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.fault_latency.choices import choices
+from jobs.fault_latency.hosts import topic_hosts
+
+_OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
+ATTEMPTS = (
+    f"{_OWNER}, profile string, policy string, by_caller boolean, mode string, topic string, attempt int,"
+    " invoke_id bigint, broker_name string, outcome string, latency_ms bigint, started_at_ms bigint,"
+    " ended_at_ms bigint, row_hash bigint, not_replayed string"
+)
+SENT = "cluster string, topic string, broker_name string"
+ISOLATIONS = (
+    f"{_OWNER}, broker_name string, start_ms bigint, end_ms bigint, end_earliest_ms bigint, end_latest_ms bigint"
+)
+ROUTES = (
+    "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
+    " read_queue_nums int, write_queue_nums int, has_master boolean"
+)
+OWNER = ("c", "p", "g", "#1", True)
+Found = tuple[list[str], int | None, bool, int | None, int | None]
+# Chosen at, broker → isolated brokers of the topic, since, whether surely, available and hosts of the topic. Held are
+# a from 10,000 to 40,000 (in some order of ties only to 30,000, in another to 45,000) and z, which another topic has.
+CASES: dict[tuple[int, str], Found | None] = {
+    (9_999, "a"): None,  # nothing stood yet
+    (10_000, "a"): ([], None, False, None, None),  # the write and the choice in one millisecond
+    (10_001, "a"): (["a"], 10_000, True, 2, 3),
+    (20_000, "b"): (["a"], None, False, None, None),
+    (29_999, "a"): (["a"], 10_000, True, 2, 3),
+    (30_000, "a"): (["a"], 10_000, False, None, None),
+    (40_000, "a"): ([], None, False, None, None),
+    (45_001, "a"): None,
+}
+
+
+@pytest.mark.parametrize("has_routes", [False, True])
+def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> None:
+    attempts = [
+        (*OWNER, "P5", "P5", False, "SYNC", "t", 1, place, broker, "SEND_OK", 1, at_ms, at_ms + 1, place, None)
+        for place, (at_ms, broker) in enumerate(CASES)
+    ]
+    isolations = [(*OWNER, "a", 10_000, 40_000, 30_000, 45_000), (*OWNER, "z", 10_000, 40_000, 40_000, 40_000)]
+    sent = [("c", "t", broker) for broker in ("a", "b", "d")] + [("c", "u", "z")]
+    routes = (
+        [("c", "t", -1_000_000, 1_000_000, broker, 6, 4, 4, True) for broker in ("a", "b", "d")] if has_routes else []
+    )
+    found = choices(
+        spark.createDataFrame(attempts, ATTEMPTS),
+        spark.createDataFrame(sent, SENT),
+        spark.createDataFrame(isolations, ISOLATIONS),
+        topic_hosts(spark.createDataFrame(routes, ROUTES)),
+    )
+    told = {
+        (row["chosen_at_ms"], row["broker_name"]): (
+            row["isolated_brokers"], row["since_ms"], row["is_surely_isolated"], row["available"], row["hosts"],
+        )
+        for row in found.collect()
+    }  # fmt: skip
+    assert told == {choice: known for choice, known in CASES.items() if known is not None}
