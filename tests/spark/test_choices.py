@@ -25,16 +25,16 @@ ROUTES = (
 OWNER = ("c", "p", "g", "#1", True)
 Found = tuple[list[str], int | None, bool, int | None, int | None]
 # Chosen at, broker → isolated brokers of the topic, since, whether surely, available and hosts of the topic. Held are
-# a from 10,000 to 40,000 (in some order of ties only to 30,000, in another to 45,000) and z, which another topic has.
+# a from 110,000 to 140,000 (in some order of ties only to 130,000, in another to 145,000) and z, of another topic.
 CASES: dict[tuple[int, str], Found | None] = {
-    (9_999, "a"): None,  # nothing stood yet
-    (10_000, "a"): ([], None, False, None, None),  # the write and the choice in one millisecond
-    (10_001, "a"): (["a"], 10_000, True, 2, 3),
-    (20_000, "b"): (["a"], None, False, None, None),
-    (29_999, "a"): (["a"], 10_000, True, 2, 3),
-    (30_000, "a"): (["a"], 10_000, False, None, None),
-    (40_000, "a"): ([], None, False, None, None),
-    (45_001, "a"): None,
+    (109_999, "a"): None,  # nothing stood yet
+    (110_000, "a"): ([], None, False, None, None),  # the write and the choice in one millisecond
+    (110_001, "a"): (["a"], 110_000, True, 2, 3),
+    (120_000, "b"): (["a"], None, False, None, None),
+    (129_999, "a"): (["a"], 110_000, True, 2, 3),
+    (130_000, "a"): (["a"], 110_000, False, None, None),
+    (140_000, "a"): ([], None, False, None, None),
+    (145_001, "a"): None,
 }
 
 
@@ -44,11 +44,9 @@ def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> Non
         (*OWNER, "P5", "P5", False, "SYNC", "t", 1, place, broker, "SEND_OK", 1, at_ms, at_ms + 1, place, None)
         for place, (at_ms, broker) in enumerate(CASES)
     ]
-    isolations = [(*OWNER, "a", 10_000, 40_000, 30_000, 45_000), (*OWNER, "z", 10_000, 40_000, 40_000, 40_000)]
+    isolations = [(*OWNER, "a", 110_000, 140_000, 130_000, 145_000), (*OWNER, "z", 110_000, 140_000, 140_000, 140_000)]
     sent = [("c", "t", broker) for broker in ("a", "b", "d")] + [("c", "u", "z")]
-    routes = (
-        [("c", "t", -1_000_000, 1_000_000, broker, 6, 4, 4, True) for broker in ("a", "b", "d")] if has_routes else []
-    )
+    routes = [("c", "t", 0, 1_000_000, broker, 6, 4, 4, True) for broker in ("a", "b", "d")] if has_routes else []
     found = choices(
         spark.createDataFrame(attempts, ATTEMPTS),
         spark.createDataFrame(sent, SENT),
