@@ -96,7 +96,7 @@ def _near(attempts: DataFrame, by_bucket: DataFrame) -> DataFrame:
     """
     place = F.xxhash64(*OWNER, "bucket").alias("place")
     bucketed = attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms"))).withColumn("place", place)
-    return bucketed.join(F.broadcast(by_bucket.select(place).distinct()), "place", "left_semi").drop("place")
+    return bucketed.join(by_bucket.select(place).distinct(), "place", "left_semi").drop("place")
 
 
 def _in_buckets(stretches: DataFrame) -> DataFrame:
