@@ -67,8 +67,8 @@ ONE_MACHINE = {
 SUITED = {
     # The JVM never compiles a method of more than 8,000 bytes: without this, parsing runs in its interpreter.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # The plans of the next day are those of this one: their code stays compiled.
-    "spark.sql.codegen.cache.maxEntries": "1000",
+    # The plans of the next day are those of this one: their code, a thousand classes and more a flow, stays compiled.
+    "spark.sql.codegen.cache.maxEntries": "4000",
     # A write holds rows of one day, so a task has one file open; without this, it sorts its rows by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
     # For error messages PySpark notes the line of each call to F.…: ten questions to the JVM every time.
