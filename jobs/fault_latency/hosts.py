@@ -22,8 +22,9 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
 
     Grain: `cluster`, `topic`. `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of
     {broker_name, from_ms, until_ms}: the spans in which the broker had a write queue, with and without regard to
-    the write permission; `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues. The
-    day's first answer counts from the beginning, its last one without end.
+    the write permission; `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues, and
+    `broker_counts`, the same with `broker_name`: those of one broker. The day's first answer counts from the
+    beginning, its last one without end.
 
     Args:
         topic_brokers: the day's stretches of unchanged routes.
@@ -47,11 +48,14 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
     queue_counts = counts.groupBy(*_TOPIC).agg(
         F.collect_list(F.struct("from_ms", "until_ms", "queues")).alias("queue_counts")
     )
+    of_broker = F.struct("broker_name", "from_ms", "until_ms", F.col("write_queue_nums").alias("queues"))
+    broker_counts = writable.groupBy(*_TOPIC).agg(F.collect_list(of_broker).alias("broker_counts"))
     return (
         told.drop("known_until_ms")
         .join(_spans(stretches, "queued"), list(_TOPIC))
         .join(_spans(writable, "writable"), list(_TOPIC))
         .join(queue_counts, list(_TOPIC))
+        .join(broker_counts, list(_TOPIC))
     )
 
 
@@ -78,6 +82,25 @@ def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, unti
     )
 
 
+def hosted_since_use(spans: Column, broker_name: Column, used_at_ms: Column, until_ms: Column) -> Column:
+    """Whether a client that chose the broker at `used_at_ms` knew it up to `until_ms`; false when that is null.
+
+    Its answer named the broker then, and each later one that it may have asked for does: no older one was in use.
+    """
+    own = F.filter(spans, lambda span: span["broker_name"] == broker_name)
+
+    def was_forgotten(before: Column) -> Column:
+        return F.exists(
+            own,
+            lambda other: (other["until_ms"] <= before["from_ms"]) & (other["until_ms"] > used_at_ms - ROUTE_LAG_MS),
+        )
+
+    def lasts(span: Column) -> Column:
+        return (span["from_ms"] <= used_at_ms + ROUTE_AHEAD_MS) & (span["until_ms"] > until_ms)
+
+    return F.coalesce(F.exists(own, lambda span: lasts(span) & ~was_forgotten(span)), F.lit(False))
+
+
 def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Column:
     """The brokers that every answer valid in [`since_ms`, `until_ms`] named."""
     lasting = F.filter(spans, lambda span: (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms))
@@ -88,6 +111,17 @@ def hosts_at_some_time(spans: Column, since_ms: Column, until_ms: Column) -> Col
     """The brokers that any answer valid in [`since_ms`, `until_ms`] named."""
     seen = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
     return F.array_distinct(F.transform(seen, lambda span: span["broker_name"]))
+
+
+def fewest_queues(broker_counts: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:
+    """The fewest writable queues that any answer valid in [`since_ms`, `until_ms`] and naming the broker gave it."""
+    valid = F.filter(
+        broker_counts,
+        lambda count: (
+            (count["broker_name"] == broker_name) & (count["from_ms"] <= until_ms) & (count["until_ms"] > since_ms)
+        ),
+    )
+    return F.array_min(F.transform(valid, lambda count: count["queues"]))
 
 
 def most_queues(queue_counts: Column, since_ms: Column, until_ms: Column) -> Column:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.middle_brokers import middle_brokers
 from jobs.fault_latency.order_proofs import order_proofs
 from jobs.fault_latency.removes import removes
-from jobs.fault_latency.replay import REMOVE, UPDATE
+from jobs.fault_latency.replay import ITEM, REMOVE, UPDATE
 from jobs.fault_latency.second_look import (
     OWNER,
     first_attempts,
@@ -77,8 +77,9 @@ def with_inferences(
         chosen = first_attempts(attempts, policies)
         proved = order_proofs(known, chosen, hosts, policies, keep)
         inferred = inferred.unionByName(keep("order-proofs", proved))
-        removed = removes(again("with-order-proofs", inferred), chosen, hosts, policies, keep)
-        inferred = inferred.unionByName(keep("removes", removed))
+        removed = keep("removes", removes(again("with-order-proofs", inferred), chosen, hosts, policies, keep))
+        corrected = [*ITEM, "first_position"]
+        inferred = inferred.join(removed.select(*corrected), corrected, "left_anti").unionByName(removed)
     return again("second-pass", inferred).drop("first_position")
 
 

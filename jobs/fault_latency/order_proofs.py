@@ -1,8 +1,9 @@
-"""Writes that ran within a millisecond: where the sends went afterwards proves which of them came last.
+"""Writes that ran within a millisecond: where the sends went afterwards tells which of them came last.
 
 Under last-write-wins (to 5.1.3) the order decides. The log's best guess is refuted when the broker would have been
 available for longer than the round robin lets it wait for a send, when a send went to an isolated broker instead,
-or when a send went to it while another broker was available.
+or when a send went to it while another broker was available. The first of these is a matter of chance: below one in
+ten the guess is corrected, below one in a hundred its band is as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.hosts import (
     ROUTE_AHEAD_MS,
     ROUTE_LAG_MS,
+    fewest_queues,
+    hosted_since_use,
     hosted_throughout,
     hosts_throughout,
     most_queues,
@@ -25,6 +28,10 @@ from jobs.kept import Keep
 from udfs.evidence import ORDER
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
+from udfs.round_robin import chance_of_none
+
+_UNLIKELY, _OUT_OF_QUESTION = 0.1, 0.01
+"""The chance that an available broker is passed by: below it another order is told, and told for sure."""
 
 _SHORTEST_MS = 20
 """A difference shorter than this is not worth a look, and no round of sends fits into it."""
@@ -35,7 +42,9 @@ _WRITE = (*ITEM, "position")
 def order_proofs(
     items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], keep: Keep
 ) -> DataFrame:
-    """The last of tied writes with the isolation that the sends prove, each in place of the write it corrects.
+    """The last of tied writes with the isolation that the sends tell, each in place of the write it corrects.
+
+    What is likely and not sure keeps the band of all orders, in `carried_earliest_ms` and `carried_latest_ms`.
 
     Args:
         items: writes as `replay.replay` returns them.
@@ -46,15 +55,18 @@ def order_proofs(
     """
     tied = keep("tied", _tied_writes(items.where(last_write_wins(policies))))
     seen = keep("seen", _sends_after(tied, first_attempts, hosts))
-    longer = _starved(seen, first_attempts).unionByName(_passed_over(seen, items))
-    latest = longer.groupBy(*_WRITE).agg(F.max("proved_until_ms").alias("proved_until_ms"))
+    longer = _starved(seen).unionByName(_passed_over(seen, items))
+    latest = longer.groupBy(*_WRITE).agg(F.max("told").alias("told"))
     proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(_WRITE), "left_anti"))
-    won = F.filter("ends", lambda end: end["until_ms"] == F.col("proved_until_ms"))[0]
+    told_until, is_sure = F.col("told.until_ms"), F.col("told.is_sure")
+    won = F.filter("ends", lambda end: end["until_ms"] == told_until)[0]
     return (
-        items.join(tied.join(proved, list(_WRITE)).select(*_WRITE, "ends", "proved_until_ms"), list(_WRITE))
+        items.join(tied.join(proved, list(_WRITE)).select(*_WRITE, "ends", "told"), list(_WRITE))
         .withColumns(
             {
-                "not_available_ms": F.greatest(F.col("proved_until_ms") - F.col("at_ms"), F.lit(0)),
+                "not_available_ms": F.greatest(told_until - F.col("at_ms"), F.lit(0)),
+                "carried_earliest_ms": F.when(~is_sure, F.col("earliest_ms")),
+                "carried_latest_ms": F.when(~is_sure, F.col("latest_ms")),
                 "cause": won["cause"],
                 "evidence": F.lit(ORDER),
             }
@@ -121,13 +133,25 @@ def _tied_writes(items: DataFrame) -> DataFrame:
 
 
 def _sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -> DataFrame:
-    """The owner's first attempts while the order shows: `is_here` (at the broker), `came_at_ms` (first of these)."""
-    is_here = F.col("broker_name").isin(F.col("went_to"), F.col("addressed_broker"))
+    """The owner's first attempts while the order shows.
+
+    Adds `is_here` (at the broker), `came_at_ms` (the first of these) and `used_at_ms`: the last one of the same topic
+    before the order shows, of the time from which a route may still be in use.
+    """
+    here_at = F.when(F.col("broker_name").isin(F.col("went_to"), F.col("addressed_broker")), F.col("chosen_at_ms"))
+    shows = F.col("chosen_at_ms") > F.col("at_ms")
     whole = Window.partitionBy(*_WRITE).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    of_topic = Window.partitionBy(*_WRITE, "topic").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     return (
-        chosen_within(tied, first_attempts)
-        .withColumn("is_here", is_here)
-        .withColumn("came_at_ms", F.min(F.when(is_here, F.col("chosen_at_ms"))).over(whole))
+        chosen_within(tied.withColumn("after_ms", F.col("at_ms") - ROUTE_LAG_MS), first_attempts)
+        .withColumns(
+            {
+                "is_here": here_at.isNotNull(),
+                "came_at_ms": F.min(F.when(shows, here_at)).over(whole),
+                "used_at_ms": F.max(F.when(~shows, here_at)).over(of_topic),
+            }
+        )
+        .where(shows)
         .join(F.broadcast(hosts), ["cluster", "topic"])
         .where("known_from_ms <= chosen_at_ms")
     )
@@ -135,49 +159,41 @@ def _sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -
 
 def _elsewhere(seen: DataFrame) -> DataFrame:
     """The sends before the first that came to the broker, while every route that may have been used had its queues."""
-    at_ms = F.col("chosen_at_ms")
-    hosted = hosted_throughout(F.col("writable"), F.col("broker_name"), at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
-    return seen.where(hosted).where("chosen_at_ms < least(next_at_ms, came_at_ms)")
+    at_ms, writable, broker_name = F.col("chosen_at_ms"), F.col("writable"), F.col("broker_name")
+    until = at_ms + ROUTE_AHEAD_MS
+    hosted = hosted_throughout(writable, broker_name, at_ms - ROUTE_LAG_MS, until)
+    since_use = hosted_since_use(writable, broker_name, F.col("used_at_ms"), until)
+    return seen.where(hosted | since_use).where("chosen_at_ms < least(next_at_ms, came_at_ms)")
 
 
-def _starved(seen: DataFrame, first_attempts: DataFrame) -> DataFrame:
+def _starved(seen: DataFrame) -> DataFrame:
     """Ends refuted because an available broker would have been sent to: the earliest later end that is not.
 
-    Round robin (`ThreadLocalIndex`, `TopicPublishInfo.selectOneMessageQueue`) gives each queue its turn within as
-    many selections of a thread as the topic has queues. Not for P1 (to 4.7.1), whose retries rename queues.
+    Never for sure for P1 (to 4.7.1), whose retries rename queues, so that a broker may have fewer than its route says.
     """
     at_ms = F.col("chosen_at_ms")
-    every_thread = F.when(F.count("thread") == F.count("*"), F.count_distinct("thread"))
-    asked = first_attempts.join(seen.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    threads = asked.groupBy(*OWNER, "topic").agg(every_thread.alias("threads"))
-    per_end = (
-        _elsewhere(seen.where(F.col("profile") != "P1"))
+    since = at_ms - ROUTE_LAG_MS
+    queues = F.max(most_queues(F.col("queue_counts"), since, at_ms))
+    own_queues = F.min(fewest_queues(F.col("broker_counts"), F.col("broker_name"), since, at_ms))
+    refuted = (
+        _elsewhere(seen)
         .withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
         .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
-        .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms", "topic")
-        .agg(
-            F.count("*").alias("sends"),
-            F.max(most_queues(F.col("queue_counts"), at_ms - ROUTE_LAG_MS, at_ms)).alias("queues"),
-        )
-    )
-    refuted = (
-        per_end.join(threads, [*OWNER, "topic"])
-        .groupBy(*_WRITE, "guessed_until_ms", "ends", "end_ms")
-        .agg(
-            F.sum("sends").alias("sends"),
-            F.sum(F.col("queues") * F.col("threads")).alias("enough"),
-            F.bool_and(F.col("threads").isNotNull()).alias("threads_known"),
-        )
-        .where("threads_known AND sends > enough")
-        .groupBy(*_WRITE, "guessed_until_ms", "ends")
-        .agg(F.collect_set("end_ms").alias("refuted"))
+        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms", "topic")
+        .agg(chance_of_none(F.count("*"), own_queues, queues).alias("chance"))
+        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms")
+        .agg(F.product("chance").alias("chance"))
+        .where(F.col("chance") < _UNLIKELY)
+        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends")
+        .agg(F.collect_set("end_ms").alias("refuted"), F.max("chance").alias("chance"))
     )
     left = F.filter(
         F.col("ends.until_ms"),
         lambda end: (end > F.col("guessed_until_ms")) & ~F.array_contains("refuted", end),
     )
+    is_sure = (F.col("chance") < _OUT_OF_QUESTION) & (F.col("profile") != "P1")
     return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
-        *_WRITE, F.array_min(left).alias("proved_until_ms")
+        *_WRITE, F.struct(F.array_min(left).alias("until_ms"), is_sure.alias("is_sure")).alias("told")
     )
 
 
@@ -204,8 +220,8 @@ def _passed_over(seen: DataFrame, items: DataFrame) -> DataFrame:
         .withColumnRenamed("hidden_broker", "broker_name")
         .groupBy(*_WRITE)
         .agg(F.first("ends").alias("ends"), F.max("asked_at_ms").alias("seen_at_ms"))
-        .select(*_WRITE, F.array_min(later).alias("proved_until_ms"))
-        .where("proved_until_ms IS NOT NULL")
+        .select(*_WRITE, F.struct(F.array_min(later).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
+        .where("told.until_ms IS NOT NULL")
     )
 
 
@@ -237,6 +253,6 @@ def _chosen_early(seen: DataFrame, items: DataFrame) -> DataFrame:
         .withColumnRenamed("hidden_broker", "broker_name")
         .groupBy(*_WRITE)
         .agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
-        .select(*_WRITE, F.array_max(before).alias("proved_until_ms"))
-        .where("proved_until_ms IS NOT NULL")
+        .select(*_WRITE, F.struct(F.array_max(before).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
+        .where("told.until_ms IS NOT NULL")
     )

@@ -16,6 +16,7 @@ from jobs.fault_latency.second_look import (
     of_nobody,
     with_item_before,
     write_in_place,
+    written_columns,
 )
 from jobs.kept import Keep
 from udfs.evidence import REMOVED
@@ -35,14 +36,16 @@ def removes(
 
     `MQFaultStrategy.selectOneMessageQueue` (4.9.8, 5.1.3): with no broker available, `pickOneAtLeast` takes the
     item of lowest latency (the first, while there are two or three); with a write queue the attempt goes there,
-    without one in the client's route the item is removed. One write per item and pass-one state: the first.
+    without one in the client's route the item is removed. One write per item and pass-one state: the first. Where
+    it is not sure, because writes ran within a millisecond or latencies differ by no more, the item's own write comes
+    back with `carried_earliest_ms`: from then on the item may be gone.
 
     Args:
         items: writes as `replay.replay` returns them.
         first_attempts: as `second_look.first_attempts` returns them.
         hosts: as `hosts.topic_hosts` returns them.
         policies: every policy that a row may name.
-        keep: for the items asked about.
+        keep: for the items asked about, and those that were or may have been dropped.
     """
     deciding = items.where(last_write_wins(policies))
     few = (
@@ -53,7 +56,7 @@ def removes(
     at_ms = F.col("chosen_at_ms")
     asked = keep(
         "asked",
-        chosen_within(_all_isolated(deciding), first_attempts)
+        chosen_within(_all_may_be_isolated(deciding), first_attempts)
         .drop("after_ms", "until_ms")
         .withColumnRenamed("thread", "asking_thread")
         .join(F.broadcast(hosts), ["cluster", "topic"])
@@ -64,66 +67,98 @@ def removes(
     )
     item = F.col("item")
     states = with_item_before(asked, _with_possible_latency(deciding, asked)).where("item IS NOT NULL")
-    isolated = (item["until_ms"] > at_ms) & (item["earliest_ms"] >= at_ms)
+    surely, perhaps = (item["until_ms"] > at_ms) & (item["earliest_ms"] >= at_ms), item["latest_ms"] > at_ms
     fallback = states.groupBy(*OWNER, "row_hash").agg(
         *(
             F.first(name).alias(name)
             for name in ("chosen_at_ms", "went_to", "addressed_broker", "asking_thread", "writable", "queued")
         ),
-        F.bool_and(isolated).alias("all_isolated"),
-        F.array_sort(
-            F.collect_list(
-                F.struct(
-                    item["known_latency_ms"].alias("latency_ms"),
-                    item["until_ms"].alias("until_ms"),
-                    "broker_name",
-                    "item",
-                )
-            )
-        ).alias("order_of_pick"),
+        F.bool_and(surely).alias("all_isolated"),
+        F.bool_and(surely | perhaps).alias("all_may_be"),
+        F.collect_list(F.struct("broker_name", "item")).alias("known"),
     )
-    picked = fallback.withColumns({"pick": F.get("order_of_pick", F.lit(0)), "chosen_by": F.col("asking_thread")})
-    missed = picked.where(_is_removed()).select("pick.item.*", "chosen_at_ms", "chosen_by")
-    earliest = missed.groupBy(*ITEM, "position").agg(F.min_by(F.struct(*missed.columns), "chosen_at_ms").alias("first"))
+    picked = (
+        fallback.where("all_may_be")
+        .withColumn("pick", F.explode("known"))
+        .where(_would_be_removed())
+        .where(_may_be_first())
+        .withColumn("is_sure", F.col("all_isolated") & F.coalesce(_is_first(), F.lit(False)))
+    )
+    missed = F.struct("pick.item.*", "chosen_at_ms", F.col("asking_thread").alias("chosen_by"))
+    dropped = keep(
+        "dropped",
+        picked.withColumn("missed", missed)
+        .groupBy(*(F.col(f"missed.{name}") for name in (*ITEM, "position")))
+        .agg(
+            F.min_by("missed", F.when(F.col("is_sure"), at_ms)).alias("surely"),
+            F.min_by("missed", F.when(~F.col("is_sure"), at_ms)).alias("perhaps"),
+        ),
+    )
     thread = {"thread": F.col("chosen_by")}
-    return write_in_place(
-        earliest.select("first.*"), items, of_nobody(F.col("chosen_at_ms"), REMOVE, "REMOVED", REMOVED) | thread
+    removed = write_in_place(
+        dropped.where("surely IS NOT NULL").select("surely.*"),
+        items,
+        of_nobody(at_ms, REMOVE, "REMOVED", REMOVED) | thread,
     )
+    doubtful = dropped.where("perhaps.chosen_at_ms < coalesce(surely.chosen_at_ms, perhaps.chosen_at_ms + 1)")
+    widened = (
+        doubtful.select("perhaps.*")
+        .where("first_position IS NOT NULL")
+        .withColumns(
+            {"carried_earliest_ms": F.least("earliest_ms", "chosen_at_ms"), "carried_latest_ms": F.col("latest_ms")}
+        )
+    )
+    return removed.unionByName(widened.select(*written_columns(items)))
 
 
-def _is_removed() -> Column:
-    """Whether the fallback's pick was removed: it is certain, was not used, and may have lost its queues."""
+def _would_be_removed() -> Column:
+    """Whether the fallback's pick, if it was this one, was removed: it was not used, and may have lost its queues."""
     at_ms, went_to, pick = F.col("chosen_at_ms"), F.array("went_to", "addressed_broker"), F.col("pick.broker_name")
     since, until = at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS
-    names = F.transform("order_of_pick", lambda each: each["broker_name"])
-    others = F.slice("order_of_pick", F.lit(2), F.size("order_of_pick"))
-    surely_first = F.forall(
-        others, lambda other: other["item"]["lowest_latency_ms"] > F.col("pick.item.highest_latency_ms") + 1
-    )
+    names = F.transform("known", lambda each: each["broker_name"])
     checks_permission = version_number(F.col("pick.item.version")) == _V4_9_8
     looked_at = F.when(checks_permission, F.col("writable")).otherwise(F.col("queued"))
     return (
-        F.col("all_isolated")
-        & (F.size(F.array_except(hosts_at_some_time(F.col("writable"), since, until), names)) == 0)
+        (F.size(F.array_except(hosts_at_some_time(F.col("writable"), since, until), names)) == 0)
         & (F.size(F.array_except(went_to, names)) == 0)
         & ~F.array_contains(went_to, pick)
-        & surely_first
         & ~hosted_throughout(looked_at, pick, since, until)
     )
 
 
-def _all_isolated(items: DataFrame) -> DataFrame:
-    """The stretches in which every item that a process had, two or more, was surely isolated.
+def _is_first() -> Column:
+    """Whether every other item's latency is surely above the pick's: the clocks of log and client differ by 1 ms."""
+    return F.forall(
+        _others(), lambda other: other["item"]["lowest_latency_ms"] > F.col("pick.item.highest_latency_ms") + 1
+    )
+
+
+def _may_be_first() -> Column:
+    """Whether no other item's latency is surely below the pick's."""
+
+    def is_below(other: Column) -> Column:
+        below = other["item"]["highest_latency_ms"] + 1 < F.col("pick.item.lowest_latency_ms")
+        return F.coalesce(below, F.lit(False))
+
+    return ~F.exists(_others(), is_below)
+
+
+def _others() -> Column:
+    return F.filter("known", lambda each: each["broker_name"] != F.col("pick.broker_name"))
+
+
+def _all_may_be_isolated(items: DataFrame) -> DataFrame:
+    """The stretches in which every item that a process had, two or more, was isolated in some order of tied writes.
 
     Grain: `OWNER`, `after_ms`; `until_ms`.
     """
-    surely_until = F.least("earliest_ms", F.coalesce("next_at_ms", F.lit(FAR_MS)))
-    isolated = surely_until > F.col("at_ms")
+    isolated_until = F.least(F.greatest("until_ms", "latest_ms"), F.coalesce("next_at_ms", F.lit(FAR_MS)))
+    isolated = isolated_until > F.col("at_ms")
     telling = items.where(isolated | (F.col("position") == 1))
     turn = F.struct(
         F.col("at_ms"), (F.col("position") == 1).cast("int").alias("items"), isolated.cast("int").alias("isolated")
     )
-    end = F.struct(surely_until.alias("at_ms"), F.lit(0).alias("items"), F.lit(-1).alias("isolated"))
+    end = F.struct(isolated_until.alias("at_ms"), F.lit(0).alias("items"), F.lit(-1).alias("isolated"))
     turns = telling.select(*OWNER, F.explode(F.array_compact(F.array(turn, F.when(isolated, end)))).alias("turn"))
     moments = turns.groupBy(*OWNER, F.col("turn.at_ms").alias("after_ms")).agg(
         F.sum("turn.items").alias("items"), F.sum("turn.isolated").alias("isolated")
@@ -141,15 +176,14 @@ def _all_isolated(items: DataFrame) -> DataFrame:
 
 
 def _with_possible_latency(items: DataFrame, asked: DataFrame) -> DataFrame:
-    """The asked owners' writes with the latency they left, and the bounds of it in any order of tied writes.
+    """The asked owners' writes with the bounds of the latency they left, in any order of tied writes.
 
-    Adds `known_latency_ms` (null when carried over midnight), `lowest_latency_ms`, `highest_latency_ms`.
+    Adds `lowest_latency_ms` and `highest_latency_ms`; null when carried over midnight.
     """
     unordered = Window.partitionBy(*ITEM).orderBy("at_ms").rangeBetween(-1, 0)
     latency = F.when(F.col("op") == UPDATE, F.col("current_latency_ms"))
     return items.join(asked.select(*OWNER).distinct(), list(OWNER), "left_semi").withColumns(
         {
-            "known_latency_ms": latency,
             "lowest_latency_ms": F.min(latency).over(unordered),
             "highest_latency_ms": F.max(latency).over(unordered),
         }

@@ -115,10 +115,9 @@ def _told(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return by_cluster
 
 
-def _attempts(cluster: str, sends: Iterable[tuple[str, int]], threads: int = 1) -> list[tuple[object, ...]]:
+def _attempts(cluster: str, sends: Iterable[tuple[str, int]]) -> list[tuple[object, ...]]:
     return [
-        (cluster, *OWNER[1:], "T", broker, broker, f"t{number % threads}", at_ms, number)
-        for number, (broker, at_ms) in enumerate(sends)
+        (cluster, *OWNER[1:], "T", broker, broker, "t0", at_ms, number) for number, (broker, at_ms) in enumerate(sends)
     ]
 
 
@@ -223,8 +222,21 @@ REMOVES: dict[str, tuple[tuple[Item, ...], list[tuple[str, int]], tuple[Stretch,
         [],
     ),
     "one is available": ((*ALL_ISOLATED, ("c", 99_000, 3, 0)), [("b", 100_000)], A_LEFT, []),
+    "one may be available": ((*ALL_ISOLATED, ("c", 62_001, 95, 0)), [("b", 100_000)], A_LEFT, []),
+    "for some time it was not certain": (
+        (*ALL_ISOLATED, ("c", 62_001, 95, 0), ("c", 100_200, 90, 600_000)),
+        [("b", 100_000), ("b", 100_500)],
+        A_LEFT,
+        [("a", 100_500)],
+    ),
 }
 """Items, sends, routes, and what was removed when."""
+PERHAPS = {
+    "a millisecond of latency decides nothing": [("a", 100_000)],
+    "one may be available": [("a", 100_000)],
+    "for some time it was not certain": [("a", 100_000)],
+}
+"""What may have been removed, and from when on it may be gone."""
 READ_ONLY = {"4.9.8": ["a"], "V4_9_8": ["a"], "4.9.7": [], "5.1.3": [], None: []}
 """Versions, and what they remove when broker a may no longer be written to."""
 
@@ -249,8 +261,16 @@ def removed(spark: SparkSession) -> dict[str, list[Row]]:
 
 @pytest.mark.parametrize("case", REMOVES)
 def test_removes(removed: dict[str, list[Row]], case: str) -> None:
-    assert [(row.broker_name, row.at_ms) for row in removed[case]] == REMOVES[case][3]
-    assert all((row.op, row.evidence) == ("REMOVE", REMOVED) for row in removed[case])
+    gone = [row for row in removed[case] if row.op == "REMOVE"]
+    assert [(row.broker_name, row.at_ms) for row in gone] == REMOVES[case][3]
+    assert all(row.evidence == REMOVED for row in gone)
+
+
+@pytest.mark.parametrize("case", REMOVES)
+def test_what_may_be_removed_widens_the_band(removed: dict[str, list[Row]], case: str) -> None:
+    widened = [row for row in removed[case] if row.op == "UPDATE"]
+    assert [(row.broker_name, row.carried_earliest_ms) for row in widened] == PERHAPS.get(case, [])
+    assert all((row.evidence, row.carried_latest_ms) == ("LOGGED", row.at_ms + 600_000) for row in widened)
 
 
 @pytest.mark.parametrize("version", READ_ONLY)
@@ -260,57 +280,76 @@ def test_only_4_9_8_removes_for_want_of_permission(removed: dict[str, list[Row]]
 
 ISOLATED_THEN_CLEARED: tuple[Item, ...] = (("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0), ("b", 50_000, 5, 0))
 CLEARED_THEN_ISOLATED: tuple[Item, ...] = (("a", 100_000, 5, 0), ("a", 100_001, 0, 60_000), ("b", 50_000, 5, 0))
-STARVED = [("b", 100_010 + 10 * number) for number in range(7)]
-ORDERS: dict[str, tuple[tuple[Item, ...], list[tuple[str, int]], int, list[int]]] = {
-    "7 sends, 6 queues, none to a: still isolated": (ISOLATED_THEN_CLEARED, STARVED, 1, [59_999]),
-    "6 sends may all go elsewhere": (ISOLATED_THEN_CLEARED, STARVED[:6], 1, []),
-    "each of two threads has its own round": (ISOLATED_THEN_CLEARED, STARVED, 2, []),
-    "a was sent to": (ISOLATED_THEN_CLEARED, [("a", 100_005), *STARVED], 1, []),
-    "sent to while b was available: cleared": (CLEARED_THEN_ISOLATED, [("a", 100_050)], 1, [0]),
+ELSEWHERE = [("b", 100_010 + 10 * number) for number in range(14)]
+LATE_A = ((0, 1_000_000, "bc", 2), (90_000, 1_000_000, "a", 2))
+Order = tuple[tuple[Item, ...], list[tuple[str, int]], list[int]]
+ORDERS: dict[str, Order] = {
+    "6 sends, 6 queues: all may go elsewhere": (ISOLATED_THEN_CLEARED, ELSEWHERE[:6], []),
+    "a was sent to": (ISOLATED_THEN_CLEARED, [("a", 100_005), *ELSEWHERE], []),
+    "14 sends, none to a: still isolated": (ISOLATED_THEN_CLEARED, ELSEWHERE, [59_999]),
+    "sent to while b was available: cleared": (CLEARED_THEN_ISOLATED, [("a", 100_050)], [0]),
     "the send that cleared it was chosen before": (
         (*CLEARED_THEN_ISOLATED, ("a", 100_050, 5, 0)),
         [("a", 100_050)],
-        1,
         [0],
     ),
-    "another write had cleared it": ((*CLEARED_THEN_ISOLATED, ("a", 100_049, 5, 0)), [("a", 100_050)], 1, []),
-    "skipped, as an isolated broker is": (CLEARED_THEN_ISOLATED, [("b", 100_050)], 1, []),
-    "b was isolated as well": ((*CLEARED_THEN_ISOLATED[:2], ("b", 90_000, 0, 60_000)), [("a", 100_050)], 1, []),
+    "another write had cleared it": ((*CLEARED_THEN_ISOLATED, ("a", 100_049, 5, 0)), [("a", 100_050)], []),
+    "skipped, as an isolated broker is": (CLEARED_THEN_ISOLATED, [("b", 100_050)], []),
+    "b was isolated as well": ((*CLEARED_THEN_ISOLATED[:2], ("b", 90_000, 0, 60_000)), [("a", 100_050)], []),
     "passed over for an isolated one: still isolated": (
         (*ISOLATED_THEN_CLEARED[:2], ("b", 90_000, 0, 60_000)),
         [("b", 100_050)],
-        1,
         [59_999],
     ),
     "the other one was isolated just as it was chosen": (
         (*ISOLATED_THEN_CLEARED[:2], ("b", 100_049, 0, 60_000)),
         [("b", 100_050)],
-        1,
         [],
     ),
-    "2 ms apart": ((("a", 100_000, 0, 60_000), ("a", 100_002, 5, 0)), STARVED, 1, []),
-    "one thread has an order": ((("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0)), STARVED, 1, []),
+    "2 ms apart": ((("a", 100_000, 0, 60_000), ("a", 100_002, 5, 0)), ELSEWHERE, []),
+    "one thread has an order": ((("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0)), ELSEWHERE, []),
 }
-"""Items, sends, the threads that send, and for how long a is isolated after all."""
+"""Items, sends, and for how long a is isolated after all."""
+LIKELY: dict[str, tuple[list[tuple[str, int]], tuple[Stretch, ...], str, list[int | None]]] = {
+    "14 sends: the band is told too": (ELSEWHERE, (ALWAYS_ABC,), "P2", [None]),
+    "7 sends: less than one in ten": (ELSEWHERE[:7], (ALWAYS_ABC,), "P2", [100_001]),
+    "to 4.7.1 retries rename queues": (ELSEWHERE, (ALWAYS_ABC,), "P1", [100_001]),
+    "a came into the route of late": (ELSEWHERE, LATE_A, "P2", []),
+    "the client had sent to it there": ([("a", 95_000), *ELSEWHERE], LATE_A, "P2", [None]),
+    "or by the route before": ([("a", 95_000), *ELSEWHERE], ((0, 60_000, "a", 2), *LATE_A), "P2", []),
+    "more queues elsewhere": (ELSEWHERE, ((0, 1_000_000, "a", 2), (0, 1_000_000, "bc", 8)), "P2", []),
+}
+"""Sends after a was perhaps cleared, routes, policy, and the earliest end of what is told after all."""
 
 
 @pytest.fixture(scope="module")
 def proofs(spark: SparkSession) -> dict[str, list[Row]]:
-    """What proves another order of writes, in all cases."""
+    """What tells another order of writes, in all cases."""
     writes, sends, routes = [], [], []
-    for case, (items, sent, threads, _) in ORDERS.items():
+    for case, (items, sent, _) in ORDERS.items():
         of_one: dict[str, Any] = {"thread": "t"} if case == "one thread has an order" else {}
         writes += [_write(*item, cluster=case, **of_one) for item in items]
-        sends += _attempts(case, sent, threads)
+        sends += _attempts(case, sent)
         routes += _routes(case, ALWAYS_ABC)
+    for case, (sent, stretches, policy, _) in LIKELY.items():
+        rules: dict[str, Any] = {"cluster": case, "policy": policy, "profile": policy}
+        writes += [_write(*item, **rules) for item in ISOLATED_THEN_CLEARED]
+        sends += _attempts(case, sent)
+        routes += _routes(case, *stretches)
     attempts = spark.createDataFrame(sends, ATTEMPTS)
     return _told(order_proofs(_items(spark, *writes), attempts, _hosts(spark, routes), POLICIES, _keep).collect())
 
 
 @pytest.mark.parametrize("case", ORDERS)
 def test_order_proofs(proofs: dict[str, list[Row]], case: str) -> None:
-    assert [row.not_available_ms for row in proofs[case]] == ORDERS[case][3]
+    assert [row.not_available_ms for row in proofs[case]] == ORDERS[case][2]
     assert all((row.evidence, row.broker_name, row.at_ms) == (ORDER, "a", 100_001) for row in proofs[case])
+
+
+@pytest.mark.parametrize("case", LIKELY)
+def test_what_is_only_likely_keeps_the_band(proofs: dict[str, list[Row]], case: str) -> None:
+    assert [row.carried_earliest_ms for row in proofs[case]] == LIKELY[case][3]
+    assert all(row.not_available_ms == 59_999 for row in proofs[case])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""The chance that round robin passes a broker by, against every way in which threads may share the choices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from udfs.round_robin import chance_of_none
+
+TOPICS = [(1, 3), (2, 6), (4, 12), (4, 8), (1, 24), (8, 9)]
+"""Queues of the broker, and of its topic."""
+
+
+def _shares(choices: int, most: int) -> Iterator[list[int]]:
+    """Every way to share the choices among threads."""
+    if choices == 0:
+        yield []
+    for share in range(min(choices, most), 0, -1):
+        for others in _shares(choices - share, share):
+            yield [share, *others]
+
+
+def _missed(choices: int, own: int, queues: int) -> float:
+    """Of the places where a thread may stand, those from which so many choices in a row miss the first `own` queues."""
+    places = range(queues)
+    missing = [all((place + step) % queues >= own for step in range(choices)) for place in places]
+    return sum(missing) / queues
+
+
+@pytest.fixture(scope="module")
+def chances(spark: SparkSession) -> dict[tuple[int, int, int], float]:
+    asked = [(choices, *topic) for topic in TOPICS for choices in range(1, 13)]
+    frame = spark.createDataFrame(asked, "choices int, own int, queues int")
+    told = frame.select("*", chance_of_none(F.col("choices"), F.col("own"), F.col("queues"))).collect()
+    return {(row[0], row[1], row[2]): row[3] for row in told}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_no_number_of_threads_makes_it_likelier(
+    chances: dict[tuple[int, int, int], float], topic: tuple[int, int]
+) -> None:
+    for choices in range(1, 13):
+        worst = max(math.prod(_missed(share, *topic) for share in shares) for shares in _shares(choices, choices))
+        assert worst <= chances[choices, *topic] + 1e-12
+
+
+def test_it_is_reached_where_threads_share_evenly(chances: dict[tuple[int, int, int], float]) -> None:
+    assert chances[12, 4, 12] == pytest.approx(_missed(4, 4, 12) ** 3)
+    assert chances[2, 1, 3] == pytest.approx(_missed(1, 1, 3) ** 2)
