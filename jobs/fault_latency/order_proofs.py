@@ -33,6 +33,9 @@ from udfs.round_robin import chance_of_none
 _UNLIKELY, _OUT_OF_QUESTION = 0.1, 0.01
 """The chance that an available broker is passed by: below it another order is told, and told for sure."""
 
+_CHOICES_OF_A_SEND = 3
+"""Choices that a send makes with the retries that clients are born with; round robin moves on by each of them."""
+
 _SHORTEST_MS = 20
 """A difference shorter than this is not worth a look, and no round of sends fits into it."""
 
@@ -169,29 +172,34 @@ def _elsewhere(seen: DataFrame) -> DataFrame:
 def _starved(seen: DataFrame) -> DataFrame:
     """Ends refuted because an available broker would have been sent to: the earliest later end that is not.
 
-    Never for sure for P1 (to 4.7.1), whose retries rename queues, so that a broker may have fewer than its route says.
+    Never for sure for P1 (to 4.7.1), whose retries rename queues, so that a broker may have fewer than its route says,
+    nor by topics of which it has fewer queues than a send has choices: retries may pass those by again and again.
     """
     at_ms = F.col("chosen_at_ms")
     since = at_ms - ROUTE_LAG_MS
     queues = F.max(most_queues(F.col("queue_counts"), since, at_ms))
     own_queues = F.min(fewest_queues(F.col("broker_counts"), F.col("broker_name"), since, at_ms))
+    bound = F.when(F.col("is_bound"), F.col("chance")).otherwise(1.0)
     refuted = (
         _elsewhere(seen)
         .withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
         .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
         .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms", "topic")
-        .agg(chance_of_none(F.count("*"), own_queues, queues).alias("chance"))
+        .agg(
+            chance_of_none(F.count("*"), own_queues, queues).alias("chance"),
+            (own_queues >= _CHOICES_OF_A_SEND).alias("is_bound"),
+        )
         .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms")
-        .agg(F.product("chance").alias("chance"))
+        .agg(F.product("chance").alias("chance"), F.product(bound).alias("chance_at_most"))
         .where(F.col("chance") < _UNLIKELY)
         .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends")
-        .agg(F.collect_set("end_ms").alias("refuted"), F.max("chance").alias("chance"))
+        .agg(F.collect_set("end_ms").alias("refuted"), F.max("chance_at_most").alias("chance_at_most"))
     )
     left = F.filter(
         F.col("ends.until_ms"),
         lambda end: (end > F.col("guessed_until_ms")) & ~F.array_contains("refuted", end),
     )
-    is_sure = (F.col("chance") < _OUT_OF_QUESTION) & (F.col("profile") != "P1")
+    is_sure = (F.col("chance_at_most") < _OUT_OF_QUESTION) & (F.col("profile") != "P1")
     return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
         *_WRITE, F.struct(F.array_min(left).alias("until_ms"), is_sure.alias("is_sure")).alias("told")
     )

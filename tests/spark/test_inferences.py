@@ -281,7 +281,6 @@ def test_only_4_9_8_removes_for_want_of_permission(removed: dict[str, list[Row]]
 ISOLATED_THEN_CLEARED: tuple[Item, ...] = (("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0), ("b", 50_000, 5, 0))
 CLEARED_THEN_ISOLATED: tuple[Item, ...] = (("a", 100_000, 5, 0), ("a", 100_001, 0, 60_000), ("b", 50_000, 5, 0))
 ELSEWHERE = [("b", 100_010 + 10 * number) for number in range(14)]
-LATE_A = ((0, 1_000_000, "bc", 2), (90_000, 1_000_000, "a", 2))
 Order = tuple[tuple[Item, ...], list[tuple[str, int]], list[int]]
 ORDERS: dict[str, Order] = {
     "6 sends, 6 queues: all may go elsewhere": (ISOLATED_THEN_CLEARED, ELSEWHERE[:6], []),
@@ -310,14 +309,19 @@ ORDERS: dict[str, Order] = {
     "one thread has an order": ((("a", 100_000, 0, 60_000), ("a", 100_001, 5, 0)), ELSEWHERE, []),
 }
 """Items, sends, and for how long a is isolated after all."""
+MANY = [("b", 100_010 + 10 * number) for number in range(24)]
+FOURS: Stretch = (0, 1_000_000, "abc", 4)
+LATE_A: tuple[Stretch, ...] = ((0, 1_000_000, "bc", 4), (90_000, 1_000_000, "a", 4))
 LIKELY: dict[str, tuple[list[tuple[str, int]], tuple[Stretch, ...], str, list[int | None]]] = {
-    "14 sends: the band is told too": (ELSEWHERE, (ALWAYS_ABC,), "P2", [None]),
-    "7 sends: less than one in ten": (ELSEWHERE[:7], (ALWAYS_ABC,), "P2", [100_001]),
-    "to 4.7.1 retries rename queues": (ELSEWHERE, (ALWAYS_ABC,), "P1", [100_001]),
-    "a came into the route of late": (ELSEWHERE, LATE_A, "P2", []),
-    "the client had sent to it there": ([("a", 95_000), *ELSEWHERE], LATE_A, "P2", [None]),
-    "or by the route before": ([("a", 95_000), *ELSEWHERE], ((0, 60_000, "a", 2), *LATE_A), "P2", []),
-    "more queues elsewhere": (ELSEWHERE, ((0, 1_000_000, "a", 2), (0, 1_000_000, "bc", 8)), "P2", []),
+    "24 sends: the band is told too": (MANY, (FOURS,), "P2", [None]),
+    "12 sends: less than one in ten": (MANY[:12], (FOURS,), "P2", [100_001]),
+    "10 sends: not even that": (MANY[:10], (FOURS,), "P2", []),
+    "to 4.7.1 retries rename queues": (MANY, (FOURS,), "P1", [100_001]),
+    "retries may pass by a broker of two queues": (MANY, (ALWAYS_ABC,), "P2", [100_001]),
+    "a came into the route of late": (MANY, LATE_A, "P2", []),
+    "the client had sent to it there": ([("a", 95_000), *MANY], LATE_A, "P2", [None]),
+    "or by the route before": ([("a", 95_000), *MANY], ((0, 60_000, "a", 4), *LATE_A), "P2", []),
+    "more queues elsewhere": (MANY, ((0, 1_000_000, "a", 4), (0, 1_000_000, "bc", 16)), "P2", []),
 }
 """Sends after a was perhaps cleared, routes, policy, and the earliest end of what is told after all."""
 

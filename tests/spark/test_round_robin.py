@@ -13,6 +13,8 @@ from udfs.round_robin import chance_of_none
 
 TOPICS = [(1, 3), (2, 6), (4, 12), (4, 8), (1, 24), (8, 9)]
 """Queues of the broker, and of its topic."""
+LARGE = [(1, 96), (2, 48), (4, 96), (4, 192), (8, 256)]
+MANY = range(20, 1500, 60)
 
 
 def _shares(choices: int, most: int) -> Iterator[list[int]]:
@@ -24,16 +26,17 @@ def _shares(choices: int, most: int) -> Iterator[list[int]]:
             yield [share, *others]
 
 
-def _missed(choices: int, own: int, queues: int) -> float:
+def _missed(choices: int, own: int, queues: int, step: int = 1) -> float:
     """Of the places where a thread may stand, those from which so many choices in a row miss the first `own` queues."""
     places = range(queues)
-    missing = [all((place + step) % queues >= own for step in range(choices)) for place in places]
+    missing = [all((place + step * choice) % queues >= own for choice in range(choices)) for place in places]
     return sum(missing) / queues
 
 
 @pytest.fixture(scope="module")
 def chances(spark: SparkSession) -> dict[tuple[int, int, int], float]:
     asked = [(choices, *topic) for topic in TOPICS for choices in range(1, 13)]
+    asked += [(choices, *topic) for topic in LARGE for choices in MANY]
     frame = spark.createDataFrame(asked, "choices int, own int, queues int")
     told = frame.select("*", chance_of_none(F.col("choices"), F.col("own"), F.col("queues"))).collect()
     return {(row[0], row[1], row[2]): row[3] for row in told}
@@ -46,6 +49,28 @@ def test_no_number_of_threads_makes_it_likelier(
     for choices in range(1, 13):
         worst = max(math.prod(_missed(share, *topic) for share in shares) for shares in _shares(choices, choices))
         assert worst <= chances[choices, *topic] + 1e-12
+
+
+@pytest.mark.parametrize("topic", LARGE)
+def test_among_many_threads_hardly_likelier(chances: dict[tuple[int, int, int], float], topic: tuple[int, int]) -> None:
+    own, queues = topic
+    for choices in MANY:
+        evenly = (max(0.0, (queues - own + 1 - choices / threads) / queues) ** threads for threads in range(1, choices))
+        worst = max(*evenly, (1 - own / queues) ** choices)
+        assert worst <= chances[choices, own, queues] * 1.02 or worst < 0.001
+
+
+@pytest.mark.parametrize("between", [0, 1, 2, 3])
+def test_other_choices_between_make_it_no_likelier(between: int) -> None:
+    for queues in range(4, 20):
+        for own in range(between + 1, queues):
+            for choices in range(1, queues):
+                missed = _missed(choices, own, queues, step=between + 1)
+                assert missed <= _missed(choices, own, queues)
+
+
+def test_more_between_may_pass_a_broker_by() -> None:
+    assert _missed(100, 1, 4, step=2) == 0.5
 
 
 def test_it_is_reached_where_threads_share_evenly(chances: dict[tuple[int, int, int], float]) -> None:
