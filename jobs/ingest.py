@@ -209,8 +209,7 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
         )
     for day in days:
         counts = staged.counts(day)
-        gone = counts.rows_published + counts.rows_quarantined + counts.rows_duplicate + counts.rows_other_day
-        if gone != counts.rows_read or counts.rows_other_day < 0:
+        if not counts.add_up:
             raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
         if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
             raise TooManyBadLinesError(_too_many(staged, counts, settings))

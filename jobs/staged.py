@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, reduce
 
 from pyspark.sql import DataFrame
@@ -15,19 +15,28 @@ from jobs.day import Day
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 
+_OTHER_CLUSTER = "OTHER_CLUSTER"
+
 Fates = Mapping[tuple[str, str, dt.date | None], int]
 """(disposition, cluster, day or None) to number of lines."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Where the lines of one run went, seen from one day."""
+    """Where the lines of one run went, seen from one day of one cluster: each line is in one of the last five."""
 
     rows_read: int
     rows_published: int
     rows_quarantined: int
     rows_duplicate: int
     rows_other_day: int
+    rows_other_cluster: int
+
+    @property
+    def add_up(self) -> bool:
+        """Whether every line read has its place."""
+        rows_read, *places = astuple(self)
+        return bool(rows_read == sum(places))
 
 
 @dataclass(frozen=True)
@@ -118,14 +127,18 @@ class Staged:
     def counts(self, day: Day) -> Counts:
         """The counts as a run of this day and cluster alone has them.
 
-        Bad lines without a day count on every day; lines of other clusters count as of other days.
+        Bad lines without a day count on every day. What is neither of another day nor this cluster's, or taken by it
+        (see `_bad_of`), is of other clusters.
         """
-        fates = self.fates
-        published = fates.get((PUBLISHED, day.cluster, day.date), 0)
-        duplicates = fates.get((DUPLICATE, day.cluster, day.date), 0)
-        quarantined = self._bad_lines(fates, day)
-        other = self.rows_read - published - duplicates - quarantined
-        return Counts(self.rows_read, published, quarantined, duplicates, other)
+        takes = {PUBLISHED: [day.cluster], DUPLICATE: [day.cluster], QUARANTINED: self._bad_of(day)}
+        places: Counter[str] = Counter()
+        for (fate, cluster, date), count in self.fates.items():
+            is_of_day = date in (None, day.date)
+            place = OTHER_DAY if not is_of_day else fate if cluster in takes.get(fate, ()) else _OTHER_CLUSTER
+            places[place] += count
+        return Counts(
+            self.rows_read, *(places[place] for place in (PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY, _OTHER_CLUSTER))
+        )
 
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """The day's bad lines and those without a day, as the table `quarantine` has them."""

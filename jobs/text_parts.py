@@ -7,14 +7,15 @@ from typing import Any
 
 
 def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
-    """Where the lines of each day went."""
+    """Where the lines of each day went; other clusters are named where the input has their lines."""
     lines = []
     for day in days:
+        elsewhere = f" + {day['rows_other_cluster']:,} of other clusters" if day["rows_other_cluster"] else ""
         bad = ", ".join(f"{reason} {count}" for reason, count in quarantine_reasons.items())
         lines.append(
             f"{day['date']}  cluster {safe(day['cluster'])}: {day['rows_read']:,} lines read ="
             f" {day['rows_published']:,} published + {day['rows_quarantined']:,} quarantined"
-            f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days"
+            f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days{elsewhere}"
         )
         if bad and len(days) == 1:
             lines.append(f"            quarantined: {bad}")

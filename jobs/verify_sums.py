@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 
-_PARTS = ("rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
+_PARTS = ("rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day", "rows_other_cluster")
 
 
 def run_sums(run_log: DataFrame) -> list[str]:
@@ -16,7 +16,7 @@ def run_sums(run_log: DataFrame) -> list[str]:
     wrong = run_log.where(F.col("rows_read").isNotNull() & (F.col("rows_read") != total))
     return [
         f"run {row['run_id']} read {row['rows_read']} lines for {row['event_date']} ({row['cluster']}, {row['flow']}),"
-        f" but {row['total']} were published, quarantined, duplicates or of other days"
+        f" but {row['total']} were published, quarantined, duplicates, of other days or of other clusters"
         for row in wrong.withColumn("total", total).orderBy("event_date", "cluster", "flow", "logged_at").collect()
     ]
 

@@ -101,7 +101,8 @@ def replayed(
     sent = keep("process-sends", process_sends(attempts))
     replayable = attempts.where("not_replayed IS NULL")
     written = updates(replayable, known_policies, infer=settings.infer, has_async=has_async)
-    clamped = written.withColumn("at_ms", F.greatest("at_ms", F.lit(day.start_ms)))
+    # Of an attempt that ended on this day, the submit call may have returned just before or after it.
+    clamped = written.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(with_end_of_process, sent), day.start_ms)
     writes = near_isolations(clamped.unionByName(carried), known_policies, keep)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)

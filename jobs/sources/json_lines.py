@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
 PLACE = ("file", "split", "row")
+JSON = {
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+    "maxNestingDepth": "100000",
+    "maxNumLen": "1000000",
+}
+"""Options of `from_json` for JSON as its standard has it: Spark's own take 'single quotes' and NaN, and neither depth
+nor digits beyond 1,000, even in a field that nobody asks for."""
 
 
 def text_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
@@ -26,7 +34,7 @@ def json_lines(spark: SparkSession, paths: Sequence[str], schema: StructType) ->
     `not_json`, `not_an_object` or `wrong_type`.
     """
     with_corrupt = StructType([*schema.fields]).add("_corrupt_record", StringType())
-    parsed = F.from_json("raw", with_corrupt, {"columnNameOfCorruptRecord": "_corrupt_record"})
+    parsed = F.from_json("raw", with_corrupt, {**JSON, "columnNameOfCorruptRecord": "_corrupt_record"})
     return text_lines(spark, paths).withColumn("parsed", parsed).withColumn("damage", _json_damage())
 
 
@@ -48,25 +56,35 @@ def _without_bom_and_return(line: Column) -> Column:
 def _json_damage() -> Column:
     """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
     raw = F.col("raw")
-    is_object = F.ltrim(raw).startswith("{")
-    # Spark parses the first value of a line and ignores what follows: two objects on one line would lose one. An array
-    # ends at the first bracket that closes it, which is the line's own when one more value can follow.
-    values, and_zero = (F.json_array_length(F.concat(F.lit("["), raw, F.lit(end))) for end in ("]", ",0]"))
     # In bytes: a search for characters costs four times as much.
     before_last = F.substring(raw.cast("binary"), F.lit(1), F.octet_length(raw) - 1)
     ends_at_first_brace = raw.endswith("}") & ~F.contains(before_last, F.lit(b"}"))
-    is_single = ends_at_first_brace | F.coalesce((values == 1) & (and_zero == 2), F.lit(False))
     is_parsed = F.col("parsed._corrupt_record").isNull() & F.col("parsed").isNotNull()
+    is_object = raw.rlike(r"^\s*\{")
+    is_whole_object = _is_one_value(raw, StructType([]), another="{}")
     return (
         # First what nearly every line is: the other tests cost more than parsing it.
         F.when(raw.startswith("{") & ends_at_first_brace & is_parsed & F.is_valid_utf8(raw), None)
         .when(~raw.rlike(r"\S"), "blank")
         .when(~F.is_valid_utf8(raw), "invalid_utf8")
-        .when(is_object & is_parsed & is_single, None)
-        .when(F.try_parse_json(raw).isNull() | ~is_single, "not_json")
-        .when(~is_object, "not_an_object")
-        .otherwise("wrong_type")
+        .when(is_object & is_parsed & is_whole_object, None)
+        .when(is_object & is_whole_object, "wrong_type")
+        .when(~is_object & _is_one_value(raw, StringType(), another="0"), "not_an_object")
+        .otherwise("not_json")
     )
+
+
+def _is_one_value(raw: Column, kind: DataType, *, another: str) -> Column:
+    """Whether the text is one JSON value of the kind and nothing else; false where it is none.
+
+    Spark parses the first value of a text and ignores what follows: two objects on one line would lose one. An array
+    ends at the first bracket that closes it, which is the text's own when one more value can follow.
+    """
+
+    def values(end: str) -> Column:
+        return F.size(F.from_json(F.concat(F.lit("["), raw, F.lit(end)), ArrayType(kind), JSON))
+
+    return F.coalesce((values("]") == 1) & (values(f",{another}]") == 2), F.lit(False))
 
 
 def holds_byte(text: Column, byte: bytes) -> Column:

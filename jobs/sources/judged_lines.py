@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
 from jobs.day import DAY_MS
-from jobs.sources.json_lines import PLACE
+from jobs.sources.json_lines import JSON, PLACE
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
 BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it
@@ -50,7 +50,7 @@ def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str]
         fields: each field and its type; a text is never wrong.
         column_of: where the line has a field, its own name by default; a dot leads into an object.
     """
-    texts = F.from_json("raw", "map<string,string>")
+    texts = F.from_json("raw", "map<string,string>", JSON)
 
     def text(column: str) -> Column:
         path = "".join(f"['{part}']" for part in column.split("."))

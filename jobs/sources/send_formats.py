@@ -7,9 +7,10 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StructType
 
 from jobs.settings import SendsInput
+from jobs.sources.csv_lines import columns_of, csv_records, header_of
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines, place
 from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
@@ -19,15 +20,22 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
     """Every line or record of the files.
 
     Columns: `file`, `split`, `row` (where it stands; `row` counts within the partition of the scan), `raw` (as it
-    was read; a record of CSV or Parquet as JSON), `damage` (null = none, else `blank`, `invalid_utf8`, `not_json`,
-    `not_an_object` or `wrong_type`), `fields` (struct of the canonical fields in the site's own units).
+    was read; a whole record of CSV or Parquet as JSON), `damage` (null = none, else `wrong_type` or as `json_lines` and
+    `csv_records` have it), `damage_detail` (of CSV only), `fields` (struct of the canonical fields in the site's own
+    units).
     """
     by_format: dict[str, list[str]] = {}
+    of_csv: dict[str, list[str]] = {}
+    wanted = [source_of(name, sends_input.fields).column for name in FIELDS]
     for file, path in zip((f for f in manifest.files if f.size), manifest.readable_paths, strict=True):
         kind = sends_input.format if sends_input.format != "auto" else _format_of(file.name)
-        by_format.setdefault(kind, []).append(path)
-    readers = {"jsonl": _json_lines, "csv": _csv_records, "parquet": _parquet_rows}
+        if kind != "csv":
+            by_format.setdefault(kind, []).append(path)
+        elif header := header_of(spark, file, wanted):
+            of_csv.setdefault(header, []).append(path)
+    readers = {"jsonl": _json_lines, "parquet": _parquet_rows}
     frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
+    frames += [_csv_records(spark, paths, header, sends_input) for header, paths in sorted(of_csv.items())]
     return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
 
 
@@ -38,46 +46,49 @@ def _format_of(name: str) -> str:
 
 def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
     nothing = {name: F.lit(None).cast(source_type(name, sends_input.fields)) for name in FIELDS}
-    empty = spark.createDataFrame([], "file string, split bigint, row bigint, raw string, damage string")
+    texts = ("raw", "damage", "damage_detail")
+    empty = spark.createDataFrame([], f"file string, split bigint, row bigint, {' string, '.join(texts)} string")
     return empty.select("*", _struct_of(nothing).alias("fields"))
+
+
+def _no_text() -> Column:
+    return F.lit(None).cast("string")
 
 
 def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     parsed = json_lines(spark, paths, json_schema(sends_input.fields))
     values = {name: F.col(f"parsed.{_nested(source_of(name, sends_input.fields).column)}") for name in FIELDS}
-    return parsed.select(*PLACE, "raw", "damage", _struct_of(values).alias("fields"))
+    return parsed.select(*PLACE, "raw", "damage", _no_text().alias("damage_detail"), _struct_of(values).alias("fields"))
 
 
-def _csv_records(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    reader = spark.read.option("header", "true").option("recursiveFileLookup", "true").option("multiLine", "true")
-    names = reader.csv(list(paths)).columns
-    schema = StructType([StructField(name, StringType()) for name in [*names, "_corrupt_record"]])
-    records = (
-        reader.schema(schema)
-        .option("enforceSchema", "false")
-        .option("escape", '"')
-        .option("columnNameOfCorruptRecord", "_corrupt_record")
-        .csv(list(paths))
-        .select(*place(), "_corrupt_record", _record(names))
-    )
-    return _from_texts(records, sends_input, F.col("_corrupt_record"))
+def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_input: SendsInput) -> DataFrame:
+    records = csv_records(spark, paths, header)
+    values = {name: F.col(f"values._{place}") for place, name in enumerate(columns_of(header))}
+    columns = {name: values.get(source_of(name, sends_input.fields).column) for name in FIELDS}
+    as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
+    damage, detail = F.col("damage"), F.col("damage_detail")
+    return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
 
 
 def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
-    return _from_texts(rows.select(*place(), _record(rows.columns)), sends_input, F.lit(None))
-
-
-def _record(names: Sequence[str]) -> Column:
-    """The site's own columns as one struct: they may be called as ours are."""
-    return F.struct(*(F.col(_quoted(name)) for name in names)).alias("record")
-
-
-def _from_texts(records: DataFrame, sends_input: SendsInput, corrupt: Column) -> DataFrame:
-    """Each `record` of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
-    mapping = sends_input.fields
+    # The site's own columns as one struct: they may be called as ours are.
+    records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
-    columns = {name: _field_of(F.col("record"), kind, source_of(name, mapping).column) for name in FIELDS}
+    columns = {name: _field_of(F.col("record"), kind, source_of(name, sends_input.fields).column) for name in FIELDS}
+    return _from_texts(records, columns, sends_input, F.to_json("record"), _no_text(), _no_text())
+
+
+def _from_texts(
+    records: DataFrame,
+    columns: Mapping[str, Column | None],
+    sends_input: SendsInput,
+    raw: Column,
+    damage: Column,
+    detail: Column,
+) -> DataFrame:
+    """Each record of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
+    mapping = sends_input.fields
     texts = {
         name: F.nullif(F.trim(column.cast("string")), F.lit(""))
         for name, column in columns.items()
@@ -92,9 +103,12 @@ def _from_texts(records: DataFrame, sends_input: SendsInput, corrupt: Column) ->
     wrong_type = reduce(
         Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False)
     )
-    damage = F.when(corrupt.isNotNull(), "not_json").when(wrong_type, "wrong_type")
     return records.select(
-        *PLACE, F.to_json("record").alias("raw"), damage.alias("damage"), _struct_of(values).alias("fields")
+        *PLACE,
+        raw.alias("raw"),
+        F.coalesce(damage, F.when(wrong_type, "wrong_type")).alias("damage"),
+        detail.alias("damage_detail"),
+        _struct_of(values).alias("fields"),
     )
 
 

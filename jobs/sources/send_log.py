@@ -1,7 +1,7 @@
 """Lines of send attempts: read, parsed under an explicit schema, and judged.
 
 Every line gets a disposition and keeps where it stood, so that the pass that stages them can be counted:
-rows read = published + quarantined + exact duplicates + lines of other days.
+rows read = published + quarantined + exact duplicates + lines of other days + lines of other clusters.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
+from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.judged_lines import (
@@ -29,6 +30,7 @@ from jobs.sources.judged_lines import (
 )
 from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
 from jobs.sources.send_formats import read_by_format
+from udfs.attempt_times import times_contradict
 from udfs.outcome import is_known_outcome
 from udfs.version import is_version
 
@@ -50,6 +52,7 @@ _IDENTIFIERS = (
     "thread",
 )
 _TIMES = ("ended_at_ms", "started_at_ms", "submitted_at_ms")
+_TIMES_OF_ATTEMPT = ("started_at_ms", "submitted_at_ms", "ended_at_ms", "latency_ms")
 
 
 def read_sends(
@@ -96,6 +99,7 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
         *PLACE,
         "raw",
         F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
+        "damage_detail",
         *(column.alias(name) for name, column in columns.items()),
     )
     return with_row_hash(typed, tuple(FIELDS)).withColumns(
@@ -124,6 +128,7 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     wrong = wrong_fields(FIELDS, lambda name: source_of(name, mapping).column)
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong),
+        *((reason, F.col("damage") == reason, F.col("damage_detail")) for reason in CSV_DAMAGE),
         ("client_id_missing", is_blank("client_id"), None),
         ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),
@@ -138,6 +143,11 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
             "latency_out_of_range",
             ~F.col("latency_ms").between(0, _LONGEST_LATENCY_MS),
             F.concat(F.lit("latency_ms="), "latency_ms"),
+        ),
+        (
+            "times_contradict",
+            times_contradict(*(F.col(name) for name in _TIMES_OF_ATTEMPT)),
+            F.concat_ws(", ", *(F.concat(F.lit(f"{name}="), name) for name in _TIMES_OF_ATTEMPT)),
         ),
         ("outcome_unknown", ~is_known_outcome(F.col("outcome")), F.concat(F.lit("outcome="), "outcome")),
         ("mode_unknown", ~F.col("mode").isin("SYNC", "ASYNC", "ONEWAY"), F.concat(F.lit("mode="), "mode")),
@@ -156,6 +166,7 @@ def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
     ]
     return (
         with_reason(typed, rules)
+        .drop("damage_detail")
         .withColumn("mode", F.coalesce("mode", F.lit("SYNC")))
         .withColumn("producer_group", F.coalesce("producer_group", F.lit("")))
     )

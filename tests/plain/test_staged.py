@@ -13,8 +13,9 @@ from jobs.errors import SettingValueError
 from jobs.ingest import check_fit_to_publish
 from jobs.settings import Settings
 from jobs.sources.files import Manifest
-from jobs.sources.judged_lines import PUBLISHED, QUARANTINED
-from jobs.staged import Fates, Staged, StagedInput
+from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
+from jobs.staged import Counts, Fates, Staged, StagedInput
+from jobs.text_parts import days_text
 
 DATE = dt.date(2026, 11, 21)
 DAY = Day(DATE, "main")
@@ -49,3 +50,35 @@ def test_bad_lines_of_what_is_read_aside_are_kept_but_not_counted() -> None:
     assert staged.rows_quarantined(DAY) == 1 + 2 + 3 + 6
     counts = staged.counts(DAY)
     assert (counts.rows_read, counts.rows_published, counts.rows_quarantined) == (6, 5, 1)
+
+
+def test_every_line_of_two_clusters_has_one_place() -> None:
+    """Counted one by one, not as what is left: a line of no place would show."""
+    next_day = DATE + dt.timedelta(days=1)
+    fates: Fates = {
+        (PUBLISHED, "north", DATE): 1,
+        (PUBLISHED, "south", DATE): 10,
+        (PUBLISHED, "south", next_day): 20,
+        (DUPLICATE, "south", DATE): 100,
+        (QUARANTINED, "south", DATE): 200,
+        (QUARANTINED, "south", None): 300,
+        (QUARANTINED, "stray", None): 1_000,  # of a cluster that sends nothing: the first one's
+        (QUARANTINED, "north", next_day): 2_000,
+        (OTHER_DAY, "north", DATE - dt.timedelta(days=1)): 10_000,
+    }
+    staged = Staged((_input("sends", fates),))
+    north, south, later = (staged.counts(Day(*of)) for of in ((DATE, "north"), (DATE, "south"), (next_day, "south")))
+    read = sum(fates.values())
+    assert north == Counts(read, 1, 1_000, 0, 20 + 2_000 + 10_000, 10 + 100 + 200 + 300)
+    assert south == Counts(read, 10, 200 + 300, 100, 20 + 2_000 + 10_000, 1 + 1_000)
+    assert later == Counts(read, 20, 300 + 1_000 + 2_000, 0, read - 20 - 300 - 1_000 - 2_000, 0)
+    assert all(counts.add_up for counts in (north, south, later))
+    assert not Counts(3, 1, 0, 1, 0, 0).add_up
+
+
+def test_other_clusters_are_named_where_there_are_any() -> None:
+    day = {"date": str(DATE), "cluster": "north", "rows_read": 1_234, "rows_published": 1, "rows_quarantined": 2}
+    day |= {"rows_duplicate": 3, "rows_other_day": 4, "rows_other_cluster": 1_224}
+    told = "2026-11-21  cluster north: 1,234 lines read = 1 published + 2 quarantined + 3 duplicates + 4 of other days"
+    assert days_text([day], {}) == f"{told} + 1,224 of other clusters"
+    assert days_text([day | {"rows_other_cluster": 0}], {}) == told

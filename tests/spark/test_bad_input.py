@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.day import DAY_MS
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
 from jobs.ingest import StagedSends, check_fit_to_publish
 from jobs.settings import Settings, load_settings
+from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.staged import Counts
 from jobs.tables.quarantine import SEND_REASONS
 from tests.spark.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
@@ -22,6 +24,16 @@ GOOD_TEXT = json.dumps(GOOD).encode()
 
 def _without(*names: str) -> bytes:
     return json.dumps({name: value for name, value in GOOD.items() if name not in names}).encode()
+
+
+def _nested(depth: int) -> dict[str, object]:
+    value: dict[str, object] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+DEEP = _nested(900)  # Python's own JSON goes no deeper
 
 
 def _padded_to(size: int) -> bytes:
@@ -41,7 +53,19 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (b"2026-11-21 12:00:00 INFO sent", "not_json", None),
     (GOOD_TEXT.replace(b"orders", b"or\tders"), "not_json", None),
     (GOOD_TEXT.replace(b'"latency_ms": 10', b'"latency_ms": NaN'), "not_json", None),
-    (b'{"a":' * 3000 + b"1" + b"}" * 3000, "not_json", None),  # deeper than any parser goes
+    (GOOD_TEXT.replace(b'"', b"'"), "not_json", None),
+    (line(seq=510)[:-1] + b", 'own': 1}", "not_json", None),
+    (line(seq=511)[:-1] + b", \"own\": {'a': 1}}", "not_json", None),
+    (line(seq=512)[:-1] + b', "own": NaN}', "not_json", None),
+    (line(seq=513)[:-1] + b', "own": [-INF, {}]}', "not_json", None),
+    (line(seq=514)[:-1] + b", own: 1}", "not_json", None),
+    (line(seq=515)[:-1] + b', "own": 007}', "not_json", None),
+    (line(seq=516)[:-1] + b', "own": 1,}', "not_json", None),
+    (line(seq=517)[:-1] + b" /* own */}", "not_json", None),
+    (b"[1] [2]", "not_json", None),
+    (b"NaN", "not_json", None),
+    (b'{"a":' * 110_000 + b"1" + b"}" * 110_000, "not_json", None),  # too deep
+    (b'{"a":' * 3_000 + b"1" + b"}" * 3_000, "client_id_missing", None),
     (b'["a", "b"]', "not_an_object", None),
     (b"[" + GOOD_TEXT + b"]", "not_an_object", None),
     (b"7", "not_an_object", None),
@@ -53,6 +77,9 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(queue_id=2**31), "wrong_type", "queue_id=2147483648"),
     (line(fault_latency_enabled="true"), "wrong_type", "fault_latency_enabled=true"),
     (line(seq="a", attempt=[1]), "wrong_type", "attempt=[1], seq=a"),
+    (line(latency_ms="7", own=DEEP), "wrong_type", "latency_ms=7"),
+    (line(latency_ms="7")[:-1] + b', "own": 1, "own": 2}', "wrong_type", "latency_ms=7"),
+    (line(latency_ms=int("9" * 2_000)), "wrong_type", f"latency_ms={'9' * 189}"),
     (GOOD_TEXT.replace(b"broker-a", b"broker-\xff"), "invalid_utf8", None),
     (b"\xff\xfe{\x00}\x00", "invalid_utf8", None),
     (b"{}", "client_id_missing", None),
@@ -82,6 +109,31 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(latency_ms=-1), "latency_out_of_range", "latency_ms=-1"),
     (line(latency_ms=86_400_001), "latency_out_of_range", "latency_ms=86400001"),
     (line(latency_ms=LONG_MAX), "latency_out_of_range", "latency_ms=9223372036854775807"),
+    (
+        line(started_at_ms=NOON_MS - 10, submitted_at_ms=NOON_MS + 3 * DAY_MS),
+        "times_contradict",
+        f"started_at_ms={NOON_MS - 10}, submitted_at_ms={3 * DAY_MS + NOON_MS}, ended_at_ms={NOON_MS}, latency_ms=10",
+    ),
+    (
+        line(submitted_at_ms=NOON_MS - 1_000_011),
+        "times_contradict",
+        f"submitted_at_ms={NOON_MS - 1_000_011}, ended_at_ms={NOON_MS}, latency_ms=10",
+    ),
+    (
+        line(submitted_at_ms=NOON_MS + 1_000_001),
+        "times_contradict",
+        f"submitted_at_ms={NOON_MS + 1_000_001}, ended_at_ms={NOON_MS}, latency_ms=10",
+    ),
+    (
+        line(started_at_ms=NOON_MS - 1_000_011),
+        "times_contradict",
+        f"started_at_ms={NOON_MS - 1_000_011}, ended_at_ms={NOON_MS}, latency_ms=10",
+    ),
+    (
+        line(started_at_ms=NOON_MS + 999_991),
+        "times_contradict",
+        f"started_at_ms={NOON_MS + 999_991}, ended_at_ms={NOON_MS}, latency_ms=10",
+    ),
     (line(outcome="OK"), "outcome_unknown", "outcome=OK"),
     (line(outcome="send_ok"), "outcome_unknown", "outcome=send_ok"),
     (line(mode="sync"), "mode_unknown", "mode=sync"),
@@ -111,6 +163,20 @@ GOOD_LINES = [
     line(seq=11, broker_addr=None),
     line(seq=12, topic="Bestellungen-ü-集群-😀"),
     b'{"latency_ms":1,' + line(seq=13)[1:],  # a key twice: the last one counts, as in most parsers
+    b"\t" + line(seq=14),
+    line(seq=15, own=DEEP),
+    line(seq=16, own=[[[]]])[:-1] + b', "deep": ' + b"[" * 1_000 + b"]" * 1_000 + b"}",
+    line(seq=17)[:-1] + b', "own": {"digits": ' + b"9" * 10_000 + b"}}",
+    line(seq=18)[:-1] + b', "own": 0.' + b"9" * 10_000 + b"}",
+    line(seq=19)[:-1] + b', "own": ' + b"9" * 900_000 + b"}",
+    line(seq=20, own="x" * 900_000),
+    line(seq=21, own={"text": "it's \\ a 'quote'"}),
+    # A clock that was set by less than 1,000 s within the attempt, or a process that stood.
+    line(seq=22, started_at_ms=NOON_MS - 1_000_010),
+    line(seq=23, started_at_ms=NOON_MS + 999_990, submitted_at_ms=NOON_MS),
+    line(seq=24, submitted_at_ms=NOON_MS + 1_000_000),
+    line(seq=25, submitted_at_ms=NOON_MS - 1_000_010),
+    line(seq=26, started_at_ms=NOON_MS, submitted_at_ms=NOON_MS + 5_000, ended_at_ms=NOON_MS + 9_000, latency_ms=9_000),
     _padded_to(1_048_576),  # exactly as long as a line may be
 ]
 
@@ -141,7 +207,7 @@ def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
     _, staged = spoilt
     assert fates(staged) == {"PUBLISHED": len(GOOD_LINES), "QUARANTINED": len(BAD_LINES)}
     sends = {row["seq"]: row for row in staged.sends(DAY).collect()}
-    assert sorted(sends, key=str) == sorted([*range(1, 14), None], key=str)
+    assert sorted(sends, key=str) == sorted([*range(1, 27), None], key=str)
     assert sends[9]["ended_at_ms"] == NOON_MS + 10  # start and latency
     assert (sends[10]["mode"], sends[10]["producer_group"], sends[10]["client_version"]) == ("SYNC", "", None)
     assert sends[12]["topic"] == "Bestellungen-ü-集群-😀"
@@ -150,7 +216,7 @@ def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
 
 
 def test_every_reason_is_met() -> None:
-    assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS)
+    assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS) - set(CSV_DAMAGE)
 
 
 @pytest.mark.fault(7, 10, 20)
@@ -191,7 +257,7 @@ def test_duplicates_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     )
     staged = stage(spark, folder)
     assert fates(staged) == {"PUBLISHED": 7, "DUPLICATE": 4}
-    assert staged.counts(DAY) == Counts(11, 7, 0, 4, 0)
+    assert staged.counts(DAY) == Counts(11, 7, 0, 4, 0, 0)
 
 
 def test_a_cluster_that_only_the_settings_tell_is_looked_at_too(spark: SparkSession, tmp_path: Path) -> None:
@@ -215,7 +281,7 @@ def test_lines_of_other_days_are_counted_and_left_alone(spark: SparkSession, tmp
         b"no JSON, of no day",
     ]
     staged = stage(spark, write(tmp_path / "logs", {"a.jsonl": b"\n".join(lines)}))
-    assert staged.counts(DAY) == Counts(8, 2, 2, 0, 4)
+    assert staged.counts(DAY) == Counts(8, 2, 2, 0, 4, 0)
     assert {str(day): count for day, count in staged.other_days.items()} == {"2026-11-20": 1, "2026-11-22": 3}
 
 

@@ -138,7 +138,7 @@ def test_bad_lines_of_routes_are_kept_and_those_of_sends_counted(spark: SparkSes
     }
     assert staged.rows_quarantined(DAY) == 3
     assert fates(staged) == {"PUBLISHED": 1}
-    assert staged.counts(DAY) == Counts(1, 1, 0, 0, 0)
+    assert staged.counts(DAY) == Counts(1, 1, 0, 0, 0, 0)
     assert {row["source"] for row in staged.quarantine(DAY, "run").collect()} == {"routes"}
 
 

@@ -310,7 +310,7 @@ def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> 
     assert found.differing == []
     read = "run run-1 read 5 lines for 2026-03-02 (north, FAULT_LATENCY)"
     assert found.sums == [
-        f"{read}, but 10 were published, quarantined, duplicates or of other days",
+        f"{read}, but 10 were published, quarantined, duplicates, of other days or of other clusters",
         "sends holds 1 rows of 2026-03-02 (north), the run log says 2",
         "quarantine holds 0 rows of 2026-03-02 (north), the run log says 4",
     ]
