@@ -28,7 +28,7 @@ from jobs.run_lock import Clock, RunLock, hold
 from jobs.spark_errors import BROKEN_LOG, root_cause, table_remedy
 from jobs.table_log import TableLog
 from jobs.tables import RUN_LOG, TABLES, Table
-from jobs.tables.table import VERSION_PROPERTY
+from jobs.tables.table import VERSION_PROPERTY, sql_text
 
 _AT_ONCE = 4
 _CONFLICTS = (
@@ -101,7 +101,7 @@ class Lake:
         with self._writing(f"cannot create table {table.name} in {self.root}"):
             if DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 self._check(table)
-                self._add_columns(table)
+                self._upgrade(table)
             else:
                 self._create(table)
 
@@ -140,16 +140,13 @@ class Lake:
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
         return log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
 
-    def _add_columns(self, table: Table) -> None:
-        """Add the columns that a lake of an earlier release lacks; its days hold null there."""
-        there = self.read(table).columns
-        missing = [field for field in table.columns if field.name not in there]
-        if missing:
-            described = ", ".join(
-                f"{field.name} {field.dataType.simpleString()} COMMENT {sql_text(field.metadata['comment'])}"
-                for field in missing
-            )
-            self._spark.sql(f"ALTER TABLE {self.sql_name(table)} ADD COLUMNS ({described})")
+    def _upgrade(self, table: Table) -> None:
+        """Give the table what a lake of an earlier release lacks; its days hold null in new columns."""
+        properties = self.newest(table).metadata().configuration()
+        keys = {name: f"delta.constraints.{name}" for name in table.constraints}
+        checks = {name: properties.apply(key) for name, key in keys.items() if properties.contains(key)}
+        for change in table.upgrades(self.read(table).columns, checks):
+            self._spark.sql(f"ALTER TABLE {self.sql_name(table)} {change}")
 
     def exists(self) -> bool:
         """Whether the lake holds a run log."""
@@ -290,9 +287,3 @@ def explained(what: str) -> Iterator[None]:
         raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
     except (Py4JJavaError, PySparkException) as error:
         raise LakeError("; ".join(filter(None, (f"{what}: {root_cause(error)}", table_remedy(error))))) from error
-
-
-def sql_text(value: str) -> str:
-    """The value as a literal of Spark's SQL."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -14,11 +14,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from jobs.errors import CatalogError, LakeError, UsageError
-from jobs.lake import Lake, sql_text
+from jobs.lake import Lake
 from jobs.serving.functions import ALLOCATE, SqlFunction, register_allocate, sql_functions
 from jobs.serving.options import DATABASE
 from jobs.serving.views import VIEWS, View, read_view
 from jobs.tables import TABLES, Table
+from jobs.tables.table import sql_text
 
 _COMMENT = "Faultline: which producer avoided which broker when and why, and who should own which queue"
 _AT_ONCE = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import (
@@ -77,6 +78,30 @@ class Table:
             for column, values in self.closed_lists.items()
         }
         return {**self.checks, **lists}
+
+    def upgrades(self, columns: Collection[str], checks: Mapping[str, str]) -> list[str]:
+        """What `ALTER TABLE` has to do to a table of an earlier release: add what is new, renew checks that differ.
+
+        Args:
+            columns: those that it has.
+            checks: those that it has, by name.
+        """
+        missing = [
+            f"{field.name} {field.dataType.simpleString()} COMMENT {sql_text(field.metadata['comment'])}"
+            for field in self.columns
+            if field.name not in columns
+        ]
+        changes = [f"ADD COLUMNS ({', '.join(missing)})"] if missing else []
+        for name, condition in self.constraints.items():
+            if checks.get(name) != condition:
+                changes += [f"DROP CONSTRAINT IF EXISTS {name}", f"ADD CONSTRAINT {name} CHECK ({condition})"]
+        return changes
+
+
+def sql_text(value: str) -> str:
+    """The value as a literal of Spark's SQL."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def column(name: str, kind: DataType, comment: str) -> StructField:

@@ -23,8 +23,8 @@ ANSWER = "CODE: 16  DESC: sending message is forbidden\nFor more information, pl
 def record(seq: int, *, error: str = "", group: str = "PG") -> str:
     """One line, quoted where it needs be."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(["c1", group, "broker-a", NOON_MS, 10, "SEND_OK", seq, error])
-    return text.getvalue()
+    csv.writer(text, lineterminator="\n").writerow(["c1", group, "broker-a", NOON_MS, 10, "SEND_OK", seq, error])
+    return text.getvalue().removesuffix("\n")
 
 
 def _seqs(spark: SparkSession, folder: Path) -> list[tuple[int, str | None]]:

@@ -42,23 +42,30 @@ def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_p
     lines = [
         line(seq=LONG_MAX, started_at_ms=NOON_MS - 10, fault_latency_enabled=True, **far),
         line(seq=LONG_MIN, started_at_ms=NOON_MS, ended_at_ms=NOON_MS + 10, **far),
-        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 86_400_000, outcome="RemotingTimeoutException"),
+        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 1_000_010, outcome="RemotingTimeoutException"),
         line(seq=4, mode="ASYNC", submitted_at_ms=1_420_070_400_000, started_at_ms=4_102_444_800_000),
         line(seq=5, latency_ms=86_400_000, outcome="MQBrokerException", client_version="4.9.8"),
         line(seq=6, submitted_at_ms=LONG_MAX),
         line(seq=7, latency_ms=LONG_MAX),
         b"",
-        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 86_400_000, outcome="RemotingTimeoutException"),
+        line(seq=3, mode="ASYNC", submitted_at_ms=NOON_MS - 1_000_010, outcome="RemotingTimeoutException"),
         line(seq=8, ended_at_ms=NOON_MS + 86_400_000),
+        line(seq=-1, attempt=0, invoke_id=0, outcome="RemotingConnectException"),
+        line(seq=0, attempt=-(2**31), invoke_id=LONG_MIN, outcome="RemotingConnectException"),
+        line(seq=9, attempt=2**31 - 1, invoke_id=LONG_MIN, ended_at_ms=NOON_MS + 5, process_id="1@1"),
+        line(seq=10, cluster="south"),
     ]
     write(tmp_path / "logs", {"a b=%.jsonl.gz": gzip.compress(b"\r\n".join(lines))})
     ended = _run(tmp_path, "--json", "--set", "max_bad_fraction=0.3", "--fail-on", "contradictions>1000")
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
     summary = json.loads(ended.stdout)
-    (day,) = summary["days"]
-    names = ("rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
-    assert [day[name] for name in names] == [9, 5, 2, 1, 1]
-    assert summary["quarantine_reasons"] == {"latency_out_of_range": 1, "time_out_of_range": 1}
+    names = ("cluster", "rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
+    assert [[day[name] for name in (*names, "rows_other_cluster")] for day in summary["days"]] == [
+        ["main", 13, 7, 3, 1, 1, 1],
+        ["south", 13, 1, 0, 0, 1, 11],
+    ]
+    reasons = {"latency_out_of_range": 1, "time_out_of_range": 1, "times_contradict": 1}
+    assert summary["quarantine_reasons"] == reasons
     assert summary["other_days"] == {"2026-11-22": 1}
 
 

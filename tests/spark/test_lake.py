@@ -144,6 +144,28 @@ def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: Spar
     assert deltalake.DeltaTable(lake.path(SENDS)).version() == version
 
 
+@pytest.mark.fault(17)
+def test_a_table_of_an_earlier_release_takes_the_values_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path / "lake"))
+    earlier = dataclasses.replace(QUARANTINE, closed_lists={"reason": ("not_json",), "source": ("sends",)})
+    lake.create_tables((earlier,))
+
+    def add(reason: str) -> None:
+        row = (D1, "main", "sends", "/a", 1, reason, None, None, "run")
+        lake.append(QUARANTINE, spark.createDataFrame([row], QUARANTINE.schema))
+
+    add("not_json")
+    with pytest.raises(LakeError, match="reason_is_known"):
+        add("times_contradict")
+    lake.create_tables((QUARANTINE,))
+    add("times_contradict")
+    with pytest.raises(LakeError, match="reason_is_known"):
+        add("because")
+    version = deltalake.DeltaTable(lake.path(QUARANTINE)).version()
+    lake.create_tables((QUARANTINE,))
+    assert deltalake.DeltaTable(lake.path(QUARANTINE)).version() == version
+
+
 @pytest.mark.fault(17, 35)
 def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     other = Lake(spark, str(tmp_path / "lake"))
