@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.allocation.findings import WHAT, WHY
 from jobs.allocation_summary import AllocationSummary
-from jobs.text_parts import days_text, duration, grid, safe
+from jobs.text_parts import days_text, duration, grid, one_line, safe
 
 
 def allocation_text(summary: AllocationSummary) -> str:
@@ -70,7 +70,8 @@ def _notes_text(summary: AllocationSummary) -> str:
     )
     if summary.hidden_files:
         notes.append(
-            f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
+            f"{len(summary.hidden_files)} hidden or half-copied files were not read:"
+            f" {one_line(summary.hidden_files[0])} …"
         )
-    notes.append(f"each finding in words: {safe(summary.lake)}/allocation_findings")
+    notes.append(f"each finding in words: {one_line(summary.lake)}/allocation_findings")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands, asked_days
+from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands
 from jobs.doctor.options import add_doctor_command
 from jobs.errors import FaultlineError, UsageError
 from jobs.redaction import redacted, secrets_of
+from jobs.run_days import run_days, span_text
 from jobs.serving.options import add_serving_commands
 from jobs.settings import Settings, load_settings
-from jobs.text_parts import safe
+from jobs.text_parts import escaped, one_line
 from jobs.upkeep_options import UPKEEP, add_break_lock, add_upkeep_commands
 from jobs.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 
@@ -69,7 +70,7 @@ def _complain(sentence: str, secrets: set[str], *, verbose: bool) -> None:
     """The sentence on stderr, below the trace if that is wished for; without secrets."""
     if verbose:
         print(redacted(traceback.format_exc(), secrets), file=sys.stderr)
-    print(f"faultline: {redacted(sentence, secrets)}", file=sys.stderr)
+    print(f"faultline: {one_line(redacted(sentence, secrets))}", file=sys.stderr)
 
 
 def _run(options: argparse.Namespace, secrets: set[str]) -> int:
@@ -119,16 +120,16 @@ def _answer(options: argparse.Namespace, settings: Settings) -> str:
 def _plan(options: argparse.Namespace, settings: Settings) -> str:
     from jobs.plan import describe_plan
 
-    return describe_plan(options, settings, *_days(options, settings))
+    return describe_plan(options, settings, *run_days(options, settings, _today()))
 
 
 def _run_what_if(options: argparse.Namespace, settings: Settings) -> None:
     from jobs.what_if_command import asked_by, what_if_answer
 
-    days, why = _days(options, settings)
+    days, why = run_days(options, settings, _today())
     asked = asked_by(options)
-    lake = safe(redacted(settings.lake))
-    print(f"faultline what-if: {_span(days)} ({why}), {len(asked.names)} policies, lake {lake}", file=sys.stderr)
+    lake = one_line(redacted(settings.lake))
+    print(f"faultline what-if: {span_text(days)} ({why}), {len(asked.names)} policies, lake {lake}", file=sys.stderr)
     print(what_if_answer(options, settings, _new_run(options, days), asked))
 
 
@@ -149,8 +150,8 @@ def _run_upkeep(options: argparse.Namespace, settings: Settings) -> None:
 def _run_flows(options: argparse.Namespace, settings: Settings) -> None:
     from jobs.run_command import run_flows
 
-    days, why = _days(options, settings)
-    run_flows(options, settings, _new_run(options, days), f"{_span(days)} ({why})", print)
+    days, why = run_days(options, settings, _today())
+    run_flows(options, settings, _new_run(options, days), f"{span_text(days)} ({why})", print)
 
 
 def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
@@ -192,25 +193,8 @@ def _today() -> dt.date:
     return dt.datetime.now(dt.UTC).date()
 
 
-def _days(options: argparse.Namespace, settings: Settings) -> tuple[tuple[dt.date, ...], str]:
-    first, last = asked_days(options)
-    if first and last:
-        span = (last - first).days
-        why = "--date" if options.date else "--from/--to"
-        return tuple(first + dt.timedelta(days=day) for day in range(span + 1)), why
-    origins = settings.origins
-    named = {origins.get(f"inputs.{kind}.path") for kind in ("sends", "consumers")}
-    if settings.date and origins.get("date") in named:
-        return (settings.date,), f"date in {Path(origins['date']).name}"
-    return (_today() - dt.timedelta(days=1),), "yesterday, as no --date was given"
-
-
-def _span(days: tuple[dt.date, ...]) -> str:
-    return f"{days[0]}" if len(days) == 1 else f"{days[0]} to {days[-1]}"
-
-
 def _first_line(error: BaseException) -> str:
-    return safe((str(error).strip() or "no message").splitlines()[0][:300])
+    return escaped((str(error).strip() or "no message").splitlines()[0][:300])
 
 
 def _day(text: str) -> dt.date:

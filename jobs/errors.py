@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from jobs.text_parts import safe
+from jobs.text_parts import escaped
 
 
 class FaultlineError(Exception):
@@ -19,7 +19,7 @@ class FaultlineError(Exception):
 
     def __str__(self) -> str:
         """The sentence on one line: a name in it cannot forge another one or command the terminal."""
-        return safe(super().__str__())
+        return escaped(super().__str__())
 
 
 class UsageError(FaultlineError):

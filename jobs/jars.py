@@ -113,7 +113,14 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _fetch_into(folder: Path, jars: Sequence[Jar]) -> None:
-    Progress().say(f"fetching Delta {jars[0].version} jars (once) …")
+    progress = Progress()
+    for jar in jars:
+        if (folder / jar.file_name).exists():
+            progress.say(
+                f"{folder / jar.file_name} is not the file that conf/jars.toml names, corrupt or changed;"
+                " it is replaced"
+            )
+    progress.say(f"fetching Delta {jars[0].version} jars (once) …")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         said = _resolve(jars, Path(scratch))
         came = [(jar, Path(scratch, "out", jar.file_name)) for jar in jars]

@@ -195,6 +195,7 @@ class Lake:
             LakeError: the write failed; the table is as before.
         """
         told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
+        # As text: of a Column, by DataFrameWriterV2.overwrite, Delta makes this very text before it reads it.
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"

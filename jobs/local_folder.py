@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from jobs.errors import LakeError
 
@@ -44,8 +44,13 @@ def check_store(lake: str, default_store: str | None) -> None:
 
 
 def local_folder(uri: str) -> Path | None:
-    """The folder behind a path or `file:` URI; None for any other store."""
-    parsed = urlparse(uri)
-    if parsed.scheme == "file":
-        return Path(unquote(parsed.path))
-    return None if is_elsewhere(uri) else Path(uri)
+    """The folder behind a path or `file:` URI; None for any other store.
+
+    >>> local_folder("file:///a%20b"), local_folder("file:/a%20b")  # a URI, and Hadoop's own spelling of a path
+    (PosixPath('/a b'), PosixPath('/a%20b'))
+    """
+    if is_elsewhere(uri):
+        return None
+    if not uri.startswith("file://"):
+        return Path(uri.removeprefix("file:"))
+    return Path("/", unquote(uri.removeprefix("file://").partition("/")[2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.maintain import TableCommit, TableFiles, Upkeep
-from jobs.text_parts import grid, safe
+from jobs.text_parts import grid, one_line, safe
 
 
 def upkeep_text(found: Upkeep) -> str:
@@ -19,7 +19,7 @@ def upkeep_text(found: Upkeep) -> str:
     done = "done" if found.applied else "nothing done; --apply does it"
     return "\n".join(
         [
-            f"Lake {safe(found.lake)}; files of versions older than {found.versions_days} days may go",
+            f"Lake {one_line(found.lake)}; files of versions older than {found.versions_days} days may go",
             grid(header, [_row(state) for state in found.tables]),
             "",
             f"{work}: {_mb(freed)} MB to free ({done})",

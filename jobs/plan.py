@@ -6,15 +6,14 @@ import argparse
 import dataclasses
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from jobs.fail_on import asked_conditions
 from jobs.input_files import files_at
-from jobs.local_folder import is_elsewhere, is_there
+from jobs.local_folder import is_there, local_folder
 from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
-from jobs.text_parts import safe
+from jobs.text_parts import escaped, one_line
 
 # By name, not taken from the flows: they import Spark, which may be missing where a run is only planned.
 _READ = {
@@ -64,22 +63,22 @@ def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[d
     """
     flows = flows_of(options.planned, settings)
     asked_conditions(options.fail_on, flows)
-    cluster = safe(settings.cluster)
     lines = [
         f"faultline {options.planned} would",
         f"  run      {', '.join(flows)}",
-        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {cluster}",
-        *(f"  read     {kind}: {safe(_found(path))}" for kind, path in _inputs(settings, flows)),
-        f"  write    {safe(settings.lake)} ({'exists' if _is_there(settings.lake) else 'would be made'})",
+        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
+        *(f"  read     {kind}: {_found(path)}" for kind, path in _inputs(settings, flows)),
+        f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
         *(f"           {_written(flow, cascade=not options.no_cascade)}" for flow in flows),
         "",
         "Settings",
         *(
-            f"  {safe(name)} = {value!r}  ({settings.origins.get(name, 'default')})"
+            f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})"
             for name, value in sorted(_values(settings))
         ),
     ]
-    return redacted("\n".join(lines), secrets_of(settings.spark), named=False)
+    plan = redacted("\n".join(map(escaped, lines)), secrets_of(settings.spark), named=False)
+    return "\n".join(map(one_line, plan.split("\n")))
 
 
 def _inputs(settings: Settings, flows: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -101,7 +100,8 @@ def _found(path: str) -> str:
 
 
 def _is_there(lake: str) -> bool:
-    return is_elsewhere(lake) or is_there(Path(lake))
+    folder = local_folder(lake)
+    return folder is None or is_there(folder)
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

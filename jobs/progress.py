@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from jobs.redaction import redacted
+from jobs.text_parts import one_line
 
 
 class Progress:
@@ -21,7 +22,7 @@ class Progress:
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Show `what` while the block runs, and the seconds it took after it."""
-        started = time.monotonic()
+        started, what = time.monotonic(), one_line(what)
         if self._terminal:
             self._stream.write(f"\r\033[K  … {what}")
             self._stream.flush()
@@ -37,6 +38,6 @@ class Progress:
 
     def say(self, line: str) -> None:
         """One line of its own, without the secrets that it may name."""
-        line = redacted(line)
+        line = one_line(redacted(line))
         self._stream.write(f"\r\033[K{line}\n" if self._terminal else f"{line}\n")
         self._stream.flush()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 HIDDEN = "…"
 # How settings and variables that hold a secret are called; Spark hides by it too.
 SECRET_NAME = (
-    r"(?i)secret|passw(or)?d|[._-]pwd|token|credential|\bsas\b|(access|account|private|encryption|api)[._-]?key"  # noqa: S105 - a pattern
+    r"(?i)secret|passw(or)?d|passphrase|passcode|passkey|token(?!i[sz])|credential|\bsas\b"  # noqa: S105 - a pattern
+    r"|[._-]pass(?![a-z._-])|^-*pass([\"'=]|$)|(auth|user|db|key|store|root|admin|proxy)pass(?![a-z])|(?-i:[a-z]Pass(?![a-z]))"
+    r"|[._-]pwd|(?-i:pwd|Pwd)"
+    r"|(access|account|private|encryption|api|shared|signing|master)[._-]?key"
 )
 
 _SHORTEST = 6  # a shorter value, such as `true`, is no secret and stands in many texts
@@ -26,12 +29,14 @@ def is_secret(name: str) -> bool:
 
 
 def secrets_of(named: Mapping[str, str]) -> set[str]:
-    """The values that are secret by their names, of Spark's settings or the environment; a path that exists is none."""
-    return {
-        value
-        for name, value in named.items()
-        if is_secret(name) and len(value) >= _SHORTEST and not os.path.exists(value)  # noqa: PTH110 - takes any text
-    }
+    """The values that are secret by their names, of Spark's settings or the environment; a path that exists is none.
+
+    >>> secrets_of({"spark.driver.extraJavaOptions": "-Xss4m -Djavax.net.ssl.keyStorePassword=xyzzy1"})
+    {'xyzzy1'}
+    """
+    found = {value for name, value in named.items() if is_secret(name)}
+    found |= {text[start:end].strip("\"'") for text in named.values() for start, end in _named_values(text)}
+    return {value for value in found if len(value) >= _SHORTEST and not os.path.exists(value)}  # noqa: PTH110 - any text
 
 
 def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> str:
@@ -57,9 +62,17 @@ def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> s
 def _without_named(text: str) -> str:
     """The text without what follows a secret's name; a name is judged once, whatever its length."""
     kept, at = [], 0
+    for start, end in _named_values(text):
+        quote = text[start] if text[start] in "\"'" else ""
+        kept.append(f"{text[at:start]}{quote}{HIDDEN}{quote}")
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+def _named_values(text: str) -> Iterator[tuple[int, int]]:
+    """Where the values stand that follow a secret's name, with their quotes."""
+    at = 0
     for name in _NAME.finditer(text):
         if name.start() >= at and is_secret(name[0]) and (value := _VALUE.match(text, name.end())):
-            quote = value[0][0] if value[0][0] in "\"'" else ""
-            kept.append(f"{text[at : value.start()]}{quote}{HIDDEN}{quote}")
+            yield value.span()
             at = value.end()
-    return "".join([*kept, text[at:]])

@@ -19,7 +19,7 @@ from jobs.session import running
 from jobs.settings import Settings
 from jobs.summary import summarize
 from jobs.summary_text import as_text
-from jobs.text_parts import safe
+from jobs.text_parts import one_line, safe
 
 
 def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
@@ -38,7 +38,7 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     flows = flows_of(run.command, settings)
     conditions = asked_conditions(options.fail_on, flows)
     progress = Progress()
-    progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {safe(settings.lake)}")
+    progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
     with running(settings, progress, verbose=options.verbose) as spark:
         texts, tables = [], {}
         try:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.day import Day
 from jobs.errors import FaultlineError
-from jobs.lake import Lake
+from jobs.lake import Lake, explained
 from jobs.redaction import redacted, secrets_of
 from jobs.settings import Settings
 from jobs.spark_errors import failure, root_cause
@@ -85,12 +85,19 @@ class RunResult:
         return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
 
 
+def events(lake: Lake) -> DataFrame:
+    """The run log with `event_order`, by which the latest event is the greatest; an earlier release's come first."""
+    log = lake.read(RUN_LOG)
+    seq = F.col("event_seq") if "event_seq" in log.columns else F.lit(None).cast("bigint")
+    return log.withColumn("event_order", F.struct(seq, "logged_at", "run_id"))
+
+
 def published_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
     """Each published day with where it started from and the hash of that state, as its latest success says."""
     of_flow = (F.col("flow") == flow) & (F.col("cluster") == F.lit(cluster))
-    succeeded = lake.read(RUN_LOG).where((F.col("status") == "SUCCEEDED") & of_flow)
+    succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & of_flow)
     latest = succeeded.groupBy("event_date").agg(
-        F.max_by(F.struct("started_from", "opening_state"), F.struct("logged_at", "run_id")).alias("start")
+        F.max_by(F.struct("started_from", "opening_state"), "event_order").alias("start")
     )
     return {
         row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()
@@ -109,7 +116,7 @@ def log_run(
     done: DayResult | None = None,
     message: str | None = None,
 ) -> None:
-    """Append one event per day to the run log."""
+    """Append one event per day to the run log; each call's come after all before, as the table's versions do."""
     counts = asdict(done.counts) if done and done.counts else dict.fromkeys(Counts.__dataclass_fields__)
     command = "cascade" if done and done.cascaded else run.command
     values = {
@@ -119,6 +126,7 @@ def log_run(
         "flow": flow,
         "status": status,
         "logged_at": run.clock(),
+        "event_seq": _next_seq(lake),
         "started_from": done.started_from if done else None,
         "opening_state": done.opening_state if done else None,
         "closing_state": done.closing_state if done else None,
@@ -132,6 +140,12 @@ def log_run(
     if rows:
         ordered = [tuple(row[name] for name in names) for row in rows]
         lake.append(RUN_LOG, spark.createDataFrame(ordered, RUN_LOG.schema))
+
+
+def _next_seq(lake: Lake) -> int:
+    """The version that the next commit to the run log makes; two runs share one only where none is held."""
+    with explained(f"cannot read table {RUN_LOG.name} in {lake.root}"):
+        return int(lake.newest(RUN_LOG).version()) + 1
 
 
 def run_metadata(run: Run, settings: Settings) -> dict[str, str]:

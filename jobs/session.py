@@ -30,6 +30,8 @@ EXACT = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
+    # A name in SQL is what it is: with this, ${env:HOME} would be the variable's value.
+    "spark.sql.variable.substitute": "false",
     "spark.databricks.delta.history.metricsEnabled": "true",
 }
 
@@ -78,7 +80,8 @@ SUITED = {
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
 HIDING = {"spark.redaction.regex": SECRET_NAME}
 
-_LISTS = ("spark.jars", "spark.sql.extensions")
+# Where a site's own come on top of ours, and what stands between them.
+_JOINED = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.redaction.regex": "|"}
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -118,14 +121,14 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if submitted:
-        settings = {**SUITED, **HIDING, **_with_own(DELTA, spark_settings), **EXACT}
+        settings = {**SUITED, **_with_own({**HIDING, **DELTA}, spark_settings), **EXACT}
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         local = {**ONE_MACHINE, "spark.jars": jars}
-        settings = {**SUITED, **HIDING, **_with_own({**local, **DELTA}, spark_settings), **EXACT}
+        settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
     builder = SparkSession.builder.appName("faultline")
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -145,12 +148,12 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
 
 
 def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
-    """Ours and the site's; a list of jars or extensions is ours and then theirs.
+    """Ours and the site's; of jars, extensions and what is hidden ours and then theirs.
 
     >>> _with_own({"spark.jars": "delta.jar"}, {"spark.jars": "s3.jar", "spark.driver.memory": "8g"})
     {'spark.jars': 'delta.jar,s3.jar', 'spark.driver.memory': '8g'}
     """
-    both = {key: f"{ours[key]},{site[key]}" for key in _LISTS if key in ours and key in site}
+    both = {key: f"{ours[key]}{mark}{site[key]}" for key, mark in _JOINED.items() if key in ours and key in site}
     return {**ours, **site, **both}
 
 

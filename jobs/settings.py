@@ -11,6 +11,7 @@ import dataclasses
 import datetime as dt
 import hashlib
 import json
+import re
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
@@ -20,21 +21,18 @@ from typing import Any, ClassVar, Literal
 
 from jobs.errors import SettingsError, SettingValueError
 from jobs.group_settings import ClientLogSettings, GroupSettings, check_version
-from jobs.local_folder import is_elsewhere
+from jobs.setting_paths import with_full_paths
+from jobs.toml_files import not_too_deep, read_toml
 from jobs.typed_table import typed
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
 ChosenBy = Literal["CLIENT", "CALLER"]
 Unit = Literal["ns", "us", "ms", "s", "iso8601"]
 
-_PATH_KEYS = (
-    "lake",
-    "inputs.sends.path",
-    "inputs.routes.path",
-    "inputs.consumers.path",
-    "inputs.running_info.path",
-    "inputs.client_logs.path",
-)
+_LONGEST_MS = 100 * 365 * 86_400_000  # later than any log by so much, an instant still is one
+_LONGEST_DAYS = 100 * 365
+_LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
+_FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,12 @@ class ProducerSettings:
         floors, isolations = self.latency_max_ms, self.not_available_ms
         if (floors is None) != (isolations is None):
             raise SettingValueError("a ladder needs both latency_max_ms and not_available_ms; give the missing one")
-        if any(value < 0 for value in (*(floors or ()), *(isolations or ()))):
-            raise SettingValueError("a ladder's floors and isolations are milliseconds of 0 or more")
+        for value in (*(floors or ()), *(isolations or ())):
+            if not 0 <= value <= _LONGEST_MS:
+                raise SettingValueError(
+                    f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is none, give at most"
+                    f" {_LONGEST_MS} (100 years)"
+                )
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,15 @@ class Retention:
     versions_days: int = 7
 
     def __post_init__(self) -> None:
-        if self.versions_days < 7:
+        if not 7 <= self.versions_days <= _LONGEST_DAYS:
             raise SettingValueError(
                 f"retention.versions_days is {self.versions_days}; readers may still be at a version"
-                " of the last 7 days: keep at least 7"
+                f" of the last 7 days: keep at least 7, at most {_LONGEST_DAYS}"
             )
-        if self.sends_days is not None and self.sends_days < 1:
-            raise SettingValueError(f"retention.sends_days is {self.sends_days}; keep at least 1 day")
+        if self.sends_days is not None and not 1 <= self.sends_days <= _LONGEST_DAYS:
+            raise SettingValueError(
+                f"retention.sends_days is {self.sends_days}; keep at least 1 day, at most {_LONGEST_DAYS}"
+            )
 
 
 @dataclass(frozen=True)
@@ -161,13 +165,21 @@ class Settings:
             raise SettingValueError('cluster is empty; give the cluster\'s name, such as "main"')
         if "`" in self.lake:
             raise SettingValueError(f"lake is {self.lake}; Delta opens no path with a backtick, give one without")
+        if pattern := re.search(r"[][{}*?\\]", self.lake):
+            raise SettingValueError(
+                f"lake is {self.lake}; Spark takes {pattern[0]} in a path for a pattern: give a folder without any of"
+                " [ ] { } * ? \\"
+            )
         for name in ("max_bad_fraction", "incident_share"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
-        for name in ("max_line_bytes", "max_staleness_ms", "slow_ms"):
-            if getattr(self, name) < 1:
-                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1")
+        most = {"max_line_bytes": _LONGEST_LINE, "max_staleness_ms": _LONGEST_MS, "slow_ms": _LONGEST_MS}
+        for name, largest in most.items():
+            if not 1 <= getattr(self, name) <= largest:
+                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1, at most {largest}")
+        if self.date:
+            check_date("date", self.date)
 
     def content_hash(self) -> str:
         """Hash of what the rows of a day can depend on, for the run log: not places, the date, retention and Spark."""
@@ -177,6 +189,16 @@ class Settings:
         for each in values["inputs"].values():
             each.pop("path")
         return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def check_date(name: str, date: dt.date) -> None:
+    """Refuse a date that no line of a log can be of.
+
+    Raises:
+        SettingValueError: it is outside 2015 to 2099.
+    """
+    if not _FIRST <= date <= _LAST:
+        raise SettingValueError(f"{name} is {date}; give a day from {_FIRST} to {_LAST}, as logs have")
 
 
 def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Mapping[str, Any]) -> Settings:
@@ -193,28 +215,21 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for file in files:
-        _merge(table, _in_full(_read_toml(file), file.resolve().parent), str(file), origins)
-    for assignment in assignments:
-        _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+        with not_too_deep(f"settings file {file}"):
+            told = read_toml(file, "settings file", "--settings")
+            _merge(table, _in_full(told, file.resolve().parent), str(file), origins)
+    with not_too_deep("--set"):
+        for assignment in assignments:
+            _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
     for key, value in options.items():
         _merge(table, _in_full(_nested(key, value), Path.cwd()), "command line", origins)
-    return dataclasses.replace(typed(Settings, table), origins=origins)
+    with not_too_deep("the settings"):
+        return dataclasses.replace(typed(Settings, table), origins=origins)
 
 
 def setting_name(at: str, key: str) -> str:
     """Full name of a setting: the table's name with a final dot, then the key; Spark's keys are full names already."""
     return key if at == "spark." else f"{at}{key}"
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingsError(f"settings file {file} does not exist; give an existing one with --settings") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"settings file {file} cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"settings file {file} is not valid TOML: {error}") from error
 
 
 def _parse_assignment(assignment: str) -> dict[str, Any]:
@@ -224,7 +239,7 @@ def _parse_assignment(assignment: str) -> dict[str, Any]:
     for text in (value, json.dumps(value.strip(), ensure_ascii=False)):
         try:
             return tomllib.loads(f"{key} = {text}")
-        except tomllib.TOMLDecodeError:
+        except ValueError:  # no TOML, or a number of thousands of digits
             continue
     raise SettingsError(f"--set {assignment!r} has no valid key; write for example --set inputs.sends.path=logs")
 
@@ -253,7 +268,7 @@ def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
             inputs[kind] = {"path": value} if isinstance(value, str | list) else value
     if isinstance(table.get("spark"), dict):
         table["spark"] = _spark_names(table["spark"])
-    return _absolute_paths(table, base)
+    return with_full_paths(table, base)
 
 
 def _spark_names(table: Mapping[str, Any], at: str = "spark.") -> dict[str, Any]:
@@ -270,26 +285,3 @@ def _spark_names(table: Mapping[str, Any], at: str = "spark.") -> dict[str, Any]
         else:
             names[name] = json.dumps(value) if isinstance(value, int | float) else value
     return names
-
-
-def _absolute_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The table with its relative paths joined to `base`; URIs and absolute paths stay."""
-    for dotted in _PATH_KEYS:
-        *parents, last = dotted.split(".")
-        holder: Any = table
-        for parent in parents:
-            holder = holder.get(parent, {}) if isinstance(holder, dict) else {}
-        if not isinstance(holder, dict) or last not in holder:
-            continue
-        value = holder[last]
-        if isinstance(value, str):
-            holder[last] = _absolute(value, base)
-        elif isinstance(value, list | tuple):
-            holder[last] = [_absolute(each, base) if isinstance(each, str) else each for each in value]
-    return table
-
-
-def _absolute(path: str, base: Path) -> str:
-    if not path or is_elsewhere(path) or path.startswith(("file:", "/")):
-        return path
-    return str((base / path).absolute()) if ".." not in path else str((base / path).resolve())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from jobs.local_folder import local_folder
 from jobs.summary import Summary
-from jobs.text_parts import days_text, duration, grid, safe
+from jobs.text_parts import days_text, duration, grid, one_line, safe
 
 _ROWS = 8
 
@@ -65,7 +66,7 @@ def _findings_text(summary: Summary) -> str:
     if not summary.findings:
         return "Findings\n  none"
     rows = [[each.kind, f"{each.critical:,}", f"{each.warning:,}", f"{each.info:,}"] for each in summary.findings]
-    worst = [f"  {safe(sentence)}" for sentence in summary.worst_findings]
+    worst = [f"  {one_line(sentence)}" for sentence in summary.worst_findings]
     counts = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(["Findings: docs/findings says how each kind is found, and what to do", counts, *worst])
 
@@ -140,16 +141,18 @@ def _notes_on_files(summary: Summary) -> list[str]:
         notes.append(f"{summary.bad_routes:,} lines of topic routes cannot be used (see quarantine, source routes)")
     if summary.hidden_files:
         notes.append(
-            f"{len(summary.hidden_files)} hidden or half-copied files were not read: {safe(summary.hidden_files[0])} …"
+            f"{len(summary.hidden_files)} hidden or half-copied files were not read:"
+            f" {one_line(summary.hidden_files[0])} …"
         )
     return notes
 
 
 def _tables_text(summary: Summary) -> str:
+    lake = f"{local_folder(summary.lake) or summary.lake}"
     return (
-        f"Tables are in {safe(summary.lake)} (Delta). Ask them with what reads Delta, such as deltalake and duckdb:\n"
+        f"Tables are in {one_line(lake)} (Delta). Ask them with what reads Delta, such as deltalake and duckdb:\n"
         "  import duckdb, deltalake\n"
-        f"  isolations = deltalake.DeltaTable({json.dumps(summary.lake + '/isolation_intervals')}).to_pyarrow_table()\n"
+        f"  isolations = deltalake.DeltaTable({json.dumps(lake + '/isolation_intervals')}).to_pyarrow_table()\n"
         '  duckdb.sql("FROM isolations SELECT broker_name, client_id, start_at, end_at, cause, ended_by'
         ' WHERE enforced ORDER BY start_ms LIMIT 20").show()'
     )

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+_LONGEST_NAME = 100
+_LONGEST_WORD = 300  # of a sentence, where a name may be a setting's value or a file's
+_LONGEST_SENTENCE = 2_000
+_LONG_WORD = re.compile(rf"[^\s/]{{{_LONGEST_WORD + 1},}}")
 
 
 def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
@@ -32,8 +38,33 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
 
 
 def safe(name: str) -> str:
-    """The name with everything a terminal might act on escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
+    """A name on a screen: what a terminal might act on escaped, the middle of a long one left out."""
+    return shortened(escaped(name), _LONGEST_NAME)
+
+
+def one_line(sentence: str) -> str:
+    """A sentence or path on a screen, like `safe`: the long words in it are shortened, and all of it when it is longer.
+
+    >>> len(one_line("broker " + "x" * 10_000 + " is down")), len(one_line("a " * 10_000))
+    (314, 1999)
+    """
+    words = _LONG_WORD.sub(lambda word: shortened(word[0], _LONGEST_WORD), escaped(sentence))
+    return shortened(words, _LONGEST_SENTENCE)
+
+
+def escaped(text: str) -> str:
+    """The text, whole, with everything a terminal might act on escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text with its middle left out when it is longer than `most` characters.
+
+    >>> shortened("127.0.0.1@producer", 11)
+    '127.0…ducer'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def duration(ms: int) -> str:

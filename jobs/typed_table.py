@@ -14,6 +14,8 @@ from jobs.errors import SettingTypeError, SettingValueError, UnknownSettingError
 
 T = TypeVar("T")
 
+_LONG = 2**63
+
 
 def typed(kind: type[T], table: object, at: str = "") -> T:
     """An instance of the dataclass `kind` from a TOML table.
@@ -86,9 +88,11 @@ def _value_of_many(origin: Any, arguments: tuple[Any, ...], value: Any, name: st
 
 def _single(hint: type, value: Any, name: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(_single(int, value, name))
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {_kind_name(hint)}")
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        raise SettingValueError(f"setting {name!r} is {value}; give a number of at most {_LONG - 1}, as Java counts")
     return value
 
 

@@ -17,7 +17,7 @@ from jobs.flow import keeper_of
 from jobs.lake import Lake
 from jobs.nightly import derived, has_forgotten
 from jobs.progress import Progress
-from jobs.run_record import FAULT_LATENCY, Run, code_version
+from jobs.run_record import FAULT_LATENCY, Run, code_version, events
 from jobs.settings import Settings
 from jobs.tables import QUARANTINE, RUN_LOG, SENDS, Table
 from jobs.verify_sums import day_sums, run_sums
@@ -148,8 +148,8 @@ def _own(frame: DataFrame, table: Table) -> DataFrame:
 
 def _published(lake: Lake) -> dict[Day, Row]:
     """Each published day of the first flow with its latest success, and the latest counts."""
-    succeeded = lake.read(RUN_LOG).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == FAULT_LATENCY))
-    order = F.struct("logged_at", "run_id")
+    succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == FAULT_LATENCY))
+    order = F.col("event_order")
     counted = F.when(F.col("rows_read").isNotNull(), order)
     latest = ("run_id", "settings_hash", "code_version", "started_from", "opening_state")
     found = succeeded.groupBy("event_date", "cluster").agg(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.text_parts import grid, safe
+from jobs.text_parts import grid, one_line, safe
 from jobs.verify_lake import Compared, Verification
 
 _LONGEST = 300
@@ -12,7 +12,7 @@ def verification_text(found: Verification) -> str:
     """The days, their tables side by side, what does not add up, and what may explain it."""
     header = ["day", "cluster", "table", "published", "derived anew", "missing", "extra"]
     parts = [
-        f"Derived anew from the lake's own sends: {safe(', '.join(found.days))}",
+        f"Derived anew from the lake's own sends: {one_line(', '.join(found.days))}",
         grid(header, [_row(each) for each in found.tables]),
     ]
     notes = [
@@ -22,7 +22,7 @@ def verification_text(found: Verification) -> str:
         *(f"sends of {day} are no longer kept (retention.sends_days)" for day in found.forgotten),
     ]
     if notes:
-        parts.append("\n".join(["", "Notes", *(f"  {safe(note)}" for note in notes)]))
+        parts.append("\n".join(["", "Notes", *(f"  {one_line(note)}" for note in notes)]))
     return "\n".join(parts)
 
 
@@ -31,11 +31,11 @@ def breach(found: Verification) -> str | None:
     if not found.differing and not found.sums:
         return None
     if not found.differing:
-        return f"lake {found.lake} does not add up: {safe(found.sums[0])}; run the day again and report it"
+        return f"lake {found.lake} does not add up: {found.sums[0]}; run the day again and report it"
     worst = found.differing[0]
     others = len(found.differing) - 1
     why = f" (it may be explained: {found.since[0]})" if found.since else ""
-    return safe(
+    return (
         f"{worst.table} of {worst.date} ({worst.cluster}) is not what the sends say: {worst.missing} rows missing and"
         f" {worst.extra} extra, such as {_example(worst)}{f'; {others} more tables differ' if others else ''}{why};"
         f" run faultline nightly --date {worst.date} again"

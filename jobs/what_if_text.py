@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from jobs.text_parts import duration, grid, safe
+from jobs.text_parts import duration, grid, one_line, safe
 from jobs.what_if_summary import PolicyLine, WhatIfSummary
 
 _LINES = 20
@@ -69,5 +69,5 @@ def _notes_text(summary: WhatIfSummary) -> str:
     if summary.starts_empty:
         notes.append("the day before is not in the lake: the first day starts with no isolation")
     notes.extend(f"{count} producers not replayed: {why}" for why, count in summary.not_replayed.items())
-    notes.append(f"per broker and day: {safe(summary.lake)}/policy_outcomes")
+    notes.append(f"per broker and day: {one_line(summary.lake)}/policy_outcomes")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

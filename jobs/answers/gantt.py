@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.answers.words import clock_time
-from jobs.text_parts import duration, safe
+from jobs.text_parts import duration, escaped, shortened
 
 _PIXELS = 1600
 _THICKNESS = 0.76
@@ -152,22 +152,12 @@ def markup(text: str) -> str:
     >>> markup("<b>a</b> & \u202eb")
     '&lt;b&gt;a&lt;/b&gt; &amp; \\u202eb'
     """
-    return html.escape(safe(text), quote=False)
+    return html.escape(escaped(text), quote=False)
 
 
 def named(name: str, most: int = 80) -> str:
     """A name for Plotly, as it is, with its middle left out when it is very long."""
-    return markup(shortened(safe(name), most))
-
-
-def shortened(text: str, most: int) -> str:
-    """Text with its middle left out when it is longer than `most` characters.
-
-    >>> shortened("127.0.0.1@producer", 11)
-    '127.0…ducer'
-    """
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+    return markup(shortened(escaped(name), most))
 
 
 def stretch_words(start_ms: int, end_ms: int) -> str:

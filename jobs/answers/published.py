@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import unquote, urlparse
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +22,7 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql.types import ArrayType, DataType
 
 from jobs.errors import InputMissingError, LakeError
+from jobs.local_folder import local_folder
 from jobs.tables import RUN_LOG, Table
 from jobs.tables.table import VERSION_PROPERTY
 
@@ -119,11 +120,16 @@ class Published:
 
         It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
         """
-        events = self.rows(RUN_LOG, ("event_date", "flow", "status", "logged_at")).to_pylist()
+        events = self.rows(RUN_LOG, ("event_date", "flow", "status", "logged_at", "event_seq")).to_pylist()
         latest = {}
-        for event in sorted(events, key=lambda event: (event["logged_at"], event["status"] == "SUCCEEDED")):
+        for event in sorted(events, key=_event_order):
             latest[event["event_date"], event["flow"]] = event["status"]
         return tuple(sorted({day for (day, _), status in latest.items() if status != "SUCCEEDED"}))
+
+
+def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
+    """Of the run log: as it was written; what an earlier release wrote has no number, and came before."""
+    return event["event_seq"] or 0, event["logged_at"], event["status"] == "SUCCEEDED"
 
 
 def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
@@ -236,6 +242,4 @@ def _filesystem(place: str) -> SubTreeFileSystem | None:
 
 
 def _place(root: str, table: Table) -> str:
-    parsed = urlparse(root)
-    folder = unquote(parsed.path) if parsed.scheme == "file" else root
-    return f"{folder.rstrip('/')}/{table.name}"
+    return f"{local_folder(root) or root.rstrip('/')}/{table.name}"

@@ -24,7 +24,7 @@ from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, counted, percent, unsure_text
 from jobs.errors import UsageError
-from jobs.text_parts import duration, safe
+from jobs.text_parts import duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
 _UNSAFE_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -96,8 +96,8 @@ def inert_json(value: Any) -> str:
     '{"a":"\\u003c/script\\u003e\\u0026\\u2028"}'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for character, escaped in _UNSAFE_IN_SCRIPT.items():
-        text = text.replace(character, escaped)
+    for character, harmless in _UNSAFE_IN_SCRIPT.items():
+        text = text.replace(character, harmless)
     return text
 
 
@@ -148,7 +148,7 @@ def _finalized(value: Any) -> Any:
     if value is None:
         return NOTHING
     if isinstance(value, str) and not isinstance(value, Markup):
-        return safe(value)
+        return escaped(value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
 
 

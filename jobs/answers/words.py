@@ -6,11 +6,12 @@ import datetime as dt
 from collections.abc import Sequence
 
 from jobs.day import DAY_MS
-from jobs.text_parts import safe
+from jobs.text_parts import one_line, safe
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNTIL = ("end_ms", "until_ms")
 _INSTANTS = (*_UNTIL, "start_ms", "from_ms", "_at_ms")
+_SENTENCES = ("sentence",)
 NOTHING = "–"
 
 
@@ -42,9 +43,9 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
         case int():
             return f"{value:,}"
         case list():
-            return ", ".join(safe(str(each)) for each in value) or NOTHING
+            return one_line(", ".join(safe(str(each)) for each in value)) or NOTHING
         case _:
-            return safe(str(value))
+            return one_line(str(value)) if column in _SENTENCES else safe(str(value))
 
 
 def counted(count: int, one: str, many: str = "") -> str:

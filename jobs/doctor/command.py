@@ -17,7 +17,7 @@ from jobs.errors import SettingsError, UsageError
 from jobs.jars import jar_folder, locked_jars
 from jobs.redaction import redacted
 from jobs.settings import Settings
-from jobs.text_parts import safe
+from jobs.text_parts import one_line
 
 _COLOURS: dict[Verdict, str] = {"ok": "32", "warning": "33", "wrong": "31"}
 
@@ -75,9 +75,9 @@ def as_text(checks: Sequence[Check], secrets: Collection[str] = (), *, colour: b
     for check in checks:
         verdict = f"{check.verdict:7}"
         shown = f"\x1b[{_COLOURS[check.verdict]}m{verdict}\x1b[0m" if colour else verdict
-        lines.append(f"{shown}  {check.name:{width}}  {safe(redacted(check.found, secrets))}")
+        lines.append(f"{shown}  {check.name:{width}}  {one_line(redacted(check.found, secrets))}")
         if check.fix:
-            lines.append(f"{'':{width + 11}}→ {safe(redacted(check.fix, secrets))}")
+            lines.append(f"{'':{width + 11}}→ {one_line(redacted(check.fix, secrets))}")
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _COLOURS}
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
     return "\n".join(lines)

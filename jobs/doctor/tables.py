@@ -128,8 +128,10 @@ def _files(opened: DeltaTable, sizes: Mapping[str, int], place: str, seen: _Seen
 
 
 def _published(opened: DeltaTable, store: FileSystem) -> dict[str, int]:
-    columns = ["status", "logged_at", "table_versions"]
-    rows = opened.to_pyarrow_dataset(filesystem=store).to_table(columns=columns).sort_by("logged_at").to_pylist()
+    log = opened.to_pyarrow_dataset(filesystem=store)
+    order = [name for name in ("event_seq", "logged_at") if name in log.schema.names]
+    rows = log.to_table(columns=["status", "table_versions", *order]).to_pylist()
+    rows.sort(key=lambda row: [row["event_seq"] or 0 if "event_seq" in row else 0, row["logged_at"]])
     versions: dict[str, int] = {}
     for row in rows:
         if row["status"] == "SUCCEEDED" and row["table_versions"]:

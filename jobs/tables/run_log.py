@@ -13,7 +13,7 @@ RUN_LOG = Table(
         required("command", TEXT, "command of the run; `cascade` for a day recomputed because the day before changed"),
         required("flow", TEXT, "FAULT_LATENCY or ALLOCATION"),
         required("status", TEXT, "STARTED, SUCCEEDED or FAILED"),
-        required("logged_at", INSTANT, "when the event was logged, UTC"),
+        required("logged_at", INSTANT, "when the event was logged, UTC, by a clock that may have been set back"),
         column("rows_read", LONG, "input lines read; null until the run has counted"),
         column("rows_published", LONG, "lines the tables rest on"),
         column("rows_quarantined", LONG, "lines in quarantine"),
@@ -31,6 +31,9 @@ RUN_LOG = Table(
         ),
         column("code_version", TEXT, "version of faultline"),
         column("message", TEXT, "why it failed; when it started, whose lock it took over or broke; null = neither"),
+        column(
+            "event_seq", LONG, "rises from event to event, whatever the clock says; null = logged by an earlier release"
+        ),
     ),
     closed_lists={
         "flow": ("FAULT_LATENCY", "ALLOCATION"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from jobs.day import DAY_MS
 from jobs.errors import UsageError
 from jobs.profiles import Profile
+from jobs.toml_files import read_toml
 from jobs.typed_table import typed
 from udfs.ladder import Ladder
 from udfs.policy import Policy
@@ -113,17 +113,8 @@ def _of_text(known: Mapping[str, Profile], text: str) -> Policy:
 
 
 def _of_file(known: Mapping[str, Profile], file: Path) -> Iterator[Policy]:
-    for name, each in typed(_Ladders, _table(file)).ladders.items():
+    for name, each in typed(_Ladders, read_toml(file, "ladders file", "--ladders", UsageError)).ladders.items():
         yield _policy(known, f"{file}: ladder {name!r}", name, each.latency_max_ms, each.not_available_ms, each.profile)
-
-
-def _table(file: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--ladders {file} cannot be read: {error}; give an existing file") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"--ladders {file} is not valid TOML: {error}") from error
 
 
 def _of_sweep(known: Mapping[str, Profile], text: str) -> Iterator[Policy]:

@@ -86,11 +86,19 @@ def test_a_full_cache_asks_no_repository_and_is_not_written(
 @pytest.mark.fault(46)
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("left", [b"tampered with", b"", CONTENT["alpha"][:5]], ids=["tampered", "empty", "cut short"])
-def test_a_cached_file_that_is_not_the_locked_one_is_replaced(folder: Path, left: bytes) -> None:
+def test_a_cached_file_that_is_not_the_locked_one_is_replaced_and_named(
+    folder: Path, left: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder.mkdir()
     (folder / "alpha-1.0.jar").write_bytes(left)
+    (folder / "beta-1.0.jar").write_bytes(CONTENT["beta"])
     cached(JARS, folder)
     assert held_in(folder) == WHOLE
+    replaced, fetching = capsys.readouterr().err.splitlines()
+    assert replaced == (
+        f"{folder}/alpha-1.0.jar is not the file that conf/jars.toml names, corrupt or changed; it is replaced"
+    )
+    assert fetching == "fetching Delta 1.0 jars (once) …"
 
 
 @pytest.mark.fault(46)

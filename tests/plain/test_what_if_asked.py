@@ -79,7 +79,11 @@ def test_policies_that_do_the_same_share_a_rule() -> None:
         ({"sweeps": ["P1/1/500"]}, UsageError, "--sweep 'P1/1/500' has 90000000 ms; give 0 to 86400000"),
         ({"sweeps": ["P5/1/1", "P5/1.0/1"]}, UsageError, "policy 'P5 x1/x1' is asked twice"),
         ({"sweeps": [f"P5/{','.join(map(str, range(1, 600)))}/1"]}, UsageError, "599 policies are asked; ask at most"),
-        ({"files": [Path("none.toml")]}, UsageError, "--ladders none.toml cannot be read"),
+        (
+            {"files": [Path("none.toml")]},
+            UsageError,
+            "ladders file none.toml does not exist; give an existing one",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence(options: dict[str, list[str]], kind: type[FaultlineError], sentence: str) -> None:
