@@ -22,7 +22,7 @@ _PATH_KEYS = (
     "inputs.running_info.path",
     "inputs.client_logs.path",
 )
-_VARIABLE = re.compile(r"\$(\w+|\{[^}]*\})")
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
 
 def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:

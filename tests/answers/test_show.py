@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any, cast
@@ -340,6 +341,32 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert said.err.endswith("-m pip install 'faultline[report]'\n")
 
 
+@pytest.mark.fault(41)
+def test_a_long_name_is_shortened_in_the_text_and_whole_in_json_and_csv(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    long, spaced = "x" * 10_000, "a b " * 2_500
+    publish(tmp_path, D1, cluster=long)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [isolation(0, 1_000, cluster=long, broker_name=long, client_id=spaced)])
+    write_rows(
+        tmp_path,
+        FINDINGS,
+        [{"event_date": D1, "cluster": long, "kind": "WIDE", "sentence": f"{long} is slow: mend it"}],
+    )
+    for question in ("isolations", "findings"):
+        arguments = ["show", question, "--lake", str(tmp_path)]
+        assert cli.main(arguments) == 0
+        text = capsys.readouterr().out
+        assert "xxx…xxx" in text
+        assert max(map(len, text.splitlines())) < 700
+        for form in ("--json", "--csv"):
+            assert cli.main([*arguments, form]) == 0
+            assert long in capsys.readouterr().out
+    assert re.search("  x+…x+ is slow: mend it$", text.strip())
+    assert cli.main(["show", "incidents", "--lake", str(tmp_path), "--cluster", "y"]) == 3
+    assert len(capsys.readouterr().err) < 700
+
+
 def _event(status: str, hour: int, flow: str = "FAULT_LATENCY") -> dict[str, Any]:
     at = dt.datetime(2026, 3, 2, hour, tzinfo=dt.UTC)
     return {"event_date": D1, "cluster": "main", "flow": flow, "status": status, "run_id": f"r{hour}", "logged_at": at}
@@ -355,6 +382,10 @@ def _event(status: str, hour: int, flow: str = "FAULT_LATENCY") -> dict[str, Any
         ([_event("FAILED", 2, "ALLOCATION")], True),
         ([_event("FAILED", 2) | {"event_date": D2}], False),
         ([_event("FAILED", 2) | {"cluster": "other"}], False),
+        # A clock that was set back: the log's own order counts, and what has none was logged before.
+        ([_event("SUCCEEDED", 9) | {"event_seq": 3}, _event("FAILED", 1) | {"event_seq": 5}], True),
+        ([_event("FAILED", 9) | {"event_seq": 3}, _event("SUCCEEDED", 1) | {"event_seq": 5}], False),
+        ([_event("FAILED", 9), _event("SUCCEEDED", 1) | {"event_seq": 5}], False),
     ],
 )
 def test_a_day_whose_last_run_did_not_succeed_is_told(

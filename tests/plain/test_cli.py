@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 from pathlib import Path
 
@@ -97,6 +98,44 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
     assert said.err.startswith("faultline: ")
     assert sentence in said.err
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--date", "0001-01-01"], "--date is 0001-01-01; give a day from 2015-01-01 to 2099-12-31, as logs have"),
+        (["--date", "9999-12-31"], "--date is 9999-12-31; give a day"),
+        (["--from", "0001-01-01", "--to", DAY], "--from is 0001-01-01; give a day"),
+        (
+            ["--from", "2020-01-01", "--to", "2047-05-18"],
+            "2020-01-01 to 2047-05-18 are 10,000 days; ask for 1,000",
+        ),
+        (["--from", DAY, "--to", "2026-11-20"], "--to 2026-11-20 is before --from 2026-11-21; swap them"),
+    ],
+)
+@pytest.mark.parametrize("command", ["nightly", "fault-latency", "what-if", "plan"])
+def test_days_that_no_log_has_are_refused_before_spark_starts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, arguments: list[str], told: str
+) -> None:
+    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: pytest.fail("Spark was started"))
+    planned = ["nightly"] if command == "plan" else []
+    assert cli.main([command, *planned, "--lake", "lake", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"faultline: {told}")
+    assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.fault(41)
+def test_a_long_name_is_shortened_in_the_plan_and_in_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "x" * 10_000
+    plan = _plan(capsys, "--set", f"cluster={name}", "--set", f"producers.{name}.client_version=5.3.3")
+    assert max(map(len, plan.splitlines())) < 700
+    assert "xxx…xxx" in _setting(plan, "cluster")
+    assert cli.main(["plan", "nightly", "--lake", "lake", "--set", f"{name}=1"]) == 2
+    said = capsys.readouterr().err
+    assert re.match("faultline: unknown setting 'x+…x+'; known here: client_logs", said)
+    assert len(said) < 700
 
 
 @pytest.mark.fault(37)

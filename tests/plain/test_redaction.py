@@ -40,6 +40,18 @@ CANARY = "cAnAry/9+x"
         f"error: token={CANARY}",
         f"Authorization: Bearer {CANARY}xyz",
         f"--set 'spark.hadoop.fs.s3a.secret.key={CANARY}' has no key",
+        f"site.auth.pass={CANARY}",
+        f"DB_PASS={CANARY}",
+        f'{{"pass": "{CANARY}"}}',
+        f"--pass={CANARY}",
+        f"dbPass: {CANARY}",
+        f"ssl.key.passphrase -> {CANARY}",
+        f"keytool -storepass={CANARY}",
+        f"-Xmx4g -Djavax.net.ssl.keyStorePassword={CANARY} -Dx=y",
+        f"pwd={CANARY}",
+        f"userPwd={CANARY}",
+        f"MYSQL_PWD={CANARY}",
+        f"SharedAccessKey={CANARY}",
     ],
 )
 def test_a_secret_is_hidden_by_its_name_or_place(text: str) -> None:
@@ -57,6 +69,13 @@ def test_a_secret_is_hidden_by_its_name_or_place(text: str) -> None:
         "a disaster: 3 brokers",
         "order_key = 17",
         "a group sent no key: check",
+        "bypass=true-or-false, shuffle.bypass = 200, spark.shuffle.sort.bypassMergeThreshold=200",
+        "compass=northward, gps.compass: northward, encompass=everything",
+        "ftp.passive=enabled, passive: enabled, passed=17, passenger.name=nobody",
+        "tokenizer=standard, index.tokenizer.class -> standard, tokenization: simple",
+        "first pass: 12 rows, two.pass.sort=enabled, pass_rate=0.5",
+        "PWD=/home/ops and OLDPWD=/home/else",
+        "keyboard=english, monkey=brown, sort.key = 17",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -79,6 +98,8 @@ def test_secrets_are_known_by_the_names_of_settings_and_variables(tmp_path: Path
         "spark.sql.shuffle.partitions": "123456",
     }
     assert secrets_of(named) == {CANARY, "session-canary"}
+    options = {"spark.driver.extraJavaOptions": f"-Xss4m -Djavax.net.ssl.keyStorePassword='{CANARY}' -Da.pass=short"}
+    assert secrets_of(options) == {CANARY}
     assert [name for name in ("PWD", "OLDPWD", "MONKEY", "spark.driver.memory") if is_secret(name)] == []
 
 
@@ -112,7 +133,10 @@ def test_the_plan_shows_none(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         [spark.hadoop.fs.s3a]
         "secret.key" = "{CANARY}"
         [spark]
-        "driver.extraJavaOptions" = "-Dsite.password={CANARY}"
+        "driver.extraJavaOptions" = "-Djavax.net.ssl.keyStorePassword={CANARY} -Dsite.auth.pass={CANARY}"
+        "site.auth.pass" = "{CANARY}"
+        "site.key.passphrase" = "{CANARY}"
+        "site.index.tokenizer" = "standard"
         "hadoop.site.url" = "jdbc:x://h/d?password={CANARY}"
         """
     )
@@ -120,6 +144,8 @@ def test_the_plan_shows_none(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert "cAnAry" not in said.out + said.err
     assert "read     sends: s3a://AKIA:…@bucket/sends" in said.out
+    assert "spark.driver.extraJavaOptions = '-Djavax.net.ssl.keyStorePassword=… -Dsite.auth.pass=…'" in said.out
+    assert "spark.site.index.tokenizer = 'standard'" in said.out
 
 
 @pytest.mark.usefixtures("_own_folder")
@@ -164,6 +190,23 @@ def test_progress_and_the_doctor_show_none() -> None:
     for said in (as_text(checks, colour=False), as_json(checks)):
         assert "cAnAry" not in said
         assert "cannot be reached" in said
+
+
+@pytest.mark.usefixtures("_own_folder")
+def test_a_long_secret_is_hidden_before_what_is_said_is_shortened(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "cAnAry" * 1_000
+
+    def fail(*_: object) -> None:
+        raise LakeError(f"403 for {token}")
+
+    monkeypatch.setattr(cli, "_run_flows", fail)
+    secret = ["--set", f"spark.site.token={token}"]
+    assert cli.main(["nightly", "--lake", "x", "--date", "2026-11-21", *secret]) == 1
+    assert capsys.readouterr().err == "faultline: 403 for …\n"
+    assert cli.main(["plan", "nightly", "--lake", "x", *secret, "--set", f"cluster={token}"]) == 0
+    assert "cAnAry" not in capsys.readouterr().out
 
 
 def test_the_parser_shows_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,6 +129,55 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("slow_ms = 0", SettingValueError, "slow_ms is 0; give at least 1"),
         ("max_line_bytes = 0", SettingValueError, "max_line_bytes is 0; give at least 1"),
         ("cluster = ''", SettingValueError, "cluster is empty"),
+        (
+            "slow_ms = 9223372036854775808",
+            SettingValueError,
+            "'slow_ms' is 9223372036854775808; give a number",
+        ),
+        (
+            "max_bad_fraction = 99999999999999999999",
+            SettingValueError,
+            "'max_bad_fraction' is 99999999999999999999;",
+        ),
+        ("max_bad_fraction = inf", SettingValueError, "max_bad_fraction is inf; it is a share between 0 and 1"),
+        ("max_bad_fraction = -inf", SettingValueError, "max_bad_fraction is -inf"),
+        ("slow_ms = -5", SettingValueError, "slow_ms is -5; give at least 1"),
+        (
+            "slow_ms = 3153600000001",
+            SettingValueError,
+            "slow_ms is 3153600000001; give at least 1, at most 315360000",
+        ),
+        (
+            "max_staleness_ms = 9223372036854775807",
+            SettingValueError,
+            "max_staleness_ms is 9223372036854775807; give",
+        ),
+        ("max_line_bytes = 2147483648", SettingValueError, "give at least 1, at most 2147483647"),
+        ("retention.sends_days = 36501", SettingValueError, "keep at least 1 day, at most 36500"),
+        ("retention.versions_days = 36501", SettingValueError, "keep at least 7, at most 36500"),
+        ("date = 0001-01-01", SettingValueError, "date is 0001-01-01; give a day from 2015-01-01 to 2099-12-31"),
+        ("date = 9999-12-31", SettingValueError, "date is 9999-12-31; give a day"),
+        (
+            "[producers.PG]\nlatency_max_ms = [1]\nnot_available_ms = [9223372036854775807]",
+            SettingValueError,
+            "9223372036854775807 is none, give at most 3153600000000 (100 years)",
+        ),
+        (f"infer = {'[' * 5000}{']' * 5000}", SettingsError, "site.toml: tables or lists are nested too deeply"),
+        (f"{'a.' * 5000}a = 1", SettingsError, "site.toml: tables or lists are nested too deeply"),
+        (
+            f"cluster = '{'x' * 1_000_000}'",
+            SettingsError,
+            "site.toml has more than 1,000,000 bytes; give a small",
+        ),
+        (f"slow_ms = {'9' * 5_000}", SettingsError, "site.toml cannot be read"),
+        *(
+            (
+                f"lake = '/data/a{sign}b'",
+                SettingValueError,
+                f"Spark takes {sign} in a path for a pattern: give a",
+            )
+            for sign in "[]{}*?\\"
+        ),
         ("lake = '/data/a`b'", SettingValueError, "lake is /data/a`b; Delta opens no path with a backtick"),
         (
             "retention.versions_days = 6",
@@ -182,6 +231,16 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: type[Set
         ("=main", "--set '=main' has no key=value form"),
         ("a b=main", "--set 'a b=main' has no valid key"),
         ("clutser=main", "did you mean 'cluster'?"),
+        (f"{'a.' * 5000}a=1", "--set: tables or lists are nested too deeply"),
+        (f"slow_ms={'9' * 5_000}", "it must be a whole number"),
+        (
+            "lake=$HOME/lake",
+            "lake is $HOME/lake; $HOME is not replaced here: write what it stands for, or ~",
+        ),
+        ("lake=s3a://bucket/${STAGE}/lake", "${STAGE} is not replaced here"),
+        ("inputs.sends=['logs', '$LOGS/*.gz']", "inputs.sends.path is $LOGS/*.gz; $LOGS is not replaced here"),
+        ("lake=file:lake", "lake is file:lake; write a folder of this machine from its root, such as file:///lake"),
+        ("lake=file://host/lake", "lake is file://host/lake; write a folder of this machine"),
     ],
 )
 def test_a_mistake_in_set_is_named(assignment: str, sentence: str) -> None:
@@ -208,7 +267,7 @@ def test_relative_paths_are_of_the_files_folder(tmp_path: Path) -> None:
         tmp_path / "conf",
         """
         lake = "../lake"
-        inputs.sends.path = ["logs/*.gz", "/absolute", "s3a://bucket/logs", "file:/x"]
+        inputs.sends.path = ["logs/*.gz", "/absolute", "s3a://bucket/logs", "file:///x"]
         inputs.routes.path = "routes"
         """,
     )
@@ -225,6 +284,36 @@ def test_relative_paths_of_set_and_options_are_of_the_working_directory(
     settings = load_settings([], ["lake=lake"], {"inputs.sends.path": ["a", "b"]})
     assert settings.lake == f"{tmp_path}/lake"
     assert settings.inputs.sends.path == (f"{tmp_path}/a", f"{tmp_path}/b")
+
+
+@pytest.mark.parametrize(
+    ("given", "full"),
+    [
+        ("~/lake", "/home/ops/lake"),
+        ("~", "/home/ops"),
+        ("a~/lake", "{base}/a~/lake"),
+        ("costs-$5", "{base}/costs-$5"),  # no variable
+        ("/data//lake/", "/data/lake"),
+        ("//data/lake", "/data/lake"),
+        ("/data/../lake", "/lake"),
+        ("file:///data/lake/", "file:/data/lake"),
+        ("file:///data/my%20lake", "file:/data/my lake"),
+        ("file:/data/my%20lake", "file:/data/my%20lake"),
+        ("file://localhost/lake", "file:/lake"),
+        ("s3a://bucket/~/lake", "s3a://bucket/~/lake"),
+    ],
+)
+def test_paths_are_written_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, full: str) -> None:
+    monkeypatch.setenv("HOME", "/home/ops")
+    monkeypatch.chdir(tmp_path)
+    file = _file(tmp_path, f"lake = '{given}'\n[inputs]\nsends = '{given}'\n[client_logs.'~/logs']")
+    expected = full.format(base=tmp_path)
+    for settings in (
+        load_settings([file], [], {}),
+        load_settings([], [f"lake={given}"], {"inputs.sends.path": [given]}),
+    ):
+        assert (settings.lake, settings.inputs.sends.path) == (expected, (expected,))
+    assert list(load_settings([file], [], {}).client_logs) == ["/home/ops/logs"]
 
 
 @pytest.mark.parametrize("value", ['"logs"', '["logs"]'])

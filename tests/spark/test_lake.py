@@ -22,7 +22,8 @@ import jobs.lake
 import jobs.nightly
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake import Lake
-from jobs.tables import BROKER_INCIDENTS, QUARANTINE, SENDS, TABLES, Table
+from jobs.settings import load_settings
+from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, SENDS, TABLES, Table
 from tests.site import D1, D2, Site, at, send
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,40 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
     assert _published(lake) == expected
     _publish(spark, lake, "north", D1)  # no rows clear the day
     assert _published(lake) == expected[1:]
+
+
+HOSTILE = [
+    "${env:HOME}", "${system:user.home}", "${spark.app.name}", "${hivevar:x}", "${x}", "$HOME", ":name", "?", "{x}",
+    "'", '"', "`", "\\", "\\'", "a\nb", "a\tb", "\\u0041", "%_", "--", "/* */", "x'; DROP TABLE sends; --",
+]  # fmt: skip
+
+
+@pytest.mark.fault(26, 37)
+def test_a_name_is_published_as_it_is_and_swapped_by_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Each name is that of a cluster and of its broker; all of one table, so that each is published next to others."""
+    lake = Lake(spark, str(tmp_path))
+    lake.create_tables((BROKER_INCIDENTS,))
+    for name in HOSTILE:
+        _publish(spark, lake, name, D1, (name, 0.5), ("gone", 0.5))
+    for name in HOSTILE:
+        _publish(spark, lake, name, D1, (name, 0.6))
+    assert _published(lake) == sorted((name, D1, name, 0.6) for name in HOSTILE)
+    assert lake.read_day(BROKER_INCIDENTS, "${env:HOME}", D1).count() == 1
+
+
+@pytest.mark.parametrize("named", ["file:///{}", "file:/{}", "/{}"])
+def test_a_lake_may_be_named_by_a_file_uri(spark: SparkSession, tmp_path: Path, named: str) -> None:
+    """As the program's settings spell it; it is one lake, however it is named."""
+    settings = load_settings([], [], {"lake": named.format(f"{tmp_path}/a b/lake".lstrip("/"))})
+    lake = Lake(spark, settings.lake)
+    for _ in range(2):
+        lake.create_tables((BROKER_INCIDENTS, RUN_LOG))
+        _publish(spark, lake, "main", D1, ("a", 0.5))
+    assert lake.exists()
+    assert lake.read(BROKER_INCIDENTS).count() == 1
+    assert deltalake.DeltaTable(str(tmp_path / "a b/lake/broker_incidents")).version() == 2
+    with lake.held("one", _clock):
+        assert (tmp_path / "a b/lake/_lock").is_file()
 
 
 def test_a_file_tells_the_least_and_greatest_of_cluster_and_instants_alone(spark: SparkSession, lake: Lake) -> None:

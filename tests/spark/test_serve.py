@@ -188,10 +188,19 @@ def test_explain_of_what_is_refused_changes_nothing(site: Site, ask: Ask) -> Non
     assert site.version("sends") == version
 
 
+@pytest.mark.fault(37, 42)
+def test_no_question_is_answered_with_the_servers_environment(connect: Callable[[str], Ask]) -> None:
+    for more in ("", "#name=value"):
+        assert connect(more)("SELECT '${env:PATH}', '${system:user.home}', '${name}'") == [
+            ("${env:PATH}", "${system:user.home}", "${name}")
+        ]
+
+
 @pytest.mark.fault(37)
 @pytest.mark.parametrize(
     "more",
     [
+        "?spark.sql.variable.substitute=true",
         "?spark.sql.runSQLOnFiles=true",
         "#spark.sql.runSQLOnFiles=true",
         "?spark.sql.analyzer.singlePassResolver.enabled=true",

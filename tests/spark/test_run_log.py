@@ -1,0 +1,61 @@
+"""Which run of a day was the last: the log's own order says, not a clock that may have been set back."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from jobs.answers.published import open_published
+from jobs.day import Day
+from jobs.lake import Lake
+from jobs.run_record import FAULT_LATENCY, Run, log_run, published_openings
+from jobs.settings import load_settings
+from jobs.tables import RUN_LOG
+from jobs.verify_lake import _published
+from tests.site import D1, D2, Site, at, send
+
+
+def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession, tmp_path: Path) -> None:
+    before, set_back = Site(spark, tmp_path, first_run=40), Site(spark, tmp_path, first_run=1)  # 03:40, then 03:01
+    before.log([send(at(D1, "12:00:00")), send(at(D2, "12:00:00"))])
+    before.run(D2)  # it starts empty
+    recomputed = set_back.run(D1)
+    assert [done.day.date for done in recomputed.days] == [D1, D2]
+    again = set_back.run(D1)
+    assert [done.day.date for done in again.days] == [D1]  # what D2 starts from is what it was made from
+    assert _published(Lake(spark, str(set_back.lake)))[Day(D2, "main")]["started_from"] == "PREVIOUS_DAY"
+    log = set_back.rows("run_log", "event_seq", "run_id", "status", "event_date")
+    assert [(row["run_id"], row["status"], row["event_date"]) for row in log] == [
+        ("run-40", "STARTED", D2), ("run-40", "SUCCEEDED", D2),
+        ("run-1", "STARTED", D1), ("run-1", "SUCCEEDED", D1), ("run-1", "STARTED", D2), ("run-1", "SUCCEEDED", D2),
+        ("run-2", "STARTED", D1), ("run-2", "SUCCEEDED", D1),
+    ]  # fmt: skip
+    assert len({row["event_seq"] for row in log}) == len(log)
+
+
+def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_path: Path) -> None:
+    lake, settings, day = Lake(spark, str(tmp_path)), load_settings([], [], {}), Day(D1, "main")
+    older = dataclasses.replace(RUN_LOG, columns=tuple(each for each in RUN_LOG.columns if each.name != "event_seq"))
+    lake.create_tables((older,))
+    rows = [
+        (D1, "main", "old", "nightly", FAULT_LATENCY, status, hour)
+        for status, hour in (("SUCCEEDED", 5), ("FAILED", 6))
+    ]
+    kinds = "event_date date, cluster string, run_id string, command string, flow string, status string, hour int"
+    logged = spark.createDataFrame(rows, kinds).selectExpr(
+        "* EXCEPT (hour)", "timestamp_millis(1772409600000 + hour * 3600000) AS logged_at",
+        *(f"CAST(NULL AS {each.dataType.simpleString()}) AS {each.name}" for each in older.columns[7:]),
+    )  # fmt: skip
+    lake.append(older, logged)
+    assert published_openings(lake, FAULT_LATENCY, "main") == {D1: (None, None)}
+    assert open_published(str(tmp_path), None, None, None).unsure == (D1,)
+    lake.create_tables((RUN_LOG,))
+    run = Run(
+        "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    )
+    log_run(spark, lake, run, FAULT_LATENCY, [day], "SUCCEEDED", settings)
+    assert open_published(str(tmp_path), None, None, None).unsure == ()
+    assert _published(lake)[day]["run_id"] == "new"
