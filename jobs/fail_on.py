@@ -48,7 +48,7 @@ def asked_conditions(texts: Sequence[str], flows: Sequence[str]) -> tuple[Condit
 
 
 def _parse(text: str) -> Condition:
-    match = re.fullmatch(r"(incident|contradictions|missing-producer)(?:>(\d+))?", text.strip())
+    match = re.fullmatch(r"(incident|contradictions|missing-producer)(?:>(\d{1,18}))?", text.strip())
     if match is None:
         raise UsageError(f"--fail-on {text!r} is no condition; give incident, contradictions>N or missing-producer")
     kind: Kind = match.group(1)  # type: ignore[assignment]

@@ -15,6 +15,7 @@ MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 NEARBY = "MACHINE_ROOM_NEARBY-"
+_MOST_NODES = 100_000
 
 
 def check_version(text: str | None) -> None:
@@ -53,6 +54,10 @@ class StrategySettings:
             pattern = getattr(self, name)
             if pattern is not None:
                 _check_room(name, pattern)
+        if self.virtual_nodes is not None and self.virtual_nodes > _MOST_NODES:
+            raise SettingValueError(
+                f"virtual_nodes is {self.virtual_nodes}; give at most {_MOST_NODES} for each client"
+            )
         if self.client_charset is not None:
             try:
                 "".encode(self.client_charset)

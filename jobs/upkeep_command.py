@@ -20,6 +20,8 @@ from jobs.tables import TABLES
 from jobs.verify_lake import run_verify
 from jobs.verify_text import breach, verification_text
 
+_MOST_COMMITS = 1_000_000
+
 
 def run_upkeep(
     options: argparse.Namespace, settings: Settings, run: Run, today: str, say: Callable[[str], None]
@@ -48,8 +50,8 @@ def _check_history(options: argparse.Namespace) -> None:
     names = [table.name for table in TABLES]
     if options.history and options.history not in names:
         raise UsageError(f"--history {options.history!r} is no table; give one of {', '.join(names)}")
-    if options.last < 1:
-        raise UsageError(f"--last is {options.last}; give at least 1")
+    if not 1 <= options.last <= _MOST_COMMITS:
+        raise UsageError(f"--last is {options.last}; give at least 1, at most {_MOST_COMMITS}")
 
 
 def _maintain(

@@ -40,6 +40,7 @@ _OPTION_COLUMNS = {
     "source": "source",
 }
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MOST_DIGITS = 9
 
 
 def add_answer_commands(commands: argparse._SubParsersAction[Any], day: Callable[[str], dt.date]) -> None:
@@ -101,10 +102,10 @@ def asked_equal(options: argparse.Namespace, narrowed_by: dict[str, str]) -> dic
 
 def _queue(text: str) -> dict[str, object]:
     broker, colon, number = text.rpartition(":")
-    try:
-        return {"broker_name": broker, "queue_id": int(number)} if colon and broker else {"queue_id": int(text)}
-    except ValueError:
-        raise UsageError(f"--queue {text!r} is no queue; write it like broker-a:3") from None
+    queue = number if colon and broker else text
+    if not _is_count(queue):
+        raise UsageError(f"--queue {text!r} is no queue; write it like broker-a:3")
+    return {"broker_name": broker, "queue_id": int(queue)} if colon and broker else {"queue_id": int(queue)}
 
 
 def _instant_ms(text: str) -> int:
@@ -118,9 +119,14 @@ def _instant_ms(text: str) -> int:
 
 
 def _limit(text: str) -> int:
-    if not text.isdecimal():
+    if not _is_count(text):
         raise UsageError(f"--limit {text!r} is no number of rows; give 0 for all")
     return int(text)
+
+
+def _is_count(text: str) -> bool:
+    """Whether it is a number of queues or rows, as Java counts them."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _add_where(parser: argparse.ArgumentParser, day: Callable[[str], dt.date]) -> None:

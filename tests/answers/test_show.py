@@ -278,6 +278,12 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is no queue"),
         (["incidents", "--at", "noon"], 2, "'noon' is no time; write it like 2026-11-21T00:26:51Z"),
         (["incidents", "--limit", "many"], 2, "--limit 'many' is no number of rows"),
+        (["incidents", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is no number of rows"),
+        (
+            ["owners", "--queue", f"broker-a:{'9' * 20}", "--cluster", "main"],
+            2,
+            "is no queue; write it like broker-a:3",
+        ),
         (["sends", "--at", "2026-03-01T00:00:00Z", "--cluster", "main"], 2, "--at does not go with sends"),
         (["incidents", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
         (["incidents", "--json", "--csv"], 2, "not allowed with"),

@@ -28,6 +28,7 @@ SQL = [
     "\uff53\uff07elect",
     "${env:HOME}",
     "{x}%s$1",
+    ":name ?",
 ]
 PATHS = ["../../outside", "..", "/etc", "file:///tmp/x", "a/../../b", "%2e%2e%2f", "C:\\x", "a=b/c=d", "_staging"]
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\nfaultline: all is well\u202e"
@@ -35,7 +36,9 @@ TERMINAL = "\x1b]0;owned\x07\x1b[2J\nfaultline: all is well\u202e"
 
 BIDI = "[red]b\u202e\u2028roker\u0085"
 NAMES = [*SQL, *PATHS, BIDI]
-CLUSTER = "../../x'; DROP TABLE sends; --\\"
+CLUSTER = "../../${env:HOME}x'; DROP TABLE sends; --\\"
+
+NEXT = f"{CLUSTER}~"  # it comes later
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +47,8 @@ def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
     site = Site(spark, tmp_path_factory.mktemp("around") / "site")
     site.log(
         send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", client_id=name, producer_group=name, topic=name,
-             broker_name=name, process_id=name, order_key=name, cluster=CLUSTER)
-        for name in NAMES
+             broker_name=name, process_id=name, order_key=name, cluster=cluster)
+        for cluster, names in ((CLUSTER, NAMES), (NEXT, NAMES[:1])) for name in names
     )  # fmt: skip
     return site, site.run(D1)
 
@@ -53,9 +56,10 @@ def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
 @pytest.mark.fault(37)
 def test_names_are_values(hostile: tuple[Site, RunResult]) -> None:
     site, _ = hostile
-    assert {row["cluster"] for row in site.rows("sends", "cluster")} == {CLUSTER}
+    assert {row["cluster"] for row in site.rows("sends", "cluster")} == {CLUSTER, NEXT}
     for table in ("sends", "isolation_intervals"):
-        assert sorted(row["broker_name"] for row in site.rows(table, "broker_name")) == sorted(NAMES)
+        assert sorted(row["broker_name"] for row in site.rows(table, "broker_name", cluster=CLUSTER)) == sorted(NAMES)
+        assert len(site.rows(table, "broker_name", cluster=NEXT)) == 1  # a cluster after it is published too
 
 
 @pytest.mark.fault(38)
@@ -124,6 +128,11 @@ def test_the_summary_shows_names_escaped(spark: SparkSession, hostile: tuple[Sit
     site, result = hostile
     settings = load_settings([], [], {"lake": str(site.lake)})
     summary = dataclasses.replace(summarize(spark, settings, result), missing_producers=NAMES, hidden_files=[BIDI])
+    long = "x" * 10_000
+    (worst, *_) = summary.brokers
+    summary = dataclasses.replace(summary, brokers=[dataclasses.replace(worst, broker_name=long)])
     text = as_text(summary)
+    assert re.search("^  x+…x+  ", text, re.MULTILINE)
+    assert long not in text
     assert "1 hidden or half-copied files were not read: [red]b\\u202e\\u2028roker\\x85" in text
     assert all(char.isprintable() for char in text.replace("\n", ""))

@@ -72,8 +72,8 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
 
 
 HOSTILE = [
-    "${env:HOME}", "${system:user.home}", "${spark.app.name}", "${hivevar:x}", "${x}", "$HOME", ":name", "?", "{x}",
-    "'", '"', "`", "\\", "\\'", "a\nb", "a\tb", "\\u0041", "%_", "--", "/* */", "x'; DROP TABLE sends; --",
+    "${env:HOME}", "${system:user.home}", "${spark.app.name}", "${hivevar:x}", ":name", "?", "{x}", "'\"`", "\\", "\\'",
+    "a\nb\t", "x'; DROP TABLE sends; --",
 ]  # fmt: skip
 
 
