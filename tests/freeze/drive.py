@@ -1,0 +1,42 @@
+"""Runs commands of one tree, one after another in one process, so that its JVM is warm from the second on.
+
+    python -P drive.py TREE MODULE:FUNCTION
+
+with PYTHONPATH=TREE. Reads a JSON list of arguments a line and answers each with a line of JSON: `exit_code`, `answer`
+(what the command printed) and `complaint` (the last line that it wrote to stderr). It knows nothing of the program but
+its console script.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Answer until there is no more to read."""
+    tree, (module, _, function) = Path(sys.argv[1]).resolve(), sys.argv[2].partition(":")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the JVM prints is no answer
+    run = getattr(importlib.import_module(module), function)
+    home = Path(str(sys.modules[module].__file__)).resolve()
+    if not home.is_relative_to(tree):
+        raise SystemExit(f"{module} comes from {home} instead of {tree}")
+    for line in sys.stdin:
+        answer, progress = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(answer), contextlib.redirect_stderr(progress):
+            exit_code = run(json.loads(line))
+        said = progress.getvalue()
+        print(said, file=sys.stderr, flush=True)
+        complaint = said.splitlines()[-1] if exit_code and said else ""
+        reply = {"exit_code": exit_code, "answer": answer.getvalue(), "complaint": complaint}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()
