@@ -9,9 +9,10 @@ PYTHON := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
 BENCH_ARGS ?=
+FREEZE_ARGS ?= --help
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick test-all faults check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick test-all faults freeze check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,6 +34,9 @@ test-all: check browser ## every check, then every test, the slow ones too, and 
 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
+
+freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; MINUTES
+	@$(PYTHON) -m tests.freeze $(FREEZE_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from tests.freeze.cases import all_cases, chosen
 from tests.freeze.compare import NothingToCompareError, compare
 from tests.freeze.expected import ExpectedError, load_expected
-from tests.freeze.keep import KeepError, keep
+from tests.freeze.keep import keep
+from tests.freeze.program import KeepError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

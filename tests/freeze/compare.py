@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.freeze.expected import Expected
-from tests.freeze.rows import Row, in_order, rows_of, schema_of
+from tests.freeze.rows import Row, in_order, numbered, rows_of, schema_of
 
 EXAMPLES = 3
 
@@ -42,8 +42,8 @@ class Findings:
         >>> Findings(cases=1, tables=2, rows=1_234).summary()
         '2 tables of 1 case, 1,234 rows: no difference'
         """
-        what = f"{_number(self.tables, 'table')} of {_number(self.cases, 'case')}, {_number(self.rows, 'row')}"
-        return f"{what}: {_number(len(self.differences), 'difference') if self.differences else 'no difference'}"
+        what = f"{numbered(self.tables, 'table')} of {numbered(self.cases, 'case')}, {numbered(self.rows, 'row')}"
+        return f"{what}: {numbered(len(self.differences), 'difference') if self.differences else 'no difference'}"
 
 
 def compare(left: Path, right: Path, expected: Expected, only: Sequence[str] = ()) -> Findings:
@@ -160,7 +160,7 @@ def _rows(gone: Sequence[Row], come: Sequence[Row], columns: Sequence[str], key:
     for when, rows in (("before", gone), ("after", come)):
         if rows:
             examples = "".join(f"\n    {_readable(row, columns)}" for row in rows[:EXAMPLES])
-            yield f"{_number(len(rows), 'row')} only {when}{examples}"
+            yield f"{numbered(len(rows), 'row')} only {when}{examples}"
 
 
 def _changed(pairs: Sequence[tuple[Row, Row]], columns: Sequence[str], places: Sequence[int]) -> str:
@@ -177,7 +177,7 @@ def _changed(pairs: Sequence[tuple[Row, Row]], columns: Sequence[str], places: S
             if was[place] != now[place]
         )
         lines.append(f"\n    [{key}] {changes}")
-    return f"{_number(len(pairs), 'row')} changed, in {counts}{''.join(lines)}"
+    return f"{numbered(len(pairs), 'row')} changed, in {counts}{''.join(lines)}"
 
 
 def _readable(row: Row, columns: Sequence[str]) -> str:
@@ -194,8 +194,4 @@ def _texts(case: str, text: str, sides: tuple[Path, Path], expected: Expected) -
     if was != now:
         lines = difflib.unified_diff(was.splitlines(), now.splitlines(), "before", "after", lineterm="", n=0)
         changed = [line for line in lines if line[:1] in "+-" and not line.startswith(("+++", "---"))]
-        yield f"{_number(len(changed), 'line')} changed" + "".join(f"\n    {line}" for line in changed[: 4 * EXAMPLES])
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        yield f"{numbered(len(changed), 'line')} changed" + "".join(f"\n    {line}" for line in changed[: 4 * EXAMPLES])

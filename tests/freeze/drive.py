@@ -28,14 +28,22 @@ def main() -> None:
     if not home.is_relative_to(tree):
         raise SystemExit(f"{module} comes from {home} instead of {tree}")
     for line in sys.stdin:
-        answer, progress = io.StringIO(), io.StringIO()
+        answer, progress = io.StringIO(), _Shown()
         with contextlib.redirect_stdout(answer), contextlib.redirect_stderr(progress):
             exit_code = run(json.loads(line))
         said = progress.getvalue()
-        print(said, file=sys.stderr, flush=True)
         complaint = said.splitlines()[-1] if exit_code and said else ""
         reply = {"exit_code": exit_code, "answer": answer.getvalue(), "complaint": complaint}
         print(json.dumps(reply), file=replies, flush=True)
+
+
+class _Shown(io.StringIO):
+    """Keeps what is written, and shows it at once."""
+
+    def write(self, text: str) -> int:
+        """Text to both."""
+        print(text, end="", file=sys.__stderr__, flush=True)
+        return super().write(text)
 
 
 if __name__ == "__main__":

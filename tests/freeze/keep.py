@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import platform
 import queue
 import re
 import shutil
-import subprocess
-import sys
-import tarfile
 import tempfile
 import threading
 import time
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,14 +23,11 @@ import pyarrow.parquet as pq
 
 from tests.freeze.cases import ROOT, Case
 from tests.freeze.expected import APART
-from tests.freeze.rows import in_order, placeless, without_places
+from tests.freeze.program import KeepError, Program, check_out, git
+from tests.freeze.rows import in_order, numbered, placeless, without_places
 
 PINS = ("pyspark", "delta-spark", "deltalake", "pyarrow")
 _RUN_ID = re.compile(r'(?<="run_id": ")[^"]*|\b(?=\d*[a-f])[0-9a-f]{12}\b')
-
-
-class KeepError(Exception):
-    """Nothing can be kept so."""
 
 
 def keep(
@@ -46,10 +39,10 @@ def keep(
     at_once: int,
     say: Callable[[str], None],
 ) -> bool:
-    """Run the cases with the revision's own code; whether each ended as it should.
+    """Run the cases with the revision's own code; whether each ended as it should: only then there is a freeze.
 
     Args:
-        folder: gets `inputs/`, `cases/`, `logs/` and at the end `manifest.json`.
+        folder: gets `inputs/`, `cases/`, `logs/` and at the end `manifest.json`; an interrupted keep goes on in it.
         revision: a commit of this repository.
         cases: what to run.
         inputs_of: a folder kept before, whose inputs are taken; None = they are made.
@@ -64,49 +57,41 @@ def keep(
         raise KeepError(f"{folder} lies within the repository; name a folder outside")
     if (folder / "manifest.json").exists():
         raise KeepError(f"{folder} holds a freeze already; name another folder")
-    found = _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    found = git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     if found.returncode:
         raise KeepError(f"there is no commit {revision}; name one of this repository")
     commit = found.stdout.decode().strip()
-    if _git("status", "--porcelain").stdout and revision == "HEAD":
+    if git("status", "--porcelain").stdout and revision == "HEAD":
         say("what is not committed is left out")
     hashes = _make_inputs(folder / "inputs", cases, inputs_of)
     (folder / "logs").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="faultline-freeze-") as scratch:
         tree = Path(scratch, "tree")
-        _check_out(commit, tree)
-        kept = _run_all(folder, tree, cases, at_once, say)
-    for name, entry in kept.items():
-        entry["inputs"] = hashes[name]
+        check_out(commit, tree)
+        kept = _run_all(folder, tree, cases, _Basis(commit, hashes), at_once, say)
+    wrong = [case for case in cases if case.name not in kept or tuple(kept[case.name]["exit_codes"]) != case.exit_codes]
+    for case in wrong:
+        ended = kept[case.name]["exit_codes"] if case.name in kept else "no end"
+        say(f"{case.name} ended with {ended} instead of {[*case.exit_codes]}; see {folder / 'logs'}")
+    if wrong:
+        say(f"nothing is kept yet; the same command goes on with {len(wrong)} of {numbered(len(cases), 'case')}")
+        return False
     seconds = round(time.monotonic() - started)
     manifest = {
         "commit": commit,
         "python": platform.python_version(),
         "pins": {name: version(name) for name in PINS},
         "seconds": seconds,
-        "cases": {case.name: kept[case.name] for case in cases if case.name in kept},
+        "cases": {case.name: kept[case.name] for case in cases},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     tables = [table for entry in kept.values() for table in entry["tables"].values()]
     rows = sum(table["rows"] for table in tables)
-    what = f"{len(tables)} tables of {len(kept)} cases, {rows:,} rows of {commit[:12]}"
+    what = (
+        f"{numbered(len(tables), 'table')} of {numbered(len(kept), 'case')}, {numbered(rows, 'row')} of {commit[:12]}"
+    )
     say(f"{what} in {seconds / 60:.0f} minutes: {folder}")
-    wrong = [case for case in cases if case.name not in kept or tuple(kept[case.name]["exit_codes"]) != case.exit_codes]
-    for case in wrong:
-        ended = kept[case.name]["exit_codes"] if case.name in kept else "no end"
-        say(f"{case.name} ended with {ended} instead of {[*case.exit_codes]}; see {folder / 'logs'}")
-    return not wrong
-
-
-def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=False)
-
-
-def _check_out(commit: str, tree: Path) -> None:
-    """The commit's files, without a trace in the repository."""
-    archive = _git("archive", "--format=tar", commit)
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(tree, filter="data")
+    return True
 
 
 def _make_inputs(inputs: Path, cases: Sequence[Case], inputs_of: Path | None) -> dict[str, str]:
@@ -133,18 +118,36 @@ def _hash_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class _Basis:
+    """What a kept case rests on: a case with the same is not run again when an interrupted keep goes on."""
+
+    commit: str
+    inputs: Mapping[str, str]
+
+    def of(self, case: Case) -> dict[str, Any]:
+        """As the case's own file has it."""
+        commands = [list(command) for command in case.commands]
+        return {"commit": self.commit, "inputs": self.inputs[case.name], "commands": commands}
+
+
 def _run_all(
-    folder: Path, tree: Path, cases: Sequence[Case], at_once: int, say: Callable[[str], None]
+    folder: Path, tree: Path, cases: Sequence[Case], basis: _Basis, at_once: int, say: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
     """Each case in one of a few processes; case to its entry of the manifest."""
     waiting: queue.SimpleQueue[Case] = queue.SimpleQueue()
-    for case in cases:
-        waiting.put(case)
     kept: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        file = folder / "cases" / case.name / "case.json"
+        done = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        if basis.of(case).items() <= done.items() and tuple(done["exit_codes"]) == case.exit_codes:
+            kept[case.name] = done
+        else:
+            waiting.put(case)
 
     def work(number: int) -> None:
         with (folder / "logs" / f"process-{number}.txt").open("w", encoding="utf-8") as log:
-            program = _Program(tree, folder, log)
+            program = Program(tree, log)
             while True:
                 try:
                     case = waiting.get_nowait()
@@ -155,15 +158,18 @@ def _run_all(
                     entry = _run(program, folder, tree, case)
                 except KeepError as error:
                     say(f"{case.name}: {error}")
-                    program = _Program(tree, folder, log)
+                    program.ends()
+                    program = Program(tree, log)
                     continue
-                entry["seconds"] = round(time.monotonic() - began)
+                entry |= {**basis.of(case), "seconds": round(time.monotonic() - began)}
+                (folder / "cases" / case.name / "case.json").write_text(json.dumps(entry), encoding="utf-8")
                 kept[case.name] = entry
                 rows = sum(table["rows"] for table in entry["tables"].values())
-                say(f"{case.name}: {len(entry['tables'])} tables, {rows:,} rows, {entry['seconds']} s")
+                published = f"{numbered(len(entry['tables']), 'table')}, {numbered(rows, 'row')}"
+                say(f"{case.name}: {published}, {entry['seconds']} s")
             program.ends()
 
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(min(at_once, len(cases)))]
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(min(at_once, waiting.qsize()))]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -171,49 +177,7 @@ def _run_all(
     return kept
 
 
-class _Program:
-    """A process of the tree's own code, which takes one command after another."""
-
-    def __init__(self, tree: Path, folder: Path, log: Any) -> None:
-        entry = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]["faultline"]
-        environ = {
-            **os.environ,
-            "PYTHONPATH": str(tree),
-            "FAULTLINE_HOME": str(tree),
-            "FAULTLINE_CACHE": os.environ.get("FAULTLINE_CACHE", str(ROOT / ".faultline" / "jars")),
-            "PYSPARK_PYTHON": sys.executable,
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).parent / "drive.py"), str(tree), entry],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            cwd=folder / "logs",
-            env=environ,
-            text=True,
-        )
-
-    def run(self, arguments: Sequence[str]) -> dict[str, Any]:
-        """What became of one command.
-
-        Raises:
-            KeepError: the process is gone.
-        """
-        assert self._process.stdin
-        assert self._process.stdout
-        print(json.dumps(arguments), file=self._process.stdin, flush=True)
-        reply = self._process.stdout.readline()
-        if not reply:
-            raise KeepError(f"the program ended during {' '.join(arguments)}")
-        told: dict[str, Any] = json.loads(reply)
-        return told
-
-    def ends(self) -> None:
-        """No more commands."""
-        self._process.communicate()
-
-
-def _run(program: _Program, folder: Path, tree: Path, case: Case) -> dict[str, Any]:
+def _run(program: Program, folder: Path, tree: Path, case: Case) -> dict[str, Any]:
     """Run the case's commands into a new lake and keep its tables and answers."""
     own = folder / "cases" / case.name
     shutil.rmtree(own, ignore_errors=True)
@@ -231,8 +195,7 @@ def _run(program: _Program, folder: Path, tree: Path, case: Case) -> dict[str, A
         texts.append(name)
     tables = {path.name: _keep_table(path, own / "tables", places) for path in _tables_of(lake)}
     shutil.rmtree(lake, ignore_errors=True)
-    commands = [list(command) for command in case.commands]
-    return {"commands": commands, "exit_codes": exit_codes, "tables": tables, "texts": texts}
+    return {"exit_codes": exit_codes, "tables": tables, "texts": texts}
 
 
 def _tables_of(lake: Path) -> list[Path]:

@@ -64,6 +64,15 @@ def placeless(text: str, places: dict[str, str]) -> str:
     return text
 
 
+def numbered(number: int, noun: str) -> str:
+    """Number and noun.
+
+    >>> numbered(1, "row"), numbered(1_200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _countable(value: Any) -> Any:
     """The value itself; lists as tuples, structs as their text, and NaN as one that equals itself.
 

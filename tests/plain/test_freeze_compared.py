@@ -15,12 +15,9 @@ import pytest
 
 from jobs.tables import TABLES
 from tests.freeze.__main__ import main
-from tests.freeze.cases import all_cases, chosen
 from tests.freeze.compare import Findings, NothingToCompareError, compare
 from tests.freeze.expected import Expected, ExpectedError, load_expected
 from tests.freeze.rows import in_order, without_places
-from tests.given.seeded_days import write_seeded_sends
-from tests.given.seeded_groups import write_seeded_groups
 
 NOON = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 SCHEMA = pa.schema(
@@ -261,33 +258,3 @@ def test_the_command_says_what_differs_and_ends_so(tmp_path: Path, capsys: pytes
 
 def test_keys_are_those_of_the_tables() -> None:
     assert load_expected(None).keys == {each.name: each.keys for each in TABLES}
-
-
-def test_cases_have_names_of_their_own() -> None:
-    names = [case.name for case in all_cases()]
-    assert len(names) == len({*names})
-    assert [case.name for case in chosen(["samples", "consumers-5"])] == [
-        "samples",
-        "samples-logged",
-        "consumers-5.3.3",
-    ]
-    with pytest.raises(ValueError, match="no case begins with nothing; there are"):
-        chosen(["nothing"])
-
-
-def test_a_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    days = (dt.date(2026, 3, 1), dt.date(2026, 3, 2))
-    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
-        write_seeded_sends(tmp_path / name / "sends", seed, days[:1], ("east", "west"))
-        write_seeded_groups(tmp_path / name / "groups", seed, days)
-    one, again, other = (
-        {
-            path.relative_to(tmp_path / name): path.read_bytes()
-            for path in (tmp_path / name).rglob("*")
-            if path.is_file()
-        }
-        for name in ("one", "again", "other")
-    )
-    assert one == again
-    same = {path for path in one if one[path] == other[path]}
-    assert {path.name for path in same} <= {"settings.toml"}
