@@ -35,7 +35,7 @@ test-all: check browser ## every check, then every test, the slow ones too, and 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
-freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; MINUTES
+freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; keeping takes about half an hour (an estimate)
 	@$(PYTHON) -m tests.freeze $(FREEZE_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests

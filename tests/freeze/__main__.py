@@ -53,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         description="What the program of one commit publishes, kept outside the repository and compared row by row.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    keeps = commands.add_parser("keep", help="run every case with the code of a commit; MINUTES")
+    keeps = commands.add_parser(
+        "keep", help="run every case with the code of a commit; about half an hour on two idle cores (an estimate)"
+    )
     keeps.add_argument("folder", type=Path, metavar="DIR", help="a new folder outside the repository")
     keeps.add_argument("--commit", default="HEAD", metavar="REV", help="whose code runs; default: HEAD")
     keeps.add_argument("--inputs", type=Path, metavar="DIR", help="take the inputs that an earlier keep has made")
