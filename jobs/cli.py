@@ -2,7 +2,7 @@
 
 Exit codes: 0 done · 2 wrong usage, settings or machine · 3 input missing or unreadable · 4 too many bad lines ·
 5 the lake is busy · 6 counts do not add up, or a day is not what its sends say ·
-7 a `--fail-on` condition held · 1 anything else.
+7 a `--fail-on` condition held · 1 anything else · 128 + its number when a signal ended it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import sys
 import traceback
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from jobs.answers.options import COMMANDS, EXTRA, add_answer_commands
 from jobs.doctor.options import add_doctor_command
 from jobs.errors import FaultlineError, UsageError
+from jobs.interruption import Interrupted, heeding_signals
 from jobs.redaction import redacted, secrets_of
 from jobs.run_days import run_days, span_text
 from jobs.serving.options import add_serving_commands
@@ -47,18 +49,17 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    verbose = "-v" in arguments or "--verbose" in arguments
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    verbose = "-v" in words or "--verbose" in words
     secrets = secrets_of(os.environ)
     try:
-        return _run(_parser().parse_args(arguments), secrets)
-    except FaultlineError as error:
-        _complain(str(error), secrets, verbose=verbose)
+        with heeding_signals(to_the_end=arguments is None):
+            return _run(_parser().parse_args(words), secrets)
+    except (FaultlineError, Interrupted) as error:
+        with suppress(OSError):  # the terminal may be gone
+            _complain(str(error), secrets, verbose=verbose)
         return error.exit_code
     except BrokenPipeError:
-        return 1
-    except KeyboardInterrupt:
-        print("faultline: interrupted; run it again, other days stay whole", file=sys.stderr)
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
         unexpected = f"unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it"
@@ -209,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="faultline",
         description="Which producers avoided which broker, and who should own which queue: rebuilt from logs.",
         epilog="Exit codes: 0 done, 2 usage or settings, 3 input, 4 too many bad lines, 5 lake busy,"
-        " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else.",
+        " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else, 128 + its number after a signal.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in _COMMANDS.items():

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from jobs.day import Day
 from jobs.errors import FaultlineError, ReconciliationError
 from jobs.ingest import check_fit_to_publish
+from jobs.interruption import Interrupted, give_back, what_ended
 from jobs.kept import Keep, keeper
 from jobs.lake import Commit, Lake
 from jobs.progress import Progress
@@ -52,6 +53,7 @@ def run_flow(
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and all days but the
             one under way stay as they are.
+        Interrupted: a signal came; likewise.
     """
     lake = Lake(spark, settings.lake)
     days = [Day(date, settings.cluster) for date in run.days]
@@ -75,11 +77,13 @@ def run_flow(
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             for day in days:
                 publish(lake, result, day, staged, days)
-        except Exception as error:
+        except (Exception, Interrupted) as error:
+            give_back()
             begun = [*days, *([result.cascading] if result.cascading else [])]
             unfinished = [day for day in begun if day not in [done.day for done in result.days]]
             with suppress(FaultlineError, Py4JError, PySparkException):  # a full disk takes no record of it either
-                log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=failure_text(error, lake.root))
+                why = failure_text(what_ended(error), lake.root)
+                log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=why)
             raise
         finally:
             lake.clear_staging(run.run_id)

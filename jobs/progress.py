@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from jobs.redaction import redacted
@@ -30,7 +30,9 @@ class Progress:
             yield
         except BaseException:
             if self._terminal:
-                self._stream.write("\r\033[K")
+                with suppress(OSError):  # it may be gone, and is what ended the run
+                    self._stream.write("\r\033[K")
+                    self._stream.flush()
             raise
         took = time.monotonic() - started
         self._stream.write(f"\r\033[K  ✓ {what} ({took:.1f} s)\n" if self._terminal else f"{what}: {took:.1f} s\n")

@@ -153,7 +153,7 @@ def run_metadata(run: Run, settings: Settings) -> dict[str, str]:
     return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}
 
 
-def failure_text(error: Exception, lake: str) -> str:
+def failure_text(error: BaseException, lake: str) -> str:
     """The error in one sentence, for the run log: the one that the command ends with."""
     meant = failure(error, lake) if isinstance(error, (Py4JError, PySparkException)) else None
     told = meant or error

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from jobs.environment import check_environment
 from jobs.errors import PlatformError
+from jobs.interruption import give_back, heed_calls
 from jobs.jars import delta_jars
 from jobs.progress import Progress
 from jobs.redaction import SECRET_NAME, is_secret
@@ -103,6 +108,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
     except (Py4JError, PySparkException) as error:
         raise failure(error, settings.lake) or error from error
     finally:
+        give_back()
         with suppress(Py4JError, OSError):  # the JVM may be gone
             spark.stop()
 
@@ -129,18 +135,16 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         local = {**ONE_MACHINE, "spark.jars": jars}
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
-    builder = SparkSession.builder.appName("faultline")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
     if submitted:
-        spark = builder.getOrCreate()
+        spark = _started(settings)
     else:
         if not verbose:
             for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         with nullcontext() if verbose else _quiet_jvm():
             _start_jvm(settings)
-            spark = builder.getOrCreate()
+            spark = _started(settings)
+            _ignore_signals(spark)
     _check_delta(spark)
     # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
@@ -158,9 +162,37 @@ def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str
 
 
 def _start_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM without the secrets: every user of the machine can read its command line; they follow by socket."""
+    """Start the JVM without the secrets: every user of the machine can read its command line; they follow by socket.
+
+    It is a process group of its own: what the terminal sends to the program's group would end it, and its Python
+    workers, before the program could give back what it holds. It ends when the program does, as its stdin does then.
+    """
     shown = [(name, value) for name, value in settings.items() if not is_secret(name)]
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(shown))  # noqa: SLF001 - the only way in
+    if SparkContext._gateway is None:  # noqa: SLF001 - the only way in
+        conf = SparkConf(loadDefaults=False).setAll(shown)
+        gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - likewise
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    """The session; PySpark takes SIGINT for itself when its context starts, whoever had it gets it back."""
+    SparkContext._ensure_initialized()  # noqa: SLF001 - the JVM of spark-submit, or the one that was started
+    heed_calls(SparkContext._gateway._gateway_client)  # type: ignore[union-attr]  # noqa: SLF001 - all calls go there
+    had = signal.getsignal(signal.SIGINT)
+    SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())).setAppName("faultline"))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, had)
+    builder = SparkSession.builder.appName("faultline")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _ignore_signals(spark: SparkSession) -> None:
+    """The JVM ends with the program, not when a supervisor ends every process of a service at once."""
+    java: Any = spark._jvm
+    for name in ("TERM", "HUP"):
+        java.sun.misc.Signal.handle(java.sun.misc.Signal(name), java.sun.misc.SignalHandler.SIG_IGN)
 
 
 @contextmanager

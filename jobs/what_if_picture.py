@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jobs.errors import PlatformError, UsageError
+from jobs.environment import check_extra
+from jobs.errors import UsageError
 from jobs.text_parts import duration, safe
 from jobs.what_if_summary import PolicyLine, WhatIfSummary
 
@@ -20,19 +21,21 @@ def check_picture(file: Path) -> None:
 
     Raises:
         UsageError: it is to be no HTML file, or its folder does not exist.
-        PlatformError: plotly is missing.
+        PlatformError: plotly or jinja2 is missing.
     """
     if file.suffix != ".html":
         raise UsageError(f"--picture {file} is no .html file; give a name that ends so")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"--picture {file} is in a folder that does not exist; make it first")
-    if find_spec("plotly") is None:
-        raise PlatformError("--picture needs plotly, which is not installed; install the extra report: plotly==7.1.0")
+    check_extra("--picture", "report", ("plotly", "jinja2"))
 
 
 def write_picture(summary: WhatIfSummary, file: Path) -> None:
-    """One HTML file that needs no network; names stand there as text, never as markup."""
-    from plotly import graph_objects  # noqa: PLC0415 - an optional extra
+    """One HTML file that loads and sends nothing; names stand there as text, never as markup."""
+    from jinja2 import Environment  # noqa: PLC0415 - an optional extra
+    from plotly import graph_objects  # noqa: PLC0415 - likewise
+
+    from jobs.answers.closed_page import closed, part  # noqa: PLC0415 - likewise
 
     best = sorted((line for line in summary.policies if line.is_best), key=lambda line: line.false_alarms)
     others = [line for line in summary.policies if not line.is_best]
@@ -41,7 +44,9 @@ def write_picture(summary: WhatIfSummary, file: Path) -> None:
         _points(others, "others", mode="markers", symbol="diamond-open", color=_OTHER),
     ]
     figure = graph_objects.Figure(data=points, layout=_layout(summary))
-    figure.write_html(file, include_plotlyjs=True, full_html=True, config={"displaylogo": False})
+    page = Environment(autoescape=True).from_string(part("picture.html.j2"))
+    drawn = closed("picture.js", json.loads(figure.to_json()))
+    file.write_text(page.render(title=f"Faultline what-if {_days(summary)}", closed=drawn), encoding="utf-8")
 
 
 def _points(lines: Sequence[PolicyLine], name: str, *, mode: str, symbol: str, color: str) -> dict[str, Any]:
@@ -75,8 +80,8 @@ def _hover(line: PolicyLine) -> str:
 
 
 def _layout(summary: WhatIfSummary) -> dict[str, Any]:
-    days = summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"
-    title = f"{days}: {summary.bad_sends:,} bad of {summary.sends:,} sends, {summary.unavoidable:,} beyond every policy"
+    sends = f"{summary.bad_sends:,} bad of {summary.sends:,} sends"
+    title = f"{_days(summary)}: {sends}, {summary.unavoidable:,} beyond every policy"
     half = summary.limits.index(", nor ") + 1
     note = f"{html.escape(summary.limits[:half])}<br>{html.escape(summary.limits[half:].strip())}"
     return {
@@ -101,3 +106,7 @@ def _layout(summary: WhatIfSummary) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _days(summary: WhatIfSummary) -> str:
+    return summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"

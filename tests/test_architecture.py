@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "udfs": {"udfs"},
     "conf": set(),
     "jobs.errors": {"jobs.text_parts"},
+    "jobs.interruption": set(),
     "jobs.text_parts": set(),
     "jobs.tables": {"jobs.tables"},
     "jobs.day": set(),
@@ -47,6 +48,7 @@ MAY_IMPORT = {
     "jobs.session": {
         "jobs.environment",
         "jobs.errors",
+        "jobs.interruption",
         "jobs.jars",
         "jobs.progress",
         "jobs.redaction",
@@ -93,6 +95,7 @@ MAY_IMPORT = {
         "jobs.environment",
         "jobs.errors",
         "jobs.input_files",
+        "jobs.interruption",
         "jobs.jars",
         "jobs.local_folder",
         "jobs.redaction",
@@ -125,6 +128,7 @@ MAY_IMPORT = {
     },
     "jobs.serving": {
         "jobs.errors",
+        "jobs.interruption",
         "jobs.jars",
         "jobs.lake",
         "jobs.profiles",

@@ -105,7 +105,7 @@ def test_every_module_can_be_imported_from_the_zip(archive: Path) -> None:
 
 def test_the_page_s_parts_are_read_from_the_zip(archive: Path) -> None:
     names = sorted(name.name for name in (ROOT / "jobs/answers/page").iterdir())
-    read = f"from jobs.answers.report import _part; print([len(_part(name)) for name in {names}])"
+    read = f"from jobs.answers.closed_page import part; print([len(part(name)) for name in {names}])"
     lengths = [len((ROOT / "jobs/answers/page" / name).read_text()) for name in names]
     assert run_with(archive, read) == f"{lengths}\n"
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from contextlib import suppress
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
+from jobs.answers.closed_page import closed, part
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
@@ -27,7 +23,6 @@ from jobs.errors import UsageError
 from jobs.text_parts import duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
-_UNSAFE_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def write_report(published: Published, output: Path | None) -> str:
@@ -67,10 +62,9 @@ def render(published: Published) -> str:
     windows = minutes(published, _BROKERS_TO_CHOOSE)
     figure, views = timeline_figure(drawn, windows, told.incidents)
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
-    plotly, script = get_plotlyjs(), _part("report.js")
     return (
         _environment(several_days=len(published.days) > 1)
-        .from_string(_part("report.html.j2"))
+        .from_string(part("report.html.j2"))
         .render(
             published=published,
             span=span_name(published),
@@ -80,25 +74,10 @@ def render(published: Published) -> str:
             windows=windows,
             groups=groups,
             not_drawn=_not_drawn(told, drawn, groups, windows.brokers),
-            style=Markup(_part("report.css")),  # noqa: S704 - our own file
-            plotly=Markup(plotly),  # noqa: S704 - the library's own file
-            script=Markup(script),  # noqa: S704 - our own file
-            data=Markup(inert_json(figures)),  # noqa: S704 - escaped for this place
-            policy=_policy(plotly, script),
+            style=Markup(part("report.css")),  # noqa: S704 - our own file
+            closed=closed("report.js", figures),
         )
     )
-
-
-def inert_json(value: Any) -> str:
-    r"""JSON that may stand inside a script element: nothing in it can end the element.
-
-    >>> inert_json({"a": "</script>&\u2028"})
-    '{"a":"\\u003c/script\\u003e\\u0026\\u2028"}'
-    """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for character, harmless in _UNSAFE_IN_SCRIPT.items():
-        text = text.replace(character, harmless)
-    return text
 
 
 def span_name(published: Published) -> str:
@@ -110,16 +89,6 @@ def span_name(published: Published) -> str:
     """
     first, last = published.days[0], published.days[-1]
     return f"{first}" if first == last else f"{first}-to-{last}"
-
-
-def _policy(*scripts: str) -> str:
-    """A Content-Security-Policy under which only these scripts run and nothing is loaded from anywhere."""
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:;"
-        " base-uri 'none'; form-action 'none'"
-    )
 
 
 def _not_drawn(told: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:
@@ -150,7 +119,3 @@ def _finalized(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return escaped(value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _part(name: str) -> str:
-    return files("jobs.answers").joinpath("page", name).read_text(encoding="utf-8")

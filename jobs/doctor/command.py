@@ -14,6 +14,7 @@ from jobs.doctor.lake import lake
 from jobs.doctor.machine import machine
 from jobs.doctor.software import jars, software
 from jobs.errors import SettingsError, UsageError
+from jobs.interruption import give_back
 from jobs.jars import jar_folder, locked_jars
 from jobs.redaction import redacted
 from jobs.settings import Settings
@@ -63,6 +64,7 @@ def _session(settings: Settings) -> Check:
         try:
             return f"Spark {spark.version} counts to {spark.range(2).count()}, Delta is loaded"
         finally:
+            give_back()
             spark.stop()
 
     return checked("session", look)

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from jobs.errors import AddressError, PlatformError
+from jobs.interruption import give_back, heeded
 from jobs.jars import delta_jars
 from jobs.lake import Lake
 from jobs.serving.functions import ALLOCATE
@@ -88,7 +89,8 @@ def serving(
             port = next(each.getPortNumber() for each in server.getServices() if "Thrift" in each.getName())
             yield f"jdbc:hive2://{address.host}:{port}/{database}", done, spark
         finally:
-            with suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM too
+            give_back()
+            with suppress(Py4JError, OSError):  # the JVM may be gone
                 if server is not None:
                     server.stop()
                 spark.stop()
@@ -127,13 +129,13 @@ def _start(spark: SparkSession, address: Address) -> Any:
 
 
 def wait_for_signal(spark: SparkSession, ready: Callable[[], None]) -> None:
-    """Say that all is ready, then wait for SIGINT or SIGTERM.
+    """Say that all is ready, then wait for SIGINT, SIGTERM or SIGHUP.
 
     Raises:
         PlatformError: the JVM ended by itself.
     """
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in heeded():
         signal.signal(number, lambda *_: stop.set())
     ready()
     while not stop.wait(5):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from jobs import cli
 from tests.answers.bad_night import write_bad_night
-from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, write_night
-
-ROOT = Path(__file__).parents[2]
-POINTS = "#{plot} .barlayer .trace .point"
+from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
 
 
 class Opened:
@@ -70,24 +65,6 @@ class Opened:
         self.page.mouse.move(box["x"], box["y"], steps=3)
         lines.wait_for()
         return "\n".join(lines.locator("tspan.line").all_text_contents()) or (lines.text_content() or "")
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("page")
-    write_night(folder / "lake")
-    page = folder / "page.html"
-    assert cli.main(["report", "--lake", str(folder / "lake"), "--cluster", "main", "--output", str(page)]) == 0
-    return page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = subprocess.run([ROOT / "bin/browser"], capture_output=True, text=True, check=True).stdout.strip()
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

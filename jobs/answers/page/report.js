@@ -3,13 +3,6 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
-  const config = {
-    displaylogo: false,
-    responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d"],
-    toImageButtonOptions: { format: "svg" },
-  };
-
   const PRINTED_PX = 700;
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -43,7 +36,7 @@
     place.style.height = `${figure.height}px`;
     const entry = shown.find((each) => each.place === place) || shown[shown.push({ place }) - 1];
     entry.figure = figure;
-    Plotly.react(place, figure.data, themed(figure.layout), config);
+    Plotly.react(place, figure.data, themed(figure.layout), PLOT_CONFIG);
   }
 
   function showBroker(number) {
@@ -62,7 +55,7 @@
 
   function setTheme(dark) {
     root.dataset.theme = dark ? "dark" : "light";
-    for (const { place, figure } of shown) Plotly.react(place, figure.data, themed(figure.layout), config);
+    for (const { place, figure } of shown) Plotly.react(place, figure.data, themed(figure.layout), PLOT_CONFIG);
   }
 
   function filterRows(input) {

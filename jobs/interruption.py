@@ -1,0 +1,182 @@
+"""SIGINT, SIGTERM and SIGHUP: a command gives back what it holds, says one sentence and exits with 128 + the signal.
+
+While no session is open the signal is an exception at once. While one is, it is one at the next call to the JVM, in
+whichever thread makes it: the call under way gets its answer first, so that its connection stays usable and no commit
+comes after the lake is let go. It gets it soon, as Spark's jobs are cancelled.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+_TWICE_S = 1.0  # timeout(1) sends its signal to the process and to its group, a closing terminal likewise
+_CANCELLED_EVERY_S = 0.2
+_TASKS_END_S = 10.0
+_FORGET_OBJECT = "m\n"  # py4j's command for an object that Python no longer refers to
+
+
+class Interrupted(BaseException):
+    """A signal ends the command. No `Exception`: nobody may take it for a failure to go on from."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"interrupted by {signal.Signals(number).name}; run it again, other days stay whole")
+        self.exit_code = 128 + number
+
+
+class _Calls:
+    """The calls to one JVM: they go through until a signal arrives, and again once the command gives back.
+
+    Attributes:
+        number: the signal that ends the command; None while none does.
+    """
+
+    def __init__(self) -> None:
+        self._gives_back = False
+        self._over, self._cancelling = threading.Event(), threading.Thread(target=self._cancel, daemon=True)
+        self.number: int | None = None
+
+    def end(self, number: int) -> None:
+        """Let no other call begin, and the one under way end soon; a command that already gives back goes on."""
+        if not self._gives_back:
+            self.number = number
+            self._cancelling.start()
+
+    def check(self) -> None:
+        """Call it before each call.
+
+        Raises:
+            Interrupted: a signal has arrived.
+        """
+        if self.number and not self._gives_back and threading.current_thread() is not self._cancelling:
+            raise Interrupted(self.number)
+
+    def give_back(self) -> None:
+        """Let calls through again; what a signal has cancelled has ended by then."""
+        if not self._gives_back:
+            self._gives_back = True
+            if self.number:
+                self._over.set()
+                self._cancelling.join(_TASKS_END_S)
+                _wait_for_tasks()
+
+    def _cancel(self) -> None:
+        while not self._over.is_set():
+            with suppress(Exception):  # Spark may be on its way, or gone
+                _context().cancelAllJobs()
+            self._over.wait(_CANCELLED_EVERY_S)
+
+
+def _wait_for_tasks() -> None:
+    """A task of a cancelled job ends when it notices: until then it may write where the command clears away."""
+    until_s = time.monotonic() + _TASKS_END_S
+    with suppress(Exception):  # Spark may be gone
+        tracker = _context()._jsc.sc().statusTracker()  # Python's does not know
+        while time.monotonic() < until_s and any(each.numRunningTasks() for each in tracker.getExecutorInfos()):
+            time.sleep(0.05)
+
+
+def _context() -> Any:
+    from pyspark import SparkContext  # noqa: PLC0415 - who ends without Spark does not load it
+
+    return SparkContext._active_spark_context  # noqa: SLF001 - no other way to it that makes none
+
+
+class _Arrived:
+    """The first signal, when it came, and the calls to the JVM that was started last."""
+
+    number: int | None = None
+    at_s = 0.0
+    calls: _Calls | None = None
+
+
+_arrived = _Arrived()
+
+
+def heeded() -> list[signal.Signals]:
+    """The signals that end a command: one that is ignored stays so, as `nohup` wants it."""
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [number for number in ends if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+@contextmanager
+def heeding_signals(*, to_the_end: bool) -> Iterator[None]:
+    """While the block runs a signal raises `Interrupted`; a second one, a moment later, ends the process at once.
+
+    Args:
+        to_the_end: the process ends soon after the block; a signal after it ends it without a word.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, unraisable = {number: signal.getsignal(number) for number in heeded()}, sys.unraisablehook
+    _arrived.number = _arrived.calls = None
+    sys.unraisablehook = _unraisable
+    for number in before:
+        signal.signal(number, _arrive)
+    try:
+        yield
+    except Exception as error:
+        ended = what_ended(error)
+        if ended is error:
+            raise
+        raise ended from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if to_the_end else handler)
+        sys.unraisablehook = unraisable
+
+
+def _arrive(number: int, _frame: FrameType | None) -> None:
+    if _arrived.number is None:
+        _arrived.number, _arrived.at_s = number, time.monotonic()
+        if _arrived.calls is None:
+            raise Interrupted(number)
+        logging.disable()  # py4j has much to say of calls that end so; the process ends too
+        _arrived.calls.end(number)
+    elif time.monotonic() - _arrived.at_s > _TWICE_S:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+
+def _unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Python passes nothing on that is raised while it forgets an object: then the signal ends the process here."""
+    if isinstance(found.exc_value, Interrupted):
+        sys.stderr.write(f"faultline: {found.exc_value}\n")
+        sys.stderr.flush()
+        os._exit(found.exc_value.exit_code)
+    sys.__unraisablehook__(found)
+
+
+def heed_calls(client: Any) -> None:
+    """From now on a signal ends the calls to the JVM behind this py4j client, instead of what Python is at."""
+    _arrived.calls = _Calls()
+    if "send_command" in vars(client):  # of a session before
+        return
+    send = client.send_command
+
+    def checked(command: str, *how: Any, **named: Any) -> Any:
+        if _arrived.calls and not command.startswith(_FORGET_OBJECT):
+            _arrived.calls.check()
+        return send(command, *how, **named)
+
+    client.send_command = checked
+
+
+def give_back() -> None:
+    """Call it before what a command does at its end, well or not: calls to the JVM go through, whatever arrives."""
+    if _arrived.calls:
+        _arrived.calls.give_back()
+
+
+def what_ended(error: BaseException) -> BaseException:
+    """The signal, where the error came of it; else the error."""
+    return Interrupted(_arrived.calls.number) if _arrived.calls and _arrived.calls.number else error
