@@ -1,6 +1,6 @@
 """SIGINT, SIGTERM and SIGHUP: a command gives back what it holds, says one sentence and exits with 128 + the signal.
 
-While no session is open the signal is an exception at once. While one is, it is one at the next call to the JVM, in
+Before the JVM starts the signal is an exception at once. From then on it is one at the next call to the JVM, in
 whichever thread makes it: the call under way gets its answer first, so that its connection stays usable and no commit
 comes after the lake is let go. It gets it soon, as Spark's jobs are cancelled.
 """
@@ -40,15 +40,17 @@ class _Calls:
     """
 
     def __init__(self) -> None:
-        self._gives_back = False
-        self._over, self._cancelling = threading.Event(), threading.Thread(target=self._cancel, daemon=True)
         self.number: int | None = None
+        self._gives_back = False
+        self._begin, self._over = threading.Event(), threading.Event()
+        self._cancelling = threading.Thread(target=self._cancel, daemon=True, name="faultline-signals")
+        self._cancelling.start()
 
     def end(self, number: int) -> None:
         """Let no other call begin, and the one under way end soon; a command that already gives back goes on."""
         if not self._gives_back:
             self.number = number
-            self._cancelling.start()
+            self._begin.set()
 
     def check(self) -> None:
         """Call it before each call.
@@ -63,12 +65,14 @@ class _Calls:
         """Let calls through again; what a signal has cancelled has ended by then."""
         if not self._gives_back:
             self._gives_back = True
+            self._over.set()
+            self._begin.set()
+            self._cancelling.join(_TASKS_END_S)
             if self.number:
-                self._over.set()
-                self._cancelling.join(_TASKS_END_S)
                 _wait_for_tasks()
 
     def _cancel(self) -> None:
+        self._begin.wait()
         while not self._over.is_set():
             with suppress(Exception):  # Spark may be on its way, or gone
                 _context().cancelAllJobs()
@@ -156,10 +160,14 @@ def _unraisable(found: sys.UnraisableHookArgs) -> None:
     sys.__unraisablehook__(found)
 
 
-def heed_calls(client: Any) -> None:
-    """From now on a signal ends the calls to the JVM behind this py4j client, instead of what Python is at."""
+def defer_signals() -> None:
+    """From now on a signal waits for the next call to the JVM: one that is half started would not end by itself."""
     _arrived.calls = _Calls()
-    if "send_command" in vars(client):  # of a session before
+
+
+def heed_calls(client: Any) -> None:
+    """Let a deferred signal end the calls to the JVM behind this py4j client."""
+    if "send_command" in vars(client):  # since a session before
         return
     send = client.send_command
 

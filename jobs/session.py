@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from jobs.environment import check_environment
 from jobs.errors import PlatformError
-from jobs.interruption import give_back, heed_calls
+from jobs.interruption import defer_signals, give_back, heed_calls
 from jobs.jars import delta_jars
 from jobs.progress import Progress
 from jobs.redaction import SECRET_NAME, is_secret
@@ -135,6 +135,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
         local = {**ONE_MACHINE, "spark.jars": jars}
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
+    defer_signals()
     if submitted:
         spark = _started(settings)
     else:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pyspark import SparkContext
+
 import jobs.allocation_run
 import jobs.nightly
 from jobs.ingest import stage_sends, stage_snapshots
@@ -31,13 +33,18 @@ def _wrapped(function: Callable[..., Any], name: Callable[..., str], when: str, 
         _done[name(*args)] += 1
         is_it = step == f"{name(*args)} {_done[name(*args)]}"
         if is_it and when == "before":
-            os.killpg(0, signal.SIGKILL)
+            _die()
         result = function(*args, **named)
         if is_it:
-            os.killpg(0, signal.SIGKILL)
+            _die()
         return result
 
     return called
+
+
+def _die() -> None:
+    SparkContext._gateway.proc.kill()  # type: ignore[union-attr]
+    os.killpg(0, signal.SIGKILL)
 
 
 def main(folder: str, when: str, step: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from jobs import cli
 from jobs.errors import InputMissingError
+from jobs.interruption import Interrupted
 
 DAY = "2026-11-21"
 
@@ -159,7 +160,7 @@ def test_verbose_adds_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
     ("error", "code", "sentence"),
     [
         (InputMissingError("no file in /x; give another"), 3, "faultline: no file in /x; give another\n"),
-        (KeyboardInterrupt(), 1, "faultline: interrupted; run it again, other days stay whole\n"),
+        (Interrupted(15), 143, "faultline: interrupted by SIGTERM; run it again, other days stay whole\n"),
         (
             ValueError("first line\nsecond line"),
             1,

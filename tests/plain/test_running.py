@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 
 from jobs import session
 from jobs.errors import LakeError
+from jobs.interruption import Interrupted
 from jobs.progress import Progress
 from jobs.session import running
 from jobs.settings import Settings
@@ -46,7 +47,7 @@ def test_what_fails_is_told_as_what_it_means(spark: Spark, error: Exception, tol
     assert (caught.value.__cause__, spark.stopped) == (error, 1)
 
 
-@pytest.mark.parametrize("error", [PySparkException("something else"), ValueError("a bug"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [PySparkException("something else"), ValueError("a bug"), Interrupted(15)])
 def test_what_nobody_knows_stays_as_it_is(spark: Spark, error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, running(Settings(lake="/lake"), Progress(), verbose=False):
         raise error
