@@ -1,0 +1,88 @@
+"""A command over both flows: conditions are asked when all is said, and a lock is broken once."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import datetime as dt
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jobs import run_command
+from jobs.errors import ConditionMetError
+from jobs.run_record import Run
+from jobs.settings import load_settings
+from tests.given.quiet_answers import NO_GROUPS, QUIET
+
+RUN = Run(
+    "r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now, break_lock=True
+)
+SENDS, CONSUMERS = {"inputs.sends.path": "sends"}, {"inputs.consumers.path": "consumers"}
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """Both flows without Spark, of a night with two contradictions: which ran, and whether it was to break a lock."""
+    runs: list[tuple[str, bool]] = []
+
+    @contextlib.contextmanager
+    def running(*_: Any, **__: Any) -> Iterator[None]:
+        yield None
+
+    def runs_as(flow: str) -> Any:
+        return lambda _, __, run, ___: runs.append((flow, run.break_lock))
+
+    monkeypatch.setattr(run_command, "running", running)
+    monkeypatch.setattr(run_command, "run_fault_latency", runs_as("fault-latency"))
+    monkeypatch.setattr(run_command, "run_allocation", runs_as("allocation"))
+    monkeypatch.setattr(run_command, "summarize", lambda *_: dataclasses.replace(QUIET, contradictions=2))
+    monkeypatch.setattr(run_command, "summarize_allocation", lambda *_: NO_GROUPS)
+    return runs
+
+
+def _run(paths: dict[str, str], *fail_on: str, as_json: bool = False, command: str = "nightly") -> list[str]:
+    said: list[str] = []
+    options = argparse.Namespace(fail_on=list(fail_on), verbose=False, json=as_json)
+    settings = load_settings([], [], paths)
+    try:
+        run_command.run_flows(options, settings, dataclasses.replace(RUN, command=command), "a day", said.append)
+    except ConditionMetError as error:
+        said.append(str(error))
+    return said
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_condition_is_asked_when_both_flows_are_published_and_said(
+    ran: list[tuple[str, bool]], *, as_json: bool
+) -> None:
+    text, error = _run(SENDS | CONSUMERS, "contradictions>1", as_json=as_json)
+    assert error == "--fail-on held: contradictions 2; the tables are published"
+    assert [flow for flow, _ in ran] == ["fault-latency", "allocation"]
+    if as_json:
+        told = json.loads(text)
+        assert told == dataclasses.asdict(dataclasses.replace(QUIET, contradictions=2)) | {
+            "allocation": dataclasses.asdict(NO_GROUPS)
+        }
+    else:
+        assert "2 first attempts contradict the replay" in text
+        assert text.endswith("/the/lake/allocation_findings")
+
+
+@pytest.mark.usefixtures("ran")
+def test_a_condition_that_does_not_hold_says_nothing() -> None:
+    assert len(_run(SENDS | CONSUMERS, "contradictions>2", "incident", "missing-producer")) == 1
+
+
+def test_the_first_flow_breaks_the_lock_and_the_second_leaves_whoever_came_after(ran: list[tuple[str, bool]]) -> None:
+    _run(SENDS | CONSUMERS)
+    assert ran == [("fault-latency", True), ("allocation", False)]
+
+
+def test_the_second_flow_alone_breaks_the_lock(ran: list[tuple[str, bool]]) -> None:
+    _run(CONSUMERS)
+    _run(SENDS | CONSUMERS, command="allocation")
+    assert ran == [("allocation", True), ("allocation", True)]

@@ -1,0 +1,286 @@
+"""What both flows print at their end, line by line: every section and note, what is left out, and what nothing becomes.
+
+Built from literal answers; that a run's answers are what its tables say, tests/spark shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from jobs.allocation_summary import Fault, Group
+from jobs.allocation_text import allocation_text
+from jobs.summary import Broker, FindingKind, Incident, Producer
+from jobs.summary_text import as_text
+from jobs.text_parts import duration
+from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
+
+DAY_LINE = (
+    "2026-11-21  cluster north: 15,832 lines read = 15,700 published + 1,002 quarantined + 3,003 duplicates"
+    " + 4,004 of other days"
+)
+
+
+def _sections(**answers: Any) -> list[list[str]]:
+    text = as_text(dataclasses.replace(QUIET, **answers))
+    return [part.split("\n") for part in text.split("\n\n")]
+
+
+def _section(title: str, **answers: Any) -> list[str]:
+    return next(lines for lines in _sections(**answers) if lines[0].startswith(title))
+
+
+def _notes(**answers: Any) -> list[str]:
+    return [line.strip() for line in _section("Notes", **answers)[1:]]
+
+
+def _groups_said(**answers: Any) -> list[list[str]]:
+    return [part.split("\n") for part in allocation_text(dataclasses.replace(NO_GROUPS, **answers)).split("\n\n")]
+
+
+def test_a_night_without_anything_is_said_to_be_quiet() -> None:
+    assert _sections()[:-1] == [
+        [DAY_LINE],
+        ["Incidents", "  none"],
+        ["Findings", "  none"],
+        ["Producers", "  none of 7 isolated a broker"],
+    ]
+
+
+def test_the_last_section_says_where_the_tables_are_and_how_to_ask_them() -> None:
+    assert _sections()[-1] == [
+        "Tables are in /the/lake (Delta). Ask them with what reads Delta, such as deltalake and duckdb:",
+        "  import duckdb, deltalake",
+        '  isolations = deltalake.DeltaTable("/the/lake/isolation_intervals").to_pyarrow_table()',
+        (
+            '  duckdb.sql("FROM isolations SELECT broker_name, client_id, start_at, end_at, cause, ended_by'
+            ' WHERE enforced ORDER BY start_ms LIMIT 20").show()'
+        ),
+    ]
+
+
+def test_sections_come_in_the_order_of_the_readme() -> None:
+    everything = _sections(
+        brokers=[Broker("b", 1, 0, 0, 0)],
+        incident_count=1,
+        incidents=[Incident("b", "2026-11-21 00:00:01", "2026-11-21 00:00:02", 1.0, 1, 2, 3, 0)],
+        findings=[FindingKind("ALL_ISOLATED", 1, 0, 0)],
+        producers=[Producer("p", "g", "5.3.3", 1_000, 1, 0)],
+        contradictions=1,
+    )
+    assert [lines[0].split()[0].rstrip(":") for lines in everything] == [
+        "2026-11-21", "Brokers", "Incidents", "Findings", "Producers", "Notes", "Tables",
+    ]  # fmt: skip
+
+
+def test_why_lines_were_quarantined_stands_below_a_single_day() -> None:
+    reasons = {"not_json": 1_000, "latency_missing": 2}
+    assert _sections(quarantine_reasons=reasons)[0] == [
+        DAY_LINE,
+        "            quarantined: not_json 1000, latency_missing 2",
+    ]
+    two = [DAY, DAY | {"date": "2026-11-22"}]
+    assert _sections(quarantine_reasons=reasons, days=two)[0] == [DAY_LINE, DAY_LINE.replace("-21", "-22")]
+
+
+def test_each_day_of_each_cluster_has_its_line() -> None:
+    days = [DAY | {"date": date, "cluster": cluster} for cluster in "ab" for date in ("2026-11-21", "2026-11-22")]
+    assert [line[:21] for line in _sections(days=days)[0]] == [
+        "2026-11-21  cluster a", "2026-11-22  cluster a", "2026-11-21  cluster b", "2026-11-22  cluster b",
+    ]  # fmt: skip
+
+
+def test_brokers_are_a_table_of_eight_at_most() -> None:
+    assert "b\\x1b" in "".join(_section("Brokers", brokers=[Broker("b\x1b", 1, 0, 0, 0)]))
+    brokers = [Broker(f"broker-{number}", 1_000 * number, number, 61_000 * number, number) for number in range(1, 10)]
+    assert _section("Brokers", brokers=brokers)[:3] == [
+        "Brokers",
+        "  broker    sends  failures  isolated (sum over producers)  by producers",
+        "  broker-1  1,000  1         1 min 01 s                     1",
+    ]
+    assert [line.split()[0] for line in _section("Brokers", brokers=brokers)[2:]] == [
+        f"broker-{number}" for number in range(1, 9)
+    ]
+
+
+def _incident(number: int, seconds: float) -> Incident:
+    start = f"2026-11-21 00:{number:02}:00"
+    return Incident(f"broker-{number}", start, f"2026-11-21 00:{number:02}:30", seconds, 17, 21, 2_057, 1_010)
+
+
+def test_incidents_are_listed_in_time() -> None:
+    assert _section("Incidents", incident_count=2, incidents=[_incident(1, 2.04), _incident(2, 95.0)]) == [
+        "Incidents: many producers isolate one broker at the same time, UTC",
+        "  broker    from      until     lasted      at the peak         sends lost",
+        "  broker-1  00:01:00  00:01:30  2.0 s       17 of 21 producers  1,010 of 2,057",
+        "  broker-2  00:02:00  00:02:30  1 min 35 s  17 of 21 producers  1,010 of 2,057",
+    ]
+
+
+def test_a_name_in_an_incident_does_nothing_to_a_terminal() -> None:
+    hostile = dataclasses.replace(_incident(1, 2.0), broker_name="b\x1b")
+    assert "b\\x1b" in _section("Incidents", incident_count=1, incidents=[hostile])[-1]
+
+
+def test_of_many_incidents_the_eight_longest_are_listed_and_all_are_counted() -> None:
+    seconds = [9, 1, 8, 2, 7, 3, 6, 4, 5, 10]  # the shortest two are those of the second and the fourth minute
+    incidents = [_incident(number, float(each)) for number, each in enumerate(seconds)]
+    title, _, *rows = _section("Incidents", incident_count=123, incidents=incidents)
+    assert title.endswith(", UTC (the 8 longest of 123)")
+    assert [int(row.split()[0].removeprefix("broker-")) for row in rows] == [0, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_findings_are_counted_by_kind_and_severity_and_the_worst_are_said() -> None:
+    kinds = [FindingKind("ALL_ISOLATED", 1_008, 9, 12), FindingKind("CLOCK_STEP", 0, 0, 3)]
+    assert _section("Findings", findings=kinds, worst_findings=["it is bad", "so is \x1b[31mthis"]) == [
+        "Findings: docs/findings says how each kind is found, and what to do",
+        "  kind          critical  warning  info",
+        "  ALL_ISOLATED  1,008     9        12",
+        "  CLOCK_STEP    0         0        3",
+        "  it is bad",
+        "  so is \\x1b[31mthis",
+    ]
+
+
+def test_producers_are_listed_with_their_versions() -> None:
+    producers = [Producer("p\x1b", "g", "5.3.3", 3_600_000, 12, 0), Producer("p2", "g", None, 59_900, 1, 2)]
+    assert _section("Producers", producers=producers, producer_count=40, isolations=13) == [
+        "Producers that isolated longest (40 in all, 13 isolations)",
+        "  client id  client  isolated (sum over brokers)  isolations",
+        "  p\\x1b      5.3.3   1 h 00 min                   12",
+        "  p2         ?       59.9 s                       1",
+    ]
+
+
+EMPTY_START = (
+    "the day before is not in the lake: the day starts with no isolation"
+    " (after_unknown_start marks rows that could differ)"
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "note"),
+    [
+        (
+            {"would_have_isolated_ms": 76_000},
+            "producers with the switch off would have isolated for 1 min 16 s (enforced = false)",
+        ),
+        (
+            {"switch_assumed_off": 3},
+            '3 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
+        ),
+        ({"not_replayed": {"CLIENT_TOO_OLD": 2}}, "2 producers not replayed: CLIENT_TOO_OLD"),
+        ({"contradictions": 4}, "4 first attempts contradict the replay (see producer_days.contradictions)"),
+        (
+            {"missing_producers": ["g1", "g2", "g3", "g4", "g\n5", "g6"]},
+            "producer groups of the day before that sent nothing: g1, g2, g3, g4, g\\n5",
+        ),
+        ({"days": [DAY, DAY | {"started_from": "EMPTY"}]}, EMPTY_START),
+        (
+            {"cascaded_days": ["2026-11-22", "2026-11-23"]},
+            "recomputed because the day before changed: 2026-11-22, 2026-11-23",
+        ),
+        (
+            {"stale_days": ["2026-11-24", "2026-11-25"]},
+            "should be recomputed, as the day before changed: from 2026-11-24 on; run without --no-cascade",
+        ),
+        ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
+        ({"bad_routes": 1_002}, "1,002 lines of topic routes cannot be used (see quarantine, source routes)"),
+        ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_each_note_is_made_for_its_own_reason(answers: dict[str, Any], note: str) -> None:
+    assert _notes(**answers) == [note]
+
+
+def test_notes_come_in_order_and_of_other_days_five_at_most() -> None:
+    others = {f"2026-11-{day:02}": day for day in range(1, 8)}
+    notes = _notes(
+        would_have_isolated_ms=1, switch_assumed_off=1, not_replayed={"A": 2, "B": 1}, contradictions=1,
+        missing_producers=["g"], days=[DAY | {"started_from": "EMPTY"}], cascaded_days=["d"], stale_days=["e"],
+        other_days=others, bad_routes=1, hidden_files=["f"],
+    )  # fmt: skip
+    assert [note.split(":")[0][:24] for note in notes] == [
+        "producers with the switc", "1 producers", "2 producers not replayed", "1 producers not replayed",
+        "1 first attempts contrad", "producer groups of the d", "the day before is not in", "recomputed because the d",
+        "should be recomputed, as", *(f"{day} lines of 2026-11-{day:02}" for day in range(1, 6)),
+        "1 lines of topic routes ", "1 hidden or half-copied ",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0, "0.0 s"), (49, "0.0 s"), (59_940, "59.9 s"), (60_000, "1 min 00 s"), (3_599_000, "59 min 59 s"),
+        (3_600_000, "1 h 00 min"), (90_061_000, "25 h 01 min"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_said_in_the_unit_that_fits(ms: int, said: str) -> None:
+    assert duration(ms) == said
+
+
+def test_a_run_without_groups_says_so_and_where_findings_are() -> None:
+    assert _groups_said() == [
+        [DAY_LINE],
+        ["Consumer groups", "  none whose queues could be allocated"],
+        ["Notes", "  each finding in words: /the/lake/allocation_findings"],
+    ]
+
+
+def test_groups_are_listed_with_what_their_rebalances_moved() -> None:
+    groups = [Group("g\x1b1", "AVG", "SETTINGS", 2, 12, 54, 28), Group("g2", "CONFIG", "RUNNING_INFO", 1, 0, 0, 0)]
+    assert _groups_said(groups=groups, group_count=30)[1] == [
+        "Consumer groups (30 in all)",
+        "  group   strategy               topics  rebalances  queues moved  needed",
+        "  g\\x1b1  AVG (settings)         2       12          54            28",
+        "  g2      CONFIG (running_info)  1       0           0             0",
+    ]
+
+
+def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason_in_words() -> None:
+    faults = [Fault("g1", "VIEWS_DIFFER", 10, 7, 9, 27_000), Fault("g2", "UNEXPLAINED", 0, 0, 1, 526_000)]
+    assert _groups_said(faults=faults)[2] == [
+        "Queues without an owner, with several, or with another than the strategy says",
+        "  group  why                             no owner  several  another  longest",
+        "  g1     brokers tell different members  10        7        9        27.0 s",
+        "  g2     the data does not show why      0         0        1        8 min 46 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "note"),
+    [
+        ({"kinds": {"IDLE_CLIENT": 3}}, "3 x the client gets no queue (IDLE_CLIENT)"),
+        ({"unread_queues": 4}, "4 queues got messages and had no reader (topic_queues.finding = UNREAD)"),
+        ({"idle_queues": 5}, "5 queues were read but never written (topic_queues.finding = IDLE)"),
+        ({"route_changes": 46}, "46 changes of a broker's queues (route_changes)"),
+        (
+            {"stale_days": ["2026-11-22", "2026-11-23"]},
+            "should be run again, as the day before changed: 2026-11-22, 2026-11-23",
+        ),
+        ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
+        ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_each_note_on_groups_is_made_for_its_own_reason(answers: dict[str, Any], note: str) -> None:
+    *_, (title, *notes) = _groups_said(**answers)
+    assert title == "Notes"
+    assert notes == [f"  {note}", "  each finding in words: /the/lake/allocation_findings"]
+
+
+def test_notes_on_groups_come_in_order_of_kind_and_of_other_days_five_at_most() -> None:
+    *_, (_, *notes) = _groups_said(
+        kinds={"VIEWS_DIFFER": 8, "DUPLICATE_CLIENT_ID": 1, "OF_NO_KNOWN_KIND": 5}, unread_queues=1, idle_queues=1,
+        route_changes=1, stale_days=["d"], other_days={f"2026-11-{day:02}": day for day in range(1, 8)},
+        hidden_files=["f"],
+    )  # fmt: skip
+    assert [note.strip()[:20] for note in notes] == [
+        "1 x two connections ", "8 x brokers tell dif", "1 queues got message", "1 queues were read b",
+        "1 changes of a broke", "should be run again,",
+        *(f"{day} lines of 2026-11-{day:02}"[:20] for day in range(1, 6)),
+        "1 hidden or half-cop", "each finding in word",
+    ]  # fmt: skip

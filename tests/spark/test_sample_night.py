@@ -1,0 +1,51 @@
+"""The night that the README shows is the one that the first command of the README prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.given.commands import Said, command
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sample") / "lake"
+
+
+@pytest.fixture(scope="module")
+def night(spark: SparkSession, lake: Path) -> Said:
+    """`bin/faultline nightly`, but for where its tables lie."""
+    return command(spark, "nightly", "--settings", ROOT / "conf/local.toml", "--lake", lake)
+
+
+def _shown() -> str:
+    _, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- sample output -->\n```text\n")
+    return rest.partition("\n```\n<!-- end of sample output -->")[0]
+
+
+def test_the_readme_shows_all_that_is_printed_but_where_the_tables_are(lake: Path, night: Said) -> None:
+    assert night.code == 0, night.err
+    first, tables, second = night.out.partition(f"Tables are in {lake} (Delta).")
+    _, _, allocation = second.partition("\n\n")
+    assert tables
+    assert (first + allocation).rstrip("\n").replace(f"{lake}/", "lake/").split("\n") == _shown().split("\n")
+
+
+def test_each_step_is_named_while_it_runs(night: Said) -> None:
+    assert [line.partition(":")[0] for line in night.err.splitlines()[1:]] == [
+        "starting Spark",
+        "opening the lake",
+        "reading send attempts",
+        "publishing sends of 2026-11-21",
+        "replaying fault items of 2026-11-21",
+        "reading the answers",
+        "opening the lake",
+        "reading snapshots",
+        "allocating queues of 2026-11-21",
+        "reading the answers",
+    ]

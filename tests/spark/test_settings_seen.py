@@ -1,0 +1,232 @@
+"""Each setting of the first flow, at its default and once otherwise, and the rows in which it is seen.
+
+One log is published twice into one lake: as cluster `main` with nothing set, and as `north` under a settings file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.given.commands import Said, command
+from tests.site import D1, Line, at, published_rows, send, write_lines
+
+TIMED_OUT = (10, "RemotingTimeoutException")
+OFF: Line = {"fault_latency_enabled": False}
+MAX_LINE_BYTES = 700
+
+
+def _of_length(size: int) -> Line:
+    """A line of so many bytes."""
+    short = send(at(D1, "10:30:00"), client_id=f"long{size}", error="", **OFF)
+    return short | {"error": "x" * (size - len(json.dumps(short)))}
+
+
+def _set(group: str, client: str, *how: Any, **other: object) -> Line:
+    """An attempt at 14:00 of a producer about whom the log says what `other` says."""
+    return send(at(D1, "14:00:00"), *how, client_id=client, producer_group=group, **other)
+
+
+HALF_ISOLATE = [  # two producers of four
+    *(send(at(D1, "08:00:00"), *TIMED_OUT, client_id=f"i{number}", broker_name="broker-i") for number in (1, 2)),
+    *(send(at(D1, "08:00:05"), client_id=f"i{number}", broker_name="broker-j") for number in (3, 4)),
+]
+SLOW = [send(at(D1, "10:00:00") + ms, ms, client_id="slow", **OFF) for ms in (550, 549, 100, 99)]
+# h1 avoids broker-h, which answers another producer after 200 ms in the second of h1's next send.
+AVOIDED = [
+    send(at(D1, "11:00:00"), *TIMED_OUT, client_id="h1", broker_name="broker-h", topic="H"),
+    send(at(D1, "11:00:03.405"), client_id="h1", broker_name="broker-g", topic="H"),
+    send(at(D1, "11:00:03.500"), 200, client_id="h2", broker_name="broker-h", topic="H", **OFF),
+]
+# 5.1.4 holds a broker that could not be reached until its detector finds it again: it answered e2.
+DETECTED = [
+    send(at(D1, "12:00:00"), 10, "RemotingConnectException", client_id="e1", broker_name="broker-e",
+         client_version="5.1.4", detector_enabled=True),
+    send(at(D1, "12:00:00.600"), 100, client_id="e2", broker_name="broker-e", result_broker_name="broker-e", **OFF),
+]  # fmt: skip
+UNSAID: Line = {"client_version": None}
+DETECTS: Line = {"client_version": "5.1.4"}
+PRODUCERS = [
+    _set("PG_v", "v1", **UNSAID), _set("PG_v", "v2", **UNSAID), _set("PG_v", "v3", client_version="5.1.4"),
+    *(_set("PG_s", client, fault_latency_enabled=None) for client in ("s1", "s2")),
+    *(_set("PG_s", client, fault_latency_enabled=said) for client, said in (("s3", False), ("s4", True))),
+    *(_set("PG_d", client, *TIMED_OUT, **DETECTS) for client in ("d1", "d2")),
+    _set("PG_d", "d3", *TIMED_OUT, detector_enabled=False, **DETECTS),
+    *(_set("PG_c", client, *TIMED_OUT) for client in ("c1", "c2")),
+    _set("PG_c", "c3", *TIMED_OUT, queue_chosen_by="CLIENT"),
+    *(_set("PG_l", client) for client in ("l1", "l2")),
+    _set("PG_k", "k1", fault_latency_enabled=None, **UNSAID),
+]  # fmt: skip
+STORIES = [
+    *HALF_ISOLATE, *SLOW, *AVOIDED, *DETECTED, *PRODUCERS, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
+]  # fmt: skip
+LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
+LOG = [*STORIES, *(send(at(D1, "10:45:00") + n, client_id="rest", **OFF) for n in range(LINES - len(STORIES)))]
+
+SITE = f"""
+cluster = "north"
+lake = "lake"
+date = {D1}
+infer = false
+incident_share = 0.51
+max_line_bytes = {MAX_LINE_BYTES}
+max_bad_fraction = {1 / LINES}
+slow_ms = 7777
+
+[inputs.sends]
+path = "logs"
+
+[producers.PG_v]
+client_version = "4.9.8"
+[producers.v2]
+client_version = "5.3.3"
+
+[producers.PG_s]
+fault_latency_enabled = true
+[producers.s2]
+fault_latency_enabled = false
+[producers.s4]
+fault_latency_enabled = false
+
+[producers.PG_d]
+detector_enabled = true
+[producers.d2]
+detector_enabled = false
+
+[producers.PG_c]
+queue_chosen_by = "CALLER"
+[producers.c2]
+queue_chosen_by = "CLIENT"
+
+[producers.PG_l]
+latency_max_ms = [3]
+not_available_ms = [7000]
+[producers.l2]
+latency_max_ms = [3]
+not_available_ms = [9000]
+
+[producers.PG_k]
+fault_latency_enabled = true
+[producers.k1]
+client_version = "5.3.3"
+"""
+
+
+@dataclass(frozen=True)
+class Both:
+    """What the two runs said, and the lake."""
+
+    lake: Path
+    default: Said
+    varied: Said
+    stricter: Said
+
+    def rows(self, table: str, *columns: str, **equal: object) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Rows of a table without settings, and under the settings file."""
+        found = (
+            published_rows(self.lake / table, columns, {"cluster": cluster, **equal}) for cluster in ("main", "north")
+        )
+        default, varied = ([tuple(row.values()) for row in rows] for rows in found)
+        return default, varied
+
+
+@pytest.fixture(scope="module")
+def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    folder = tmp_path_factory.mktemp("settings")
+    write_lines(folder / "logs" / "sends.jsonl", LOG)
+    (folder / "site.toml").write_text(SITE, encoding="utf-8")
+    (folder / "later.toml").write_text("slow_ms = 8888\n", encoding="utf-8")
+    default = command(
+        spark, "fault-latency", "--date", D1, "--lake", folder / "lake", "--sends", folder / "logs" / "*.jsonl"
+    )
+    files = ("--settings", folder / "site.toml", "--settings", folder / "later.toml")
+    stricter = command(spark, "fault-latency", *files, "--set", f"max_bad_fraction={0.999 / LINES}")
+    varied = command(spark, "fault-latency", *files, "--set", "slow_ms=100")
+    return Both(folder / "lake", default, varied, stricter)
+
+
+def test_both_runs_succeed(both: Both) -> None:
+    assert (both.default.code, both.varied.code) == (0, 0), both.default.err + both.varied.err
+    assert both.default.out.startswith(f"{D1}  cluster main: 64 lines read = 64 published + 0 quarantined")
+    assert both.varied.out.startswith(f"{D1}  cluster north: 64 lines read = 63 published + 1 quarantined")
+
+
+def test_incident_share_is_the_least_share_that_is_an_incident(both: Both) -> None:
+    default, varied = both.rows("broker_incidents", "peak_producers", "producers", broker_name="broker-i")
+    assert (default, varied) == ([(2, 4)], [])
+
+
+def test_slow_ms_is_the_least_time_that_is_slow(both: Both) -> None:
+    """In `--set`, which wins over both files."""
+    default, varied = both.rows("send_calls", "total_ms", "slow", client_id="slow")
+    assert default == [(99, False), (100, False), (549, False), (550, True)]
+    assert varied == [(99, False), (100, True), (549, True), (550, True)]
+
+
+def test_slow_ms_decides_too_what_an_avoided_broker_was_worth(both: Both) -> None:
+    default, varied = both.rows("send_calls", "fault_latency", client_id="h1", broker_names=["broker-g"])
+    assert (default, varied) == ([("NO_DIFFERENCE",)], [("SPARED",)])
+
+
+def test_infer_leaves_out_what_no_line_logs(both: Both) -> None:
+    default, varied = both.rows("isolation_intervals", "end_ms", "ended_by", client_id="e1")
+    assert default == [(at(D1, "12:00:10"), "EXPIRED")]  # the detector found it reachable, and the time was over
+    assert varied == [(at(D1, "24:00:00"), "DAY_END")]
+
+
+def test_max_line_bytes_is_the_longest_line_that_is_read(both: Both) -> None:
+    default, varied = both.rows("quarantine", "reason", "source")
+    assert (default, varied) == ([], [("line_too_long", "sends")])
+    clients = both.rows("producer_days", "client_id")[1]
+    assert ("long700",) in clients
+    assert ("long701",) not in clients
+
+
+def test_max_bad_fraction_is_the_greatest_share_that_is_published(both: Both) -> None:
+    assert both.stricter.code == 4
+    assert "1 of 64 lines are bad (line_too_long 1), more than max_bad_fraction 0.0156" in both.stricter.sentence
+
+
+def test_the_version_of_a_client_that_does_not_log_one(both: Both) -> None:
+    default, varied = both.rows("producer_days", "client_id", "client_version", "profile", "not_replayed",
+                                producer_group="PG_v")  # fmt: skip
+    unknown = "CLIENT_VERSION_UNKNOWN"
+    assert default == [("v1", None, None, unknown), ("v2", None, None, unknown), ("v3", "5.1.4", "P4", None)]
+    assert varied == [("v1", "4.9.8", "P2", None), ("v2", "5.3.3", "P5", None), ("v3", "5.1.4", "P4", None)]
+
+
+def test_the_switch_of_a_client_that_does_not_log_it(both: Both) -> None:
+    default, varied = both.rows("producer_days", "client_id", "enforced", "switch_assumed", producer_group="PG_s")
+    assert default == [("s1", False, True), ("s2", False, True), ("s3", False, False), ("s4", True, False)]
+    assert varied == [("s1", True, False), ("s2", False, False), ("s3", False, False), ("s4", True, False)]
+
+
+def test_the_detector_of_a_client_that_does_not_log_it(both: Both) -> None:
+    default, varied = both.rows("isolation_intervals", "client_id", "ended_by", producer_group="PG_d")
+    assert default == [("d1", "EXPIRED"), ("d2", "EXPIRED"), ("d3", "EXPIRED")]
+    assert varied == [("d1", "DAY_END"), ("d2", "EXPIRED"), ("d3", "EXPIRED")]
+
+
+def test_who_chose_the_queue_where_the_log_does_not_say(both: Both) -> None:
+    default, varied = both.rows("isolation_intervals", "client_id", producer_group="PG_c")
+    assert default == [("c1",), ("c2",), ("c3",)]
+    assert varied == [("c2",), ("c3",)]
+
+
+def test_a_ladder_of_the_settings_replaces_the_released_one(both: Both) -> None:
+    start = at(D1, "14:00:00")
+    default, varied = both.rows("isolation_intervals", "policy", "start_ms", "end_ms", producer_group="PG_l")
+    assert default == []
+    assert varied == [
+        ("P5 with the ladder of PG_l", start, start + 7_000), ("P5 with the ladder of l2", start, start + 9_000),
+    ]  # fmt: skip
+
+
+def test_a_client_id_and_its_group_fill_each_other_key_by_key(both: Both) -> None:
+    default, varied = both.rows("producer_days", "client_version", "enforced", client_id="k1")
+    assert (default, varied) == ([(None, False)], [("5.3.3", True)])
