@@ -149,7 +149,8 @@ def _faults(found: DataFrame) -> list[Fault]:
 
 def _kinds(found: DataFrame) -> dict[str, int]:
     """Of what concerns groups, not queues: in how many groups and topics."""
-    groups = F.count_distinct("consumer_group", F.coalesce("topic", F.lit(""))).alias("groups")
+    named = [F.coalesce(name, F.lit("")) for name in ("consumer_group", "topic")]  # either may be null: whichever it is
+    groups = F.count_distinct(*named).alias("groups")
     kinds = found.where("queue_id IS NULL").groupBy("kind").agg(groups)
     return {row["kind"]: row["groups"] for row in kinds.collect()}
 

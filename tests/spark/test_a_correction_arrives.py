@@ -1,8 +1,8 @@
 """Three days through the command line: out of order, over midnight, corrected late, forgotten; what is said and kept.
 
-The lake lives through seven commands, each of which is a field of `Story`:
+The lake lives through six commands, each of which is a field of `Story`:
 the first day · the third, before the second is there · the second, whose end changes the third · the first one again,
-corrected: only reported · corrected for good · the third with a retention of two days · a day without a line.
+corrected: only reported · corrected for good · the third with a retention of two days.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ MORNING = [
     _ten("08", client="p10", broker_name="broker-b", client_version="3.2.6"),
     _ten("08", client="p11", broker_name="broker-b", client_language="CPP"),
     _ten("08", client="p12", broker_name="broker-b", client_language="CPP"),
-    send(at(D1, "09:00:00"), cluster="north", client_id="p13", producer_group="PG_north", broker_name="broker-n"),
 ]
 LOG = [*LONG_DAYS, *MORNING, LONG_DAYS[0]]  # the last is an exact copy
 BAD = ["{", json.dumps(send(at(D1, "11:00:00")) | {"latency_ms": -1})]  # no line; a line of the first day
@@ -94,7 +93,6 @@ class Story:
     corrected: Said
     after_corrected: Mapping[str, list[dict[str, Any]]]
     forgetting: Said
-    empty: Said
 
     def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
         """Rows of a table at the end."""
@@ -134,15 +132,14 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     corrected = night(D1)
     after_corrected = _tables(lake)
     forgetting = night(D3, "--set", "retention.sends_days=2")
-    empty = night(D3 + dt.timedelta(days=1), "--allow-empty")
     return Story(
         lake, first, third, third_alone, second, after_second, reported, after_reported, corrected, after_corrected,
-        forgetting, empty,
+        forgetting,
     )  # fmt: skip
 
 
 def test_dump(story: Story) -> None:
-    for name in ("first", "third", "second", "reported", "corrected", "forgetting", "empty"):
+    for name in ("first", "third", "second", "reported", "corrected", "forgetting"):
         said = getattr(story, name)
         print("=====", name, said.code)
         print(said.out)

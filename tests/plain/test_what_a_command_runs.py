@@ -1,0 +1,93 @@
+"""What each command hands to its run: the days, and what its options ask for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import cli
+from jobs.run_record import Run
+from jobs.what_if.asked import Asked
+
+D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
+FLOWS = ("nightly", "fault-latency", "allocation")
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
+    """The runs that were started; nothing else happens."""
+    found: list[Run] = []
+
+    def starts(*given: Any) -> str:
+        found.extend(each for each in given if isinstance(each, Run))
+        return ""
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("jobs.environment.check_environment", lambda: None)
+    for module, name in (
+        ("run_command", "run_flows"),
+        ("what_if_command", "what_if_answer"),
+        ("upkeep_command", "run_upkeep"),
+    ):
+        monkeypatch.setattr(f"jobs.{module}.{name}", starts)
+    return found
+
+
+def _run(runs: list[Run], *arguments: str) -> Run:
+    assert cli.main([*arguments, "--lake", "lake"]) == 0
+    return runs.pop()
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_each_option_of_a_run_is_asked_for_alone(runs: list[Run], name: str) -> None:
+    asked = {
+        option: _run(runs, name, "--date", f"{D1}", *([option] if option else []))
+        for option in ("", "--allow-empty", "--no-cascade", "--break-lock")
+    }
+    assert {option: (run.allow_empty, run.cascade, run.break_lock) for option, run in asked.items()} == {
+        "": (False, True, False),
+        "--allow-empty": (True, True, False),
+        "--no-cascade": (False, False, False),
+        "--break-lock": (False, True, True),
+    }
+    assert {run.command for run in asked.values()} == {name}
+    assert len({run.run_id for run in asked.values()}) == len(asked)
+    assert abs(asked[""].clock() - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("name", [*FLOWS, "what-if"])
+def test_the_days_of_a_run_are_those_asked_for(runs: list[Run], name: str) -> None:
+    assert _run(runs, name, "--date", f"{D1}").days == (D1,)
+    assert _run(runs, name, "--from", f"{D1}", "--to", f"{D2}").days == (D1, D2)
+
+
+@pytest.mark.parametrize("name", ["what-if", "maintain"])
+def test_a_command_that_writes_breaks_a_lock_when_asked_to(runs: list[Run], name: str) -> None:
+    day = ["--date", f"{D1}"] if name == "what-if" else []
+    assert not _run(runs, name, *day).break_lock
+    assert _run(runs, name, *day, "--break-lock").break_lock
+
+
+def test_each_way_to_name_a_policy_is_asked(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Released, own, from a file, swept; of none given all that are released, and each producer as it is."""
+    asked: list[Asked] = []
+
+    def answers(*given: Any) -> str:
+        asked.extend(each for each in given if isinstance(each, Asked))
+        return "the answer"
+
+    monkeypatch.setattr("jobs.what_if_command.what_if_answer", answers)
+    (tmp_path / "own.toml").write_text("[ladders.mine]\nlatency_max_ms = [9]\nnot_available_ms = [4]\n")
+    day = ["--date", f"{D1}"]
+    for options in (
+        [], ["--policy", "P2", "--policy", "AS_RUN"], ["--ladder", "short=550/1000@P5"], ["--ladders", "own.toml"],
+        ["--sweep", "P5/1/2"],
+    ):  # fmt: skip
+        assert cli.main(["what-if", *day, *options, "--lake", "lake"]) == 0
+    assert [tuple(each.names) for each in asked] == [
+        ("AS_RUN", "P1", "P2", "P3", "P4", "P5"), ("AS_RUN", "P2"), ("short",), ("mine",), ("P5 x1/x2",),
+    ]  # fmt: skip
+    assert runs == []
