@@ -65,10 +65,10 @@ MORNING = [
     _ten("00.500", 10, TIMED_OUT, client="p7", broker_name="broker-b"),
     _ten("05", client="p7"),  # no other is available
     _ten("08", client="p8", broker_name="broker-b", fault_latency_enabled=None),
-    _ten("08", client="p9", broker_name="broker-b", client_version=None),
-    _ten("08", client="p10", broker_name="broker-b", client_version="3.2.6"),
-    _ten("08", client="p11", broker_name="broker-b", client_language="CPP"),
-    _ten("08", client="p12", broker_name="broker-b", client_language="CPP"),
+    _ten("08", client="p9", broker_name="broker-b", client_version=None, fault_latency_enabled=False),
+    _ten("08", client="p10", broker_name="broker-b", client_version="3.2.6", fault_latency_enabled=False),
+    _ten("08", client="p11", broker_name="broker-b", client_language="CPP", fault_latency_enabled=False),
+    _ten("08", client="p12", broker_name="broker-b", client_language="CPP", fault_latency_enabled=False),
 ]
 LOG = [*LONG_DAYS, *MORNING, LONG_DAYS[0]]  # the last is an exact copy
 BAD = ["{", json.dumps(send(at(D1, "11:00:00")) | {"latency_ms": -1})]  # no line; a line of the first day
@@ -138,17 +138,222 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     )  # fmt: skip
 
 
-def test_dump(story: Story) -> None:
-    for name in ("first", "third", "second", "reported", "corrected", "forgetting"):
-        said = getattr(story, name)
-        print("=====", name, said.code)
-        print(said.out)
-        print(said.err)
-    print(story.third_alone)
-    for name in ("isolation_intervals", "send_calls", "fault_item_state", "producer_days", "broker_incidents"):
-        print("##", name)
-        for row in story.after_second[name]:
-            print({k: v for k, v in row.items() if k in ("event_date","client_id","process","broker_name","start_at","end_at","ended_by","cause","contradictions","isolations","isolated_ms","enforced","not_replayed","switch_assumed", "peak_producers", "producers", "available_at_ms", "sends", "lost")})
-    for row in story.rows("run_log"):
-        print(row)
-    assert False
+EMPTY_START = (
+    "  the day before is not in the lake: the day starts with no isolation"
+    " (after_unknown_start marks rows that could differ)"
+)
+
+
+def test_a_day_is_said_whole(story: Story) -> None:
+    """But for its findings, which have tests of their own."""
+    assert story.first.code == 0, story.first.err
+    assert story.first.section("2026-03-01") == [
+        "2026-03-01  cluster main: 32 lines read = 22 published + 2 quarantined + 1 duplicates + 7 of other days",
+        "            quarantined: latency_out_of_range 1, not_json 1",
+    ]
+    assert story.first.section("Brokers") == [
+        "Brokers",
+        "  broker    sends  failures  isolated (sum over producers)  by producers",
+        "  broker-a  14     6         26.0 s                         5",
+        "  broker-b  8      1         10.0 s                         1",
+    ]
+    assert story.first.section("Incidents") == [
+        "Incidents: many producers isolate one broker at the same time, UTC",
+        "  broker    from      until     lasted  at the peak       sends lost",
+        "  broker-a  10:00:00  10:00:10  10.0 s  2 of 2 producers  3 of 9",
+        "  broker-b  10:00:00  10:00:10  10.0 s  1 of 2 producers  1 of 6",
+        "  broker-a  23:59:58  00:00:00  2.0 s   3 of 3 producers  3 of 3",
+    ]
+    assert story.first.section("Producers") == [
+        "Producers that isolated longest (11 in all, 6 isolations)",
+        "  client id  client  isolated (sum over brokers)  isolations",
+        "  p7         5.3.3   20.0 s                       2",
+        "  p5         5.3.3   10.0 s                       1",
+        "  p2         5.3.3   3.0 s                        1",
+        "  p1         4.9.8   2.0 s                        1",
+        "  p3         5.3.3   1.0 s                        1",
+    ]
+    assert story.first.section("Notes") == [
+        "Notes",
+        "  producers with the switch off would have isolated for 10.0 s (enforced = false)",
+        '  1 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
+        "  2 producers not replayed: NOT_A_JAVA_CLIENT",
+        "  1 producers not replayed: CLIENT_TOO_OLD",
+        "  1 producers not replayed: CLIENT_VERSION_UNKNOWN",
+        "  2 first attempts contradict the replay (see producer_days.contradictions)",
+        EMPTY_START,
+        "  4 lines of 2026-03-02: publish them with --date 2026-03-02",
+        "  3 lines of 2026-03-03: publish them with --date 2026-03-03",
+    ]
+
+
+def test_a_first_attempt_that_the_replay_rules_out_is_counted(story: Story) -> None:
+    """Not a retry, not the caller's choice, nor where the switch is off or no other broker is available."""
+    counted = story.after_second["producer_days"]
+    assert {
+        (row["event_date"], row["client_id"]): row["contradictions"] for row in counted if row["contradictions"]
+    } == {
+        (D1, "p5"): 2,
+        (D2, "p1"): 1,
+    }
+
+
+def test_conditions_at_their_bounds(story: Story) -> None:
+    """Two contradictions are more than one and not more than two; three incidents are not more than three."""
+    assert (story.first.code, story.third.code, story.second.code, story.reported.code) == (0, 0, 7, 7)
+    assert story.second.sentence == (
+        "faultline: --fail-on held: missing-producer 1, incident 1, contradictions 1; the tables are published"
+    )
+    assert story.reported.sentence == "faultline: --fail-on held: contradictions 2; the tables are published"
+    assert (story.corrected.code, story.forgetting.code) == (0, 0)
+
+
+def test_what_is_said_as_json(story: Story) -> None:
+    told = json.loads(story.second.out)
+    assert told["days"] == [
+        {"date": "2026-03-02", "cluster": "main", "started_from": "PREVIOUS_DAY", "rows_read": 32, "rows_published": 4,
+         "rows_quarantined": 1, "rows_duplicate": 0, "rows_other_day": 27}
+    ]  # fmt: skip
+    assert (told["clusters"], told["lake"]) == (["main"], str(story.lake))
+    assert (told["cascaded_days"], told["stale_days"]) == (["2026-03-03"], [])
+    assert told["other_days"] == {"2026-03-01": 23, "2026-03-03": 3}
+    assert (told["missing_producers"], told["contradictions"]) == (["PG_ten"], 1)
+    assert (told["incident_count"], told["incidents"]) == (
+        1,
+        [{"broker_name": "broker-a", "start_at": "2026-03-02 00:00:00", "end_at": "2026-03-02 00:00:05",
+          "seconds": 5.995, "peak_producers": 3, "producers": 3, "sends": 0, "lost": 0}],
+    )  # fmt: skip
+    assert {each["client_id"]: each["isolated_ms"] for each in told["producers"]} == {
+        "p1": 20_000, "p3": 5_995, "p2": 4_995,
+    }  # fmt: skip
+    assert {row["run_id"] for row in story.after_second["run_log"]} > {told["run_id"]}
+
+
+def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(story: Story) -> None:
+    assert {row["process"] for row in story.third_alone} == {"#1"}
+    processes: dict[tuple[dt.date, str], list[str]] = {}
+    for row in sorted(story.after_second["send_calls"], key=lambda row: row["ended_ms"]):
+        if row["client_id"] in {"p1", "p2", "p3"}:
+            processes.setdefault((row["event_date"], row["client_id"]), []).append(row["process"])
+    assert processes == {
+        (D1, "p1"): ["#1", "#1"], (D1, "p2"): ["#1", "#2", "#2"], (D1, "p3"): ["#1"],
+        (D2, "p1"): ["#1"], (D2, "p2"): ["#2", "#3"], (D2, "p3"): ["#2"],
+        (D3, "p1"): ["#1"], (D3, "p2"): ["#3"], (D3, "p3"): ["#2"],
+    }  # fmt: skip
+
+
+def _isolations(tables: Mapping[str, list[dict[str, Any]]], day: dt.date) -> list[tuple[Any, ...]]:
+    names = ("client_id", "process", "start_ms", "end_ms", "ended_by", "continued_from_previous_day")
+    night = [row for row in tables["isolation_intervals"] if row["event_date"] == day]
+    return [tuple(row[name] for name in names) for row in night if row["client_id"] in {"p1", "p2", "p3"}]
+
+
+def test_an_isolation_goes_on_over_midnight_until_an_answer_or_a_restart(story: Story) -> None:
+    born = {"p2": at(D2, "00:00:04.995"), "p3": at(D2, "00:00:05.995")}
+    assert sorted(_isolations(story.after_second, D2)) == [
+        ("p1", "#1", START[D2], at(D2, "00:00:20"), "CLEARED", True),
+        ("p2", "#2", START[D2], born["p2"], "RESTARTED", True),
+        ("p3", "#1", START[D2], born["p3"], "RESTARTED", True),
+    ]
+    assert _isolations(story.after_second, D3) == []
+
+
+def _log(story: Story) -> list[dict[str, Any]]:
+    return sorted(story.after_second["run_log"], key=lambda row: row["logged_at"])
+
+
+def test_the_run_log_has_each_event_with_its_counts(story: Story) -> None:
+    log = _log(story)
+    names = ("event_date", "command", "status", *COUNTS, "started_from")
+    unknown = (None,) * 6
+    assert [tuple(row[name] for name in names) for row in log] == [
+        (D1, "nightly", "STARTED", *unknown),
+        (D1, "nightly", "SUCCEEDED", 32, 22, 2, 1, 7, "EMPTY"),
+        (D3, "nightly", "STARTED", *unknown),
+        (D3, "nightly", "SUCCEEDED", 32, 3, 1, 0, 28, "EMPTY"),
+        (D2, "nightly", "STARTED", *unknown),
+        (D2, "nightly", "SUCCEEDED", 32, 4, 1, 0, 27, "PREVIOUS_DAY"),
+        (D3, "nightly", "STARTED", *unknown),
+        (D3, "cascade", "SUCCEEDED", *unknown[:5], "PREVIOUS_DAY"),
+    ]
+    settings = load_settings([], ["max_bad_fraction=0.1"], {})
+    same = {(row["cluster"], row["flow"], row["settings_hash"], row["code_version"], row["message"]) for row in log}
+    assert same == {("main", "FAULT_LATENCY", settings.content_hash(), version("faultline"), None)}
+    runs = [row["run_id"] for row in log]
+    assert [runs.index(run) for run in runs] == [0, 0, 2, 2, 4, 4, 4, 4]
+
+
+def test_the_run_log_says_what_each_day_started_from_and_ended_with(story: Story) -> None:
+    first, third, second, cascaded = (row for row in _log(story) if row["status"] == "SUCCEEDED")
+    assert {first["opening_state"], third["opening_state"]} == {"0:0"}
+    assert second["opening_state"] == first["closing_state"]
+    assert cascaded["opening_state"] == second["closing_state"]
+    assert len({row["closing_state"] for row in (first, second, third)} | {"0:0"}) == 4
+    assert {row["opening_state"] for row in _log(story) if row["status"] == "STARTED"} == {None}
+
+
+def test_the_run_log_names_the_commit_of_each_table_and_the_commit_names_the_run(story: Story) -> None:
+    for row in _log(story):
+        if row["status"] == "STARTED":
+            assert row["table_versions"] is None
+            continue
+        versions = json.loads(row["table_versions"])
+        assert set(versions) == ({*DERIVED} if row["command"] == "cascade" else {*OF_THE_DAY, *DERIVED})
+        for table, number in versions.items():
+            if not any(each["event_date"] == row["event_date"] for each in story.after_second[table]):
+                continue  # Delta makes no commit when nothing was there and nothing came
+            history = deltalake.DeltaTable(str(story.lake / table)).history()
+            (commit,) = (each for each in history if each["version"] == number)
+            assert json.loads(commit["userMetadata"]) == {
+                "run_id": row["run_id"], "code_version": row["code_version"], "settings_hash": row["settings_hash"],
+                "event_date": f"{row['event_date']}", "cluster": "main",
+                **({"source": ["sends"]} if table == "quarantine" else {}),
+            }  # fmt: skip
+
+
+def _of_days(tables: Mapping[str, list[dict[str, Any]]], *days: dt.date) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the days, without the id of the run that quarantined a line."""
+    return {
+        name: [
+            {key: value for key, value in row.items() if key != "run_id"} for row in rows if row["event_date"] in days
+        ]
+        for name, rows in tables.items()
+        if name != "run_log"
+    }
+
+
+def test_a_correction_that_is_only_reported_leaves_later_days_as_they_were(story: Story) -> None:
+    note = "  should be recomputed, as the day before changed: from 2026-03-02 on; run without --no-cascade"
+    assert note in story.reported.section("Notes")
+    assert story.reported.out.startswith("2026-03-01  cluster main: 31 lines read = 21 published")
+    assert [row[0] for row in sorted(_isolations(story.after_reported, D1))] == ["p2", "p3"]
+    assert _of_days(story.after_reported, D2, D3) == _of_days(story.after_second, D2, D3)
+
+
+def test_a_correction_reaches_the_days_that_start_otherwise_now_and_no_others(story: Story) -> None:
+    assert "  recomputed because the day before changed: 2026-03-02" in story.corrected.section("Notes")
+    assert not [line for line in story.corrected.section("Notes") if "should be recomputed" in line]
+    assert [row[0] for row in sorted(_isolations(story.after_corrected, D2))] == ["p2", "p3"]
+    assert _of_days(story.after_corrected, D1) == _of_days(story.after_reported, D1)
+    assert _of_days(story.after_corrected, D3) == _of_days(story.after_second, D3)
+    corrected = [row for row in story.after_corrected["run_log"] if row["run_id"] not in
+                 {each["run_id"] for each in story.after_reported["run_log"]}]  # fmt: skip
+    assert sorted((f"{row['event_date']}", row["status"], row["command"]) for row in corrected) == [
+        ("2026-03-01", "STARTED", "nightly"), ("2026-03-01", "SUCCEEDED", "nightly"),
+        ("2026-03-02", "STARTED", "nightly"), ("2026-03-02", "SUCCEEDED", "cascade"),
+    ]  # fmt: skip
+
+
+def test_a_day_run_again_has_the_same_rows(story: Story) -> None:
+    again = {name: story.rows(name) for name in (*OF_THE_DAY, *DERIVED)}
+    assert _of_days(again, D3) == _of_days(story.after_corrected, D3)
+    assert not any("recomputed" in line for line in story.forgetting.section("Notes"))
+
+
+@pytest.mark.parametrize("table", [*OF_THE_DAY, *DERIVED, "run_log"])
+def test_only_sends_and_calls_are_forgotten_and_only_days_that_are_too_old(story: Story, table: str) -> None:
+    """Two days are kept, counted back from the day that was run: the third and the second."""
+    days = {row["event_date"] for row in story.after_corrected[table]}
+    left = {row["event_date"] for row in story.rows(table, "event_date")}
+    assert left == days - ({D1} if table in {"sends", "send_calls"} else set())
+    assert D1 in days or table in {"topic_brokers", "order_key_moves"}

@@ -1,0 +1,77 @@
+"""Each setting of a consumer group, and of one of its members, in what that member's allocation is computed from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jobs.allocation.seen import Seen
+from jobs.allocation.strategies import group_strategy
+from jobs.group_settings import GroupSettings, StrategySettings
+
+OF_GROUP: dict[str, Any] = {
+    "machine_rooms": ("A",), "broker_room": "^(a)", "client_room": "^(b)", "virtual_nodes": 3, "queues": (("a", 1),),
+}  # fmt: skip
+OF_ONE: dict[str, Any] = {
+    "machine_rooms": ("Z",), "broker_room": "^(y)", "client_room": "^(z)", "virtual_nodes": 9, "queues": (("z", 0),),
+}  # fmt: skip
+
+
+def _specs(said: GroupSettings, *seen: Seen) -> dict[str, dict[str, Any]]:
+    specs: dict[str, dict[str, Any]] = json.loads(group_strategy("G", said, list(seen))[1])
+    return specs
+
+
+@pytest.mark.parametrize("key", OF_GROUP)
+def test_a_parameter_of_the_group_holds_for_whoever_has_none_of_its_own(key: str) -> None:
+    own = StrategySettings(**{key: OF_ONE[key]})
+    said = GroupSettings(strategy="AVG", clients={"y": own}, **{key: OF_GROUP[key]})
+    of_group, of_one = (json.loads(json.dumps(values[key])) for values in (OF_GROUP, OF_ONE))
+    assert _specs(said, Seen("x"), Seen("y")) == {
+        "*": {"name": "AVG", key: of_group},
+        "y": {"name": "AVG", key: of_one},
+    }
+
+
+def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
+    named = Seen("x", "AVG", "RUNNING_INFO")
+    _, specs, strategy, source, _ = group_strategy("G", GroupSettings(strategy="AVG_BY_CIRCLE"), [named])
+    assert (json.loads(specs), strategy, source) == ({"*": {"name": "AVG_BY_CIRCLE"}}, "AVG_BY_CIRCLE", "SETTINGS")
+
+
+def test_the_version_of_a_member_wins_over_the_snapshots_and_these_over_the_groups() -> None:
+    rooms: dict[str, Any] = {"strategy": "MACHINE_ROOM", "machine_rooms": ("A",), "client_version": "4.7.1"}
+    said = GroupSettings(clients={"y": StrategySettings(client_version="5.1.0")}, **rooms)
+    specs = _specs(said, Seen("x", client_version="4.9.8"), Seen("y", client_version="4.9.8"))
+    assert {client_id: spec["version"] for client_id, spec in specs.items()} == {
+        "*": "4.7.1", "x": "4.9.8", "y": "5.1.0",
+    }  # fmt: skip
+    assert _specs(said)["*"]["version"] == "4.7.1"
+
+
+def test_the_charset_of_a_member_wins_over_the_groups() -> None:
+    own = StrategySettings(client_charset="Big5")
+    said = GroupSettings(strategy="CONSISTENT_HASH", client_charset="GBK", clients={"y": own})
+    specs = _specs(said, Seen("x"), Seen("y"))
+    assert {client_id: spec["charset"] for client_id, spec in specs.items()} == {"*": "GBK", "y": "Big5"}
+
+
+def test_broadcasting_by_settings() -> None:
+    row = group_strategy("G", GroupSettings(message_model="BROADCASTING"), [Seen("x", message_model="CLUSTERING")])
+    assert row[2:] == ("BROADCASTING", "SETTINGS", None)
+
+
+def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> None:
+    asks = Seen("x", client_version="5.3.3", client_rebalance=False)
+    assert group_strategy("G", GroupSettings(), [asks])[4] == "REQUEST_MODE_UNKNOWN"
+    assert group_strategy("G", GroupSettings(client_rebalance=True), [asks])[4] is None
+
+
+@pytest.mark.parametrize(("mode", "name"), [("POP", "POP:AVG"), ("PULL", "AVG")])
+def test_the_request_mode_and_the_share_of_a_queue(mode: Any, name: str) -> None:
+    said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=7)
+    share = {"pop_share_queue_num": 7} if mode == "POP" else {}
+    assert _specs(said, Seen("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
+    assert group_strategy("G", said, [Seen("x", client_version="5.3.3")])[4] is None
