@@ -48,7 +48,8 @@ def test_the_version_of_a_member_wins_over_the_snapshots_and_these_over_the_grou
     assert {client_id: spec["version"] for client_id, spec in specs.items()} == {
         "*": "4.7.1", "x": "4.9.8", "y": "5.1.0",
     }  # fmt: skip
-    assert _specs(said)["*"]["version"] == "4.7.1"
+    spec = {"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}
+    assert _specs(GroupSettings(**rooms), Seen("x")) == {"*": spec}
 
 
 def test_the_charset_of_a_member_wins_over_the_groups() -> None:

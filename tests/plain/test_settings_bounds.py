@@ -1,0 +1,111 @@
+"""What each setting may be at its bounds, where its paths lie, and which of them rows depend on."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import DataFrame
+
+from jobs import cli
+from jobs.day import Day
+from jobs.errors import SettingValueError
+from jobs.settings import Settings, load_settings
+from jobs.sources.files import Manifest
+from jobs.sources.judged_lines import PUBLISHED, QUARANTINED
+from jobs.staged import Fates, Staged, StagedInput
+
+ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "max_bad_fraction=0", "max_bad_fraction=1", "incident_share=0", "incident_share=1", "slow_ms=1",
+        "max_line_bytes=1", "max_staleness_ms=1", "retention.versions_days=7", "retention.sends_days=1",
+        *(f'{name}="{pattern}"' for name, pattern in ROOMS.items()),
+    ],
+)  # fmt: skip
+def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -> None:
+    load_settings([], [assignment], {})
+
+
+@pytest.mark.parametrize(
+    ("assignments", "sentence"),
+    [
+        (["max_staleness_ms=0"], "max_staleness_ms is 0; give at least 1"),
+        (['cluster=""'], "cluster is empty"),
+        (['groups.G.request_mode="POP"'], 'request_mode "POP" needs pop_share_queue_num; -1 is the broker\'s default'),
+        *(([f"{name}='{pattern[1:].strip('()')}'"], "has no group") for name, pattern in ROOMS.items()),
+        *(([f"{name}='('"], "is no pattern") for name in ROOMS),
+        (['groups.G.clients.x.client_room="x"'], "has no group"),
+    ],
+    ids=lambda value: value[0].split("=")[0] if isinstance(value, list) else None,
+)
+def test_what_makes_no_sense_is_named(assignments: list[str], sentence: str) -> None:
+    with pytest.raises(SettingValueError, match=f".*{sentence}"):
+        load_settings([], assignments, {})
+
+
+@pytest.mark.parametrize("kind", ["sends", "routes", "consumers", "running_info", "client_logs"])
+def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "conf" / "site.toml"
+    file.parent.mkdir()
+    file.write_text(f'[inputs.{kind}]\npath = ["logs", "../more/*.gz", "/abs", "s3a://bucket/x"]\n', encoding="utf-8")
+    found = getattr(load_settings([file], [], {}).inputs, kind).path
+    assert found == (f"{tmp_path}/conf/logs", f"{tmp_path}/more/*.gz", "/abs", "s3a://bucket/x")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "counts"),
+    [
+        ("slow_ms=1", True), ("incident_share=0.1", True), ("infer=false", True), ("max_line_bytes=9", True),
+        ("max_staleness_ms=9", True), ("max_bad_fraction=0.5", True), ("cluster=c", True),
+        ("inputs.sends.format=csv", True), ("inputs.sends.fields.latency_ms=cost", True),
+        ("producers.PG.client_version=4.9.8", True), ("groups.G.strategy=AVG", True),
+        ("client_logs.a.time_zone=UTC", True),
+        ("lake=elsewhere", False), ("date=2026-03-01", False), ("retention.sends_days=3", False),
+        ("retention.versions_days=30", False), ("spark.sql.shuffle.partitions=8", False),
+        *((f"inputs.{kind}.path=x", False)
+          for kind in ("sends", "routes", "consumers", "running_info", "client_logs")),
+    ],
+)  # fmt: skip
+def test_the_hash_of_the_run_log_is_of_the_settings_that_rows_depend_on(assignment: str, *, counts: bool) -> None:
+    assert (load_settings([], [assignment], {}).content_hash() != Settings().content_hash()) == counts
+
+
+def test_the_date_of_a_settings_file_counts_for_the_consumers_it_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "site.toml"
+    plan = ["plan", "allocation", "--lake", "lake", "--settings", str(file)]
+    for text, said in (
+        ('date = 2026-03-01\ninputs.consumers = "logs"', "publish  2026-03-01 (date in site.toml)"),
+        ('date = 2026-03-01\ninputs.routes = "logs"', "(yesterday, as no --date was given)"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        assert cli.main(plan) == 0
+        assert said in capsys.readouterr().out
+
+
+def _staged(fates: Fates) -> Staged:
+    return Staged((StagedInput("sends", cast("DataFrame", None), Manifest((), ()), fates),))
+
+
+def test_bad_lines_of_a_cluster_without_a_good_one_count_once() -> None:
+    """With the first cluster that is published; where none is, with the default's empty day."""
+    day = dt.date(2026, 11, 21)
+    bad: dict[Any, int] = {
+        (QUARANTINED, "stray", day): 6,
+        (QUARANTINED, "south", day): 1,
+        (QUARANTINED, "north", None): 2,
+    }
+    good: dict[Any, int] = {(PUBLISHED, cluster, day): 5 for cluster in ("north", "south")}
+    both = _staged(bad | good)
+    assert {each: both.counts(Day(day, each)).rows_quarantined for each in ("north", "south")} == {
+        "north": 8,
+        "south": 1,
+    }
+    assert _staged(bad).counts(Day(day, "main")).rows_quarantined == 9
