@@ -216,7 +216,7 @@ def test_what_is_said_as_json(story: Story) -> None:
     ]  # fmt: skip
     assert (told["clusters"], told["lake"]) == (["main"], str(story.lake))
     assert (told["cascaded_days"], told["stale_days"]) == (["2026-03-03"], [])
-    assert told["other_days"] == {"2026-03-01": 23, "2026-03-03": 3}
+    assert told["other_days"] == {"2026-03-01": 24, "2026-03-03": 3}
     assert (told["missing_producers"], told["contradictions"]) == (["PG_ten"], 1)
     assert (told["incident_count"], told["incidents"]) == (
         1,

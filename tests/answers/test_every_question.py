@@ -1,0 +1,155 @@
+"""Every question of `faultline show`: its headings, what narrows it, what `--at` asks, and its order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import cli
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    BROKER_INCIDENTS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    SENDS,
+    Table,
+)
+from tests.answers.lakes import publish, write_rows
+
+D1 = dt.date(2026, 3, 1)
+T1 = 1_772_323_200_000  # 00:00 UTC, epoch ms
+HEADINGS = {
+    "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed noticed_first_by",
+    "findings": "from until severity kind cause in_words",
+    "isolations": "from until broker producer client cause latency_ms ended_by enforced",
+    "sends": "ended producer topic broker queue mode attempt latency_ms outcome",
+    "owners": "from until group topic broker queue owner known_from",
+    "group-findings": "from until group topic broker queue kind cause in_words",
+    "rebalances": "at group topic trigger joined left queues moved needed",
+}
+NOTHING = {
+    "incidents": "no incident", "findings": "no finding", "isolations": "no isolation", "sends": "no send attempt",
+    "owners": "no owner", "group-findings": "no finding about a group", "rebalances": "no rebalance",
+}  # fmt: skip
+COLUMNS = {
+    "broker": "broker_name", "producer": "client_id", "group": "consumer_group", "topic": "topic", "kind": "kind",
+    "severity": "severity", "cause": "cause", "outcome": "outcome", "source": "source",
+}  # fmt: skip
+NARROWED_BY = {
+    "incidents": ("broker",),
+    "findings": ("kind", "severity", "cause", "broker", "producer", "topic"),
+    "isolations": ("broker", "producer", "cause"),
+    "sends": ("broker", "producer", "topic", "outcome"),
+    "owners": ("group", "topic", "broker", "source"),
+    "group-findings": ("group", "topic", "broker", "kind", "cause"),
+    "rebalances": ("group", "topic"),
+}
+TABLES: Mapping[str, tuple[Table, str, str | None]] = {
+    "incidents": (BROKER_INCIDENTS, "start_ms", "end_ms"),
+    "findings": (FINDINGS, "found_from_ms", "found_until_ms"),
+    "isolations": (ISOLATION_INTERVALS, "start_ms", "end_ms"),
+    "sends": (SENDS, "ended_at_ms", None),
+    "owners": (QUEUE_OWNERSHIP, "valid_from_ms", "valid_until_ms"),
+    "group-findings": (ALLOCATION_FINDINGS, "found_from_ms", "found_until_ms"),
+    "rebalances": (REBALANCES, "changed_at_ms", None),
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of each question a row that differs from the others in one column alone, and each a second later than the one
+    before; written in the wrong order."""
+    root = tmp_path_factory.mktemp("questions")
+    publish(root, D1)
+    for question, (table, start, end) in TABLES.items():
+        others: dict[str, Any] = {COLUMNS[option]: "other" for option in NARROWED_BY[question]}
+        rows = []
+        for place, option in enumerate([*NARROWED_BY[question], None]):
+            changed = {COLUMNS[option]: "this"} if option else {"queue_id": 7, "broker_name": "this:one"}
+            at_ms = {start: T1 + 1_000 * place} | ({end: T1 + 1_000 * place + 1_000} if end else {})
+            rows.append({"event_date": D1, "cluster": "main", "queue_id": 1, **others, **changed, **at_ms})
+        write_rows(
+            root, table, [{key: row[key] for key in row if key in table.schema.fieldNames()} for row in rows[::-1]]
+        )
+    return root
+
+
+def _said(capsys: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> str:
+    assert cli.main(["show", *arguments, "--lake", str(lake)]) == 0
+    return capsys.readouterr().out
+
+
+def _rows(capsys: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(_said(capsys, lake, *arguments, "--json"))["rows"]
+    return rows
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_headings_and_order(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    _, headings, *lines = _said(capsys, lake, question).splitlines()
+    expected = [heading.replace("_", " ") for heading in HEADINGS[question].split()]
+    assert [cell.strip() for cell in headings.split("  ") if cell.strip()] == expected
+    starts = [line.split()[0] for line in lines]
+    in_time = range(len(NARROWED_BY[question]) + 1)
+    order = {"owners": (3, 2, 4, 1, 0)}.get(question, in_time)  # owners by group, topic and queue, then in time
+    assert starts == [f"00:00:{second:02}.000" for second in order]
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_every_column_is_in_json_and_csv(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    columns = TABLES[question][0].schema.fieldNames()
+    assert list(_rows(capsys, lake, question)[0]) == columns
+    assert _said(capsys, lake, question, "--csv").splitlines()[0] == ",".join(columns)
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_nothing_found_is_said(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    option = NARROWED_BY[question][0]
+    said = _said(capsys, lake, question, f"--{option}", "of no row")
+    assert said == f"{question}, {D1} UTC, cluster main: {NOTHING[question]}\n"
+
+
+@pytest.mark.parametrize(("question", "option"), [(name, each) for name in NARROWED_BY for each in NARROWED_BY[name]])
+def test_an_option_narrows_by_its_column(
+    capsys: pytest.CaptureFixture[str], lake: Path, question: str, option: str
+) -> None:
+    (row,) = _rows(capsys, lake, question, f"--{option}", "this")
+    assert [name for name, value in row.items() if value == "this"] == [COLUMNS[option]]
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_other_options_are_refused(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    for option in set(COLUMNS) - set(NARROWED_BY[question]):
+        assert cli.main(["show", question, f"--{option}", "this", "--lake", str(lake)]) == 2
+        takes = ", ".join(f"--{each}" for each in NARROWED_BY[question])
+        assert f"--{option} does not narrow {question}; use {takes}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_a_queue_narrows_where_rows_have_one(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    if question not in {"owners", "group-findings", "sends"}:
+        assert cli.main(["show", question, "--queue", "7", "--lake", str(lake)]) == 2
+        assert f"--queue does not narrow {question}" in capsys.readouterr().err
+        return
+    for queue in ("7", "this:one:7"):
+        (row,) = _rows(capsys, lake, question, "--queue", queue)
+        assert (row["queue_id"], row["broker_name"]) == (7, "this:one")
+    assert _rows(capsys, lake, question, "--queue", "other:7") == []
+
+
+@pytest.mark.parametrize("question", TABLES)
+def test_what_stands_at_an_instant(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
+    _, start, end = TABLES[question]
+    if end is None:
+        assert cli.main(["show", question, "--at", "2026-03-01T00:00:01Z", "--lake", str(lake)]) == 2
+        assert f"--at does not go with {question}, whose rows are moments" in capsys.readouterr().err
+        return
+    (row,) = _rows(capsys, lake, question, "--at", "2026-03-01T00:00:01Z")  # the first is over, the second begins
+    assert row[start] == T1 + 1_000
