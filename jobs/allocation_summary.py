@@ -72,6 +72,7 @@ class AllocationSummary:
     idle_queues: int
     route_changes: int
     hidden_files: list[str]
+    repeated_files: list[str]
 
 
 def summarize_allocation(spark: SparkSession, settings: Settings, result: RunResult) -> AllocationSummary:
@@ -103,6 +104,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         idle_queues=unused.get("IDLE", 0),
         route_changes=rows(ROUTE_CHANGES).count(),
         hidden_files=list(result.hidden_files),
+        repeated_files=list(result.repeated_files),
     )
 
 

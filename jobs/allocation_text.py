@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.allocation.findings import WHAT, WHY
 from jobs.allocation_summary import AllocationSummary
-from jobs.text_parts import days_text, duration, grid, one_line, safe
+from jobs.text_parts import days_text, duration, grid, left_out, one_line, safe
 
 
 def allocation_text(summary: AllocationSummary) -> str:
@@ -68,10 +68,6 @@ def _notes_text(summary: AllocationSummary) -> str:
         f"{count:,} lines of {day}: publish them with --date {day}"
         for day, count in list(summary.other_days.items())[:5]
     )
-    if summary.hidden_files:
-        notes.append(
-            f"{len(summary.hidden_files)} hidden or half-copied files were not read:"
-            f" {one_line(summary.hidden_files[0])} …"
-        )
+    notes.extend(left_out(summary.hidden_files, summary.repeated_files))
     notes.append(f"each finding in words: {one_line(summary.lake)}/allocation_findings")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

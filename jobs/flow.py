@@ -75,13 +75,15 @@ def run_flow(
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
+            result.repeated_files = staged.repeated_files
             for day in days:
                 publish(lake, result, day, staged, days)
         except (Exception, Interrupted) as error:
             give_back()
             begun = [*days, *([result.cascading] if result.cascading else [])]
             unfinished = [day for day in begun if day not in [done.day for done in result.days]]
-            with suppress(FaultlineError, Py4JError, PySparkException):  # a full disk takes no record of it either
+            # a full disk takes no record of it either
+            with suppress(FaultlineError, Py4JError, PySparkException, OSError):
                 why = failure_text(what_ended(error), lake.root)
                 log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=why)
             raise

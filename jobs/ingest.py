@@ -21,10 +21,13 @@ from jobs.errors import (
     TooManyBadLinesError,
 )
 from jobs.settings import FilesInput, SendsInput, Settings
+from jobs.sources.all_read import check_all_read, check_csv
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
+from jobs.sources.contents import TEXT
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
 from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
+from jobs.sources.send_formats import format_of
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
 from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_brokers
@@ -83,7 +86,7 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     """
     if not settings.inputs.sends.path:
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
-    manifest = _files(spark, "sends", settings.inputs.sends, folder)
+    manifest = _files(spark, "sends", settings, folder)
     aside, routes = _stage_routes(spark, settings, folder) if settings.inputs.routes.path else (None, None)
     names = broker_names(routes) if routes is not None else None
 
@@ -116,7 +119,7 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
     named = [(name, getattr(settings.inputs, name), read) for name, read in readers.items()]
     staged = Staged(
         tuple(
-            _staged(spark, name, _files(spark, name, given, folder), read, folder)
+            _staged(spark, name, _files(spark, name, settings, folder), read, folder)
             for name, given, read in named
             if given.path
         )
@@ -139,8 +142,16 @@ def _check_logs(logs: StagedInput | None) -> None:
             )
 
 
-def _files(spark: SparkSession, name: str, given: SendsInput | FilesInput, folder: str) -> Manifest:
-    manifest = list_files(spark, given.path, f"{folder}/renamed-{name}")
+def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
+    given: SendsInput | FilesInput = getattr(settings.inputs, name)
+    asked = given.format if isinstance(given, SendsInput) else TEXT
+    manifest = list_files(
+        spark,
+        given.path,
+        f"{folder}/renamed-{name}",
+        lake=settings.lake,
+        kind_of=lambda file: format_of(file, asked),
+    )
     if not manifest.files:
         raise InputMissingError(
             f"no file in {', '.join(given.path)} (hidden ones are not read); give a folder that holds the {name}"
@@ -152,11 +163,13 @@ def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fol
     counted = Observation(name)
     target = f"{folder}/{name}"
     try:
+        check_csv(spark, manifest)
         _thinned(read(manifest, counted)).write.parquet(target)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
+    check_all_read(spark, manifest)
     lines = _with_copies(spark, target)
     groups = lines.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
     fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
@@ -185,7 +198,7 @@ def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> tuple
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
 
-    staged = _staged(spark, ROUTES.name, _files(spark, ROUTES.name, settings.inputs.routes, folder), read, folder)
+    staged = _staged(spark, ROUTES.name, _files(spark, ROUTES.name, settings, folder), read, folder)
     lines = staged.lines.where(F.col("disposition") == PUBLISHED)
     answers = route_answers(lines.withColumn("code", F.coalesce("code", F.lit(ANSWER))))
     answers.write.parquet(f"{folder}/route-answers")

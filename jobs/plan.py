@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jobs.fail_on import asked_conditions
-from jobs.input_files import files_at
+from jobs.input_files import DEFAULT_STORE, is_local, list_local
+from jobs.lake_apart import check_apart
 from jobs.local_folder import is_there, local_folder
 from jobs.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.settings import Settings, setting_name
@@ -46,6 +47,8 @@ _WRITTEN = {
     ),
 }
 
+_MOST_SAID = 20
+
 
 def flows_of(command: str, settings: Settings) -> list[str]:
     """What the command runs; `nightly` every flow that has input, the first one if none has."""
@@ -60,14 +63,20 @@ def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[d
 
     Raises:
         UsageError: the command would refuse `--fail-on`.
+        SettingValueError: it would refuse where the lake lies.
     """
     flows = flows_of(options.planned, settings)
+    check_apart(settings)
     asked_conditions(options.fail_on, flows)
     lines = [
         f"faultline {options.planned} would",
         f"  run      {', '.join(flows)}",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
-        *(f"  read     {kind}: {_found(path)}" for kind, path in _inputs(settings, flows)),
+        *(
+            line
+            for kind in dict.fromkeys(kind for flow in flows for kind in _READ[flow])
+            for line in _read(settings, kind)
+        ),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
         *(f"           {_written(flow, cascade=not options.no_cascade)}" for flow in flows),
         "",
@@ -81,9 +90,17 @@ def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[d
     return "\n".join(map(one_line, plan.split("\n")))
 
 
-def _inputs(settings: Settings, flows: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for kind in dict.fromkeys(kind for flow in flows for kind in _READ[flow]):
-        yield from ((kind, path) for path in getattr(settings.inputs, kind).path)
+def _read(settings: Settings, kind: str) -> Iterator[str]:
+    """A line for each path of an input, then one for each thing that is not read, and for each that stops the run."""
+    paths = getattr(settings.inputs, kind).path
+    local = [path for path in paths if is_local(path, settings.spark.get(DEFAULT_STORE))]
+    for path in paths:
+        yield f"  read     {kind}: {_found(path, settings) if path in local else path}"
+    listing = list_local(local, settings.lake)
+    said = [*(f"left out: {each}" for each in listing.left_out), *(f"WRONG: {each}" for each in listing.problems)]
+    yield from (f"           {each}" for each in said[:_MOST_SAID])
+    if said[_MOST_SAID:]:
+        yield f"           … and {len(said) - _MOST_SAID} more"
 
 
 def _written(flow: str, *, cascade: bool) -> str:
@@ -91,12 +108,10 @@ def _written(flow: str, *, cascade: bool) -> str:
     return f"{tables}; later days that start from them" if cascade and flow == "fault-latency" else tables
 
 
-def _found(path: str) -> str:
-    files = files_at(path)
-    if files is None:
-        return path
-    size = sum(file.stat().st_size for file in files)
-    return f"{path} ({len(files)} files, {size / 1e6:.1f} MB)" if files else f"{path} (MISSING)"
+def _found(path: str, settings: Settings) -> str:
+    listing = list_local([path], settings.lake)
+    what = f"{len(listing.files)} files, {listing.size / 1e6:.1f} MB" if listing.files else "MISSING"
+    return f"{path} ({what})"
 
 
 def _is_there(lake: str) -> bool:

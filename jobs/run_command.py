@@ -11,6 +11,7 @@ from jobs.allocation_run import run_allocation
 from jobs.allocation_summary import summarize_allocation
 from jobs.allocation_text import allocation_text
 from jobs.fail_on import asked_conditions, check_conditions
+from jobs.lake_apart import check_apart
 from jobs.nightly import run_fault_latency
 from jobs.plan import flows_of
 from jobs.progress import Progress
@@ -37,6 +38,7 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     """
     flows = flows_of(run.command, settings)
     conditions = asked_conditions(options.fail_on, flows)
+    check_apart(settings)
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
     with running(settings, progress, verbose=options.verbose) as spark:

@@ -75,6 +75,7 @@ class RunResult:
     other_days: dict[dt.date, int] = field(default_factory=dict)
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
+    repeated_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
     cascading: Day | None = None
 

@@ -105,7 +105,7 @@ def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterato
         spark = open_session(settings.spark, verbose=verbose)
     try:
         yield spark
-    except (Py4JError, PySparkException) as error:
+    except (Py4JError, PySparkException, ConnectionError) as error:
         raise failure(error, settings.lake) or error from error
     finally:
         give_back()

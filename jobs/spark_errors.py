@@ -39,14 +39,14 @@ def root_cause(error: BaseException) -> str:
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
 
 
-def failure(error: Py4JError | PySparkException, lake: str) -> LakeError | None:
+def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) -> LakeError | None:
     """What a failed run means to the person who called it; None when nothing is known of it.
 
     Args:
         error: from Spark or the JVM.
         lake: folder or URI of the tables; a file below it that cannot be read names its table.
     """
-    if isinstance(error, Py4JNetworkError):
+    if isinstance(error, Py4JNetworkError | ConnectionError):  # the second is what calls after the first meet
         return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
     text = str(error)
     if meaning := _meaning(text):

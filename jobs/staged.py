@@ -100,6 +100,11 @@ class Staged:
         return tuple(name for each in self.read for name in each.manifest.hidden)
 
     @property
+    def repeated_files(self) -> tuple[str, ...]:
+        """Links and other names of files that are read once, each with that file."""
+        return tuple(name for each in self.read for name in each.manifest.repeated)
+
+    @property
     def other_days(self) -> dict[dt.date, int]:
         """Lines of days that were not asked for, by day."""
         days: Counter[dt.date] = Counter()

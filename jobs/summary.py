@@ -94,6 +94,7 @@ class Summary:
     contradictions: int
     missing_producers: list[str]
     hidden_files: list[str]
+    repeated_files: list[str]
     bad_routes: int
 
 
@@ -142,6 +143,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         contradictions=totals["contradictions"],
         missing_producers=_missing_producers(lake, result.clusters, result.run.days),
         hidden_files=list(result.hidden_files),
+        repeated_files=list(result.repeated_files),
         bad_routes=quarantine.where("source = 'routes'").count(),
     )
 

@@ -6,7 +6,7 @@ import json
 
 from jobs.local_folder import local_folder
 from jobs.summary import Summary
-from jobs.text_parts import days_text, duration, grid, one_line, safe
+from jobs.text_parts import days_text, duration, grid, left_out, one_line, safe
 
 _ROWS = 8
 
@@ -139,11 +139,7 @@ def _notes_on_files(summary: Summary) -> list[str]:
     ]
     if summary.bad_routes:
         notes.append(f"{summary.bad_routes:,} lines of topic routes cannot be used (see quarantine, source routes)")
-    if summary.hidden_files:
-        notes.append(
-            f"{len(summary.hidden_files)} hidden or half-copied files were not read:"
-            f" {one_line(summary.hidden_files[0])} …"
-        )
+    notes.extend(left_out(summary.hidden_files, summary.repeated_files))
     return notes
 
 

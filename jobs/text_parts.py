@@ -28,6 +28,15 @@ def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str
     return "\n".join(lines)
 
 
+def left_out(hidden_files: Sequence[str], repeated_files: Sequence[str]) -> list[str]:
+    """A note for each reason why something of the input was not read."""
+    notes = {
+        "hidden or half-copied files were not read": hidden_files,
+        "links or names lead to what is read once already": repeated_files,
+    }
+    return [f"{len(files)} {what}: {safe(files[0])} …" for what, files in notes.items() if files]
+
+
 def grid(header: list[str], rows: list[list[str]]) -> str:
     """A table in columns, indented."""
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]

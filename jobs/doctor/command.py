@@ -53,7 +53,7 @@ def _surroundings(settings: Settings) -> Iterator[Check]:
         spark = {**ONE_MACHINE, **settings.spark}
         yield from machine(spark, os.environ)
         yield from temporary(spark, os.environ)
-    yield from inputs(settings.inputs)
+    yield from inputs(settings)
 
 
 def _session(settings: Settings) -> Check:

@@ -58,7 +58,8 @@ def read_client_logs(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
     )
     is_line = F.col("damage").isNull()
-    lines = text_lines(spark, manifest.readable_paths).withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
+    texts = text_lines(spark, manifest.readable_paths, manifest.bytes_read)
+    lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
     counted_lines = lines.observe(counted, F.count_if(is_line).alias("rows_read"))
     placed = counted_lines.withColumn("shown", shown_path(F.col("file"), manifest)).join(
         F.broadcast(of_files), "shown", "left"

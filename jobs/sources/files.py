@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.errors import InputMissingError, InputUnreadableError
+from jobs.errors import FaultlineError, InputUnreadableError
+from jobs.input_files import list_local
+from jobs.sources.contents import HEAD_BYTES, PARQUET, TAIL_BYTES, TEXT, Ends, check_contents
+from jobs.sources.stores import Stores
+from jobs.sources.whole_text import too_long_a_line
 from jobs.spark_errors import root_cause
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_LOOKED_AT = 65_536  # bytes at the start of each file
-_GROWTH = 500  # logs grow 10 to 100 times when unpacked, what was made to harm 1,030 times
+_LONGEST_ENDING = 100  # characters of a name that a copy keeps: its own number makes it longer
 
 
 @dataclass(frozen=True, order=True)
@@ -31,12 +29,21 @@ class InputFile:
         size: bytes.
         modified_ms: time of the last change, epoch ms.
         readable_name: where Spark reads it; another path only for names that Spark would skip.
+        kind: what it is read as: `jsonl`, `csv` or `parquet`.
+        text_bytes: bytes of its text as it says itself, see `Ends.text_bytes`.
     """
 
     name: str
     size: int
     modified_ms: int
     readable_name: str
+    kind: str = TEXT
+    text_bytes: int = 0
+
+    @property
+    def is_gzip(self) -> bool:
+        """Whether Spark unpacks it."""
+        return self.name.endswith(".gz")
 
     @property
     def base(self) -> str:
@@ -46,15 +53,29 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of one input, and those that are left out by rule."""
+    """All files of one input, and those that are left out by rule.
+
+    Attributes:
+        files: what is read.
+        hidden: names that are left out, as they are hidden or half-copied.
+        repeated: links and other names of what is read already, each with that.
+        bytes_read: gets `bytes_read`, counted where lines of text are read.
+    """
 
     files: tuple[InputFile, ...]
     hidden: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
+    bytes_read: Observation = field(default_factory=Observation, compare=False)
 
     @property
     def readable_paths(self) -> list[str]:
         """Paths for Spark's readers, with glob characters escaped; empty files left out."""
-        return [re.sub(r"([\\{}\[\]*?])", r"\\\1", file.readable_name) for file in self.files if file.size]
+        return list(self.readable)
+
+    @property
+    def readable(self) -> dict[str, InputFile]:
+        """Each of `readable_paths` and its file."""
+        return {re.sub(r"([\\{}\[\]*?])", r"\\\1", file.readable_name): file for file in self.files if file.size}
 
     @property
     def size(self) -> int:
@@ -62,34 +83,48 @@ class Manifest:
         return sum(file.size for file in self.files)
 
 
-def list_files(spark: SparkSession, paths: Sequence[str], scratch: str) -> Manifest:
-    """Every file below `paths`: each a file, a folder read to any depth, or a glob.
+def list_files(
+    spark: SparkSession,
+    paths: Sequence[str],
+    scratch: str,
+    *,
+    lake: str = "",
+    kind_of: Callable[[str], str] = lambda _: TEXT,
+) -> Manifest:
+    """Every file below `paths`, each real one once: each path a file, a folder read to any depth, or a glob.
 
     Files that are hidden (their name, or a folder's below the path, starts with a dot) or still being copied by
     HDFS are left out and named in `hidden`. A name with a leading underscore is read like any other: Spark would
-    skip it silently, so it is copied to `scratch` first.
+    skip it silently, so it is copied to `scratch` first. Nothing but files is ever opened.
+
+    Args:
+        paths: of any stores.
+        scratch: folder for copies.
+        lake: its tables are no input.
+        kind_of: what a file of this name is read as.
 
     Raises:
         InputMissingError: a path that does not exist, or a glob that matches nothing.
-        InputUnreadableError: a gzip file not named `.gz`, or a `.gz` that is none, or a name with a colon.
+        InputUnreadableError: what is no file, a link that leads nowhere, a name with a colon, or a file whose name and
+            content differ.
+        SettingValueError: a link that leads into the lake.
     """
-    found: dict[str, InputFile] = {}
-    hidden: set[str] = set()
+    stores = Stores(spark)
+    listing = list_local([path for path in paths if stores.is_local(path)], lake)
+    if listing.problems:
+        raise _first_of(listing.problems)
+    found = {file.name: InputFile(file.name, file.size, file.modified_ms, file.name) for file in listing.files}
+    hidden = set(listing.hidden)
     for path in paths:
-        for root, status in _statuses(spark, path):
-            name = _display(status.getPath())
-            below = name.removeprefix(root.rsplit("/", 1)[0])
-            if "/." in below or name.endswith("._COPYING_"):
-                hidden.add(name)
-            elif name not in found:
-                found[name] = InputFile(name, status.getLen(), status.getModificationTime(), name)
-    files: list[InputFile] = []
-    for file in sorted(found.values()):
-        _check_name(file)
-        _check_gzip(spark, file)
-        skipped_by_spark = file.base.startswith("_") and file.size
-        files.append(_copied(spark, file, f"{scratch}/input-{len(files)}") if skipped_by_spark else file)
-    return Manifest(tuple(files), tuple(sorted(hidden)))
+        for file in () if stores.is_local(path) else stores.found(path):
+            below = file.name.removeprefix(file.root.rsplit("/", 1)[0])
+            if "/." in below or file.name.endswith("._COPYING_"):
+                hidden.add(file.name)
+            else:
+                found.setdefault(file.name, InputFile(file.name, file.size, file.modified_ms, file.name))
+    files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(found.values()))
+    readable = tuple(_readable(stores, file, f"{scratch}/input-{place}") for place, file in enumerate(files))
+    return Manifest(readable, tuple(sorted(hidden)), listing.repeated)
 
 
 def shown_path(file: Column, manifest: Manifest) -> Column:
@@ -107,13 +142,12 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     Raises:
         InputUnreadableError: naming the first such file.
     """
+    stores = Stores(spark)
     for file in manifest.files:
-        path = _path(spark, file.name)
-        try:
-            status = _file_system(spark, path).getFileStatus(path)
-        except Py4JJavaError:
-            raise InputUnreadableError(f"{file.name} vanished while it was read; run again") from None
-        if (status.getLen(), status.getModificationTime()) != (file.size, file.modified_ms):
+        status = stores.status(file.name)
+        if status is None:
+            raise InputUnreadableError(f"{file.name} vanished while it was read; run again")
+        if status != (file.size, file.modified_ms):
             raise InputUnreadableError(f"{file.name} changed while it was read; run again when it is complete")
 
 
@@ -139,86 +173,38 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
         file.name for file in manifest.files if unquote(culprit).endswith(file.readable_name.removeprefix("file:"))
     ]
     name = names[0] if names else culprit or "an input file"
+    if "Too many bytes before delimiter" in text:
+        return too_long_a_line(name)
     return InputUnreadableError(
         f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
     )
 
 
-def _statuses(spark: SparkSession, name: str) -> Iterable[tuple[str, Any]]:
-    """Each file, with where it was found from: the part of its path after that one's last `/` may be hidden."""
-    try:
-        path = _path(spark, name)
-        system = _file_system(spark, path)
-        is_named = system.exists(path)
-        matches = [system.getFileStatus(path)] if is_named else list(system.globStatus(path) or [])
-    except (Py4JError, ValueError) as error:
-        raise InputMissingError(f"input {name} cannot be listed: {root_cause(error)}; check the path") from error
-    if not matches:
-        raise InputMissingError(f"input {name} does not exist; give a file, a folder or a glob that matches")
-    for match in matches:
-        found = _display(match.getPath())
-        if match.isDirectory():
-            below = system.listFiles(match.getPath(), True)
-            while below.hasNext():
-                yield f"{found}/" if is_named else found, below.next()
-        else:
-            yield found, match
+def _first_of(problems: Sequence[FaultlineError]) -> FaultlineError:
+    more = f" ({len(problems) - 1} more of the input: see faultline doctor)" if len(problems) > 1 else ""
+    return type(problems[0])(f"{problems[0]}{more}")
 
 
-def _check_name(file: InputFile) -> None:
-    """Hadoop takes what stands before a colon for the scheme of a URI."""
-    if ":" in file.base:
+def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
+    if ":" in file.base:  # Hadoop takes what stands before it for the scheme of a URI
         raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
-
-
-def _check_gzip(spark: SparkSession, file: InputFile) -> None:
-    """Fail when name and content differ in being gzip, or what is packed grows as no log does."""
-    path = _path(spark, file.name)
-    try:
-        stream = _file_system(spark, path).open(path)
-        try:
-            head = bytes(stream.readNBytes(_LOOKED_AT))
-        finally:
-            stream.close()
-    except Py4JJavaError as error:
-        raise InputUnreadableError(f"{file.name} cannot be opened: {root_cause(error)}") from error
-    is_gzip = head.startswith(_GZIP_MAGIC)
-    if is_gzip and not file.name.endswith(".gz"):
-        raise InputUnreadableError(f"{file.name} is gzip but its name does not end in .gz; rename it")
-    if len(head) >= len(_GZIP_MAGIC) and not is_gzip and file.name.endswith(".gz"):
-        raise InputUnreadableError(f"{file.name} is named .gz but is not gzip; rename or replace it")
-    if is_gzip and len(head) == _LOOKED_AT and _grows_beyond(head, _GROWTH * _LOOKED_AT):
+    if not stores.is_seen_by_java(file.name):
         raise InputUnreadableError(
-            f"{file.name} grows more than {_GROWTH} times when it is unpacked, which no log does; remove or replace it"
+            f"{file.name} has a name that Java cannot spell here; set LC_ALL=C.UTF-8 and run again"
         )
+    if not file.size:
+        if kind == PARQUET and file.name.lower().endswith(".parquet"):
+            raise InputUnreadableError(f"{file.name} is empty, which no Parquet is; replace it with a complete copy")
+        return replace(file, kind=kind)
+    ends = Ends(file.size, *stores.ends(file.name, file.size, HEAD_BYTES, TAIL_BYTES))
+    check_contents(file.name, kind, ends)
+    return replace(file, kind=kind, text_bytes=ends.text_bytes)
 
 
-def _grows_beyond(packed: bytes, size: int) -> bool:
-    unpacked = 0
-    with suppress(zlib.error):  # its reader says more
-        while packed and unpacked < size:  # a gzip may be several, one after the other
-            member = zlib.decompressobj(wbits=31)
-            unpacked += len(member.decompress(packed, size - unpacked))
-            packed = member.unused_data
-    return unpacked >= size
-
-
-def _copied(spark: SparkSession, file: InputFile, target: str) -> InputFile:
-    base = file.base.lstrip("_")
-    source, copy = _path(spark, file.name), _path(spark, f"{target}-{base}")
-    hadoop = spark._jsc.hadoopConfiguration()
-    util = spark._jvm.org.apache.hadoop.fs.FileUtil  # type: ignore[union-attr]
-    util.copy(_file_system(spark, source), source, _file_system(spark, copy), copy, False, True, hadoop)
-    return InputFile(file.name, file.size, file.modified_ms, f"{target}-{base}")
-
-
-def _path(spark: SparkSession, name: str) -> Any:
-    return spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
-
-
-def _file_system(spark: SparkSession, path: Any) -> Any:
-    return path.getFileSystem(spark._jsc.hadoopConfiguration())
-
-
-def _display(path: Any) -> str:
-    return str(path.toString()).removeprefix("file:")
+def _readable(stores: Stores, file: InputFile, target: str) -> InputFile:
+    """The file, copied when Spark would skip it for its name."""
+    if not file.base.startswith("_") or not file.size:
+        return file
+    copy = f"{target}-{file.base.lstrip('_')[-_LONGEST_ENDING:]}"
+    stores.copy(file.name, copy)
+    return replace(file, readable_name=copy)

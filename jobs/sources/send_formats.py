@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from jobs.settings import SendsInput
+from jobs.sources.contents import CSV, PARQUET, TEXT
 from jobs.sources.csv_lines import columns_of, csv_records, header_of
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines, place
+from jobs.sources.parquet_schemas import misfit
 from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
 
 
@@ -27,21 +31,29 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
     by_format: dict[str, list[str]] = {}
     of_csv: dict[str, list[str]] = {}
     wanted = [source_of(name, sends_input.fields).column for name in FIELDS]
-    for file, path in zip((f for f in manifest.files if f.size), manifest.readable_paths, strict=True):
-        kind = sends_input.format if sends_input.format != "auto" else _format_of(file.name)
-        if kind != "csv":
-            by_format.setdefault(kind, []).append(path)
+    for path, file in manifest.readable.items():
+        if file.kind != CSV:
+            by_format.setdefault(file.kind, []).append(path)
         elif header := header_of(spark, file, wanted):
             of_csv.setdefault(header, []).append(path)
-    readers = {"jsonl": _json_lines, "parquet": _parquet_rows}
+    readers: dict[str, Callable[[SparkSession, Sequence[str], SendsInput], DataFrame]] = {
+        TEXT: partial(_json_lines, counted=manifest.bytes_read),
+        PARQUET: partial(_parquet_rows, manifest=manifest),
+    }
     frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
     frames += [_csv_records(spark, paths, header, sends_input) for header, paths in sorted(of_csv.items())]
     return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
 
 
-def _format_of(name: str) -> str:
+def format_of(name: str, asked: str) -> str:
+    """What a file of sends is read as: what is asked for, with `auto` what its name says.
+
+    >>> [format_of(name, "auto") for name in ("a.CSV.gz", "a.parquet", "a.log")]
+    ['csv', 'parquet', 'jsonl']
+    """
     plain = name.removesuffix(".gz").lower()
-    return "csv" if plain.endswith(".csv") else "parquet" if plain.endswith(".parquet") else "jsonl"
+    named = CSV if plain.endswith(".csv") else PARQUET if plain.endswith(".parquet") else TEXT
+    return named if asked == "auto" else asked
 
 
 def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
@@ -55,8 +67,8 @@ def _no_text() -> Column:
     return F.lit(None).cast("string")
 
 
-def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    parsed = json_lines(spark, paths, json_schema(sends_input.fields))
+def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
+    parsed = json_lines(spark, paths, json_schema(sends_input.fields), counted)
     values = {name: F.col(f"parsed.{_nested(source_of(name, sends_input.fields).column)}") for name in FIELDS}
     return parsed.select(*PLACE, "raw", "damage", _no_text().alias("damage_detail"), _struct_of(values).alias("fields"))
 
@@ -70,8 +82,12 @@ def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_i
     return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
 
 
-def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
-    rows = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true").parquet(*paths)
+def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, manifest: Manifest) -> DataFrame:
+    reader = spark.read.option("recursiveFileLookup", "true").option("mergeSchema", "true")
+    try:
+        rows = reader.parquet(*paths)
+    except (Py4JJavaError, PySparkException) as error:
+        raise misfit(spark, {path: manifest.readable[path].name for path in paths}) or error from error
     # The site's own columns as one struct: they may be called as ours are.
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType

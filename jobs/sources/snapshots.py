@@ -137,7 +137,7 @@ def read_snapshots(
     """
     head = [StructField("cluster", StringType()), StructField("captured_at_ms", LongType())]
     schema = StructType([*head, *kind.fields.fields])
-    lines = json_lines(spark, manifest.readable_paths, schema)
+    lines = json_lines(spark, manifest.readable_paths, schema, manifest.bytes_read)
     read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = read.select(*PLACE, "raw", "damage", "parsed.*").drop("_corrupt_record")
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(

@@ -237,7 +237,7 @@ def test_without_settings_conf_local_is_read_here_or_at_home(
     assert "cluster main" in _plan(capsys, "--settings", str(tmp_path / "own.toml"), lake=())  # it replaces both
 
 
-@pytest.mark.parametrize("named", [("--lake", "mine"), ("--sends", "mine", "--set", "lake=mine")])
+@pytest.mark.parametrize("named", [("--lake", "mine"), ("--sends", "mine", "--set", "lake=own")])
 def test_who_names_a_lake_or_input_gets_nothing_of_the_samples(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, named: tuple[str, ...]
 ) -> None:

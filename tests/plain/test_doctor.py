@@ -93,7 +93,7 @@ def test_every_fault_is_named_at_once(
         "delta-storage": wrong["delta-storage"],
         "memory": wrong["memory"],
         "driver address": "127.0.0.1, bound to 203.0.113.7: Cannot assign requested address",
-        "input sends": f"{tmp_path / 'nothing-here'} does not exist or holds no file",
+        "input sends": f"input {tmp_path / 'nothing-here'} does not exist",
         "lake": "/proc cannot be written: No such file or directory",
     }
     assert wrong["memory"].startswith("spark.driver.memory 900t of ")
@@ -259,11 +259,42 @@ def test_inputs(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl.gz"):
         (tmp_path / name).write_bytes(bytes(1000))
     paths = [str(tmp_path / "{a,b}.*"), "s3a://bucket/x", str(tmp_path / "none-*")]
-    checks = list(inputs(load_settings([], [], {"inputs.sends.path": paths}).inputs))
+    checks = list(inputs(load_settings([], [], {"inputs.sends.path": paths})))
     assert [check.verdict for check in checks] == ["ok", "ok", "wrong"]
-    assert "2 files, 0.0 MB" in checks[0].found
-    (check,) = inputs(load_settings([], [], {}).inputs)
+    assert checks[0].found == f"{tmp_path}/{{a,b}}.*: 2 files, 0.0 MB"
+    assert checks[2].found == f"input {tmp_path}/none-* does not exist"
+    (check,) = inputs(load_settings([], [], {}))
     assert (check.verdict, check.found) == ("warning", "the settings name none")
+
+
+@pytest.mark.fault(38)
+def test_each_thing_in_the_input_that_is_no_file_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a.jsonl").write_bytes(bytes(1000))
+    (tmp_path / "logs/.b.jsonl").touch()
+    (tmp_path / "logs/self").symlink_to(".")
+    (tmp_path / "logs/gone").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "logs/pipe")
+    mixed = "what is read and what is written must not mix"
+    given = {"inputs.sends.path": f"{tmp_path}/logs", "lake": f"{tmp_path}/logs/lake"}
+    assert [(check.verdict, check.found, check.fix) for check in inputs(load_settings([], [], given))] == [
+        (
+            "wrong",
+            f"the lake {tmp_path}/logs/lake lies in the input sends {tmp_path}/logs: {mixed}",
+            "give the lake another folder",
+        ),
+        ("wrong", f"{tmp_path}/logs/gone is a link to nowhere, which does not exist", "remove it or mend it"),
+        (
+            "wrong",
+            f"{tmp_path}/logs/pipe is a FIFO, no file, and was not opened",
+            "remove it, or name the files by a glob",
+        ),
+        (
+            "ok",
+            f"{tmp_path}/logs: 1 files, 0.0 MB; 2 left out, such as {tmp_path}/logs/.b.jsonl is hidden or half-copied",
+            "",
+        ),
+    ]
 
 
 def test_text_has_a_line_per_check_its_fix_below_and_colour_only_when_asked() -> None:

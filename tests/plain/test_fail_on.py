@@ -33,6 +33,7 @@ QUIET = Summary(
     contradictions=0,
     missing_producers=[],
     hidden_files=[],
+    repeated_files=[],
     bad_routes=0,
 )
 

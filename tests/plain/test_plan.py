@@ -60,6 +60,30 @@ def test_without_a_cascade_the_plan_tells_of_no_later_days(capsys: pytest.Captur
     assert "later days" not in capsys.readouterr().out
 
 
+@pytest.mark.fault(38)
+def test_the_plan_names_what_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.jsonl").write_bytes(bytes(1000))
+    (logs / ".b.jsonl").touch()
+    (logs / "self").symlink_to(".")
+    (logs / "pipe").symlink_to("/dev/zero")
+    no_file = "no file, and was not opened; remove it, or name the files by a glob"
+    given = ["--sends", str(logs), "--sends", f"{logs}/*.jsonl", "--sends", f"{logs}/none"]
+    assert cli.main(["plan", "nightly", "--lake", "lake", "--date", DAY, *given]) == 0
+    said = capsys.readouterr().out.splitlines()
+    start = next(place for place, line in enumerate(said) if line.startswith("  read "))
+    assert said[start : start + 7] == [
+        f"  read     sends: {logs} (1 files, 0.0 MB)",
+        f"  read     sends: {logs}/*.jsonl (1 files, 0.0 MB)",
+        f"  read     sends: {logs}/none (MISSING)",
+        f"           left out: {logs}/.b.jsonl is hidden or half-copied",
+        f"           left out: {logs}/self is {logs} again",
+        f"           WRONG: input {logs}/none does not exist; give a file, a folder or a glob that matches",
+        f"           WRONG: {logs}/pipe is a device, {no_file}",
+    ]
+
+
 def test_the_plan_names_the_tables_that_the_flows_write() -> None:
     tables = {"fault-latency": nightly._TABLES, "allocation": allocation_run._DERIVED}
     assert {flow: tuple(table.name for table in written) for flow, written in tables.items()} == plan._WRITTEN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -198,8 +199,8 @@ def test_a_run_looks_again_at_what_it_has_read(
     """Every line can be read, but the file is another than was listed."""
     logs, routes = write(tmp_path / "logs", {"a.jsonl": line()}), write(tmp_path / "routes", {"r.jsonl": b"{}"})
 
-    def listed_then_grown(session: SparkSession, paths: Sequence[str], scratch: str) -> Manifest:
-        manifest = list_files(session, paths, scratch)
+    def listed_then_grown(session: SparkSession, paths: Sequence[str], scratch: str, **how: Any) -> Manifest:
+        manifest = list_files(session, paths, scratch, **how)
         if f"{tmp_path}/{changed}" in [file.name for file in manifest.files]:
             with (tmp_path / changed).open("ab") as file:
                 file.write(b"\n{}")
@@ -217,7 +218,7 @@ def test_a_file_that_goes_away_before_it_is_read_is_named(
 ) -> None:
     folder = write(tmp_path / "logs", {"a.jsonl": line(), "b.jsonl": line()})
     listed = _manifest(spark, folder)
-    monkeypatch.setattr(ingest, "list_files", lambda *_: listed)
+    monkeypatch.setattr(ingest, "list_files", lambda *_, **__: listed)
     (folder / "b.jsonl").unlink()
     with pytest.raises(InputUnreadableError) as caught:
         stage(spark, folder)

@@ -1,0 +1,237 @@
+"""What an input's paths stand for: regular files, each once; everything else is named, and nothing is opened."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs.errors import InputMissingError, InputUnreadableError, SettingValueError
+from jobs.input_files import Listing, is_local, list_local
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Two files, one of them deeper."""
+    folder = tmp_path / "logs"
+    (folder / "b").mkdir(parents=True)
+    (folder / "a.jsonl").write_bytes(b"{}\n")
+    (folder / "b/c.jsonl").write_bytes(b"{}\n{}\n")
+    return folder
+
+
+def _names(listing: Listing, folder: Path) -> list[str]:
+    return [file.name.removeprefix(f"{folder}/") for file in listing.files]
+
+
+def _problems(listing: Listing, folder: Path) -> list[str]:
+    return [str(problem).removeprefix(f"{folder}/") for problem in listing.problems]
+
+
+@pytest.mark.fault(38)
+def test_each_real_file_counts_once_whatever_names_it(logs: Path) -> None:
+    (logs / "again.jsonl").symlink_to("a.jsonl")
+    (logs / "hard.jsonl").hardlink_to(logs / "b/c.jsonl")
+    (logs / "b2").symlink_to("b")
+    (logs.parent / "elsewhere").symlink_to(logs)
+    paths = [f"{logs.parent}/elsewhere", f"{logs}/a.jsonl", str(logs), f"{logs}/*", f"{logs}/./b/../a.jsonl"]
+    listing = list_local([*paths, f"file:{logs}/a.jsonl", f"file://{logs}"])
+    assert _names(listing, logs) == ["a.jsonl", "b/c.jsonl"]
+    assert [file.size for file in listing.files] == [3, 6]
+    assert listing.repeated == (
+        f"{logs.parent}/elsewhere is {logs} again",
+        f"{logs}/again.jsonl is {logs}/a.jsonl again",
+        f"{logs}/b2 is {logs}/b again",
+        f"{logs}/hard.jsonl is {logs}/b/c.jsonl again",
+    )
+    assert (listing.problems, listing.hidden) == ((), ())
+
+
+@pytest.mark.fault(38)
+def test_links_that_lead_back_end(logs: Path) -> None:
+    """Two of them made a walk without end of Hadoop's listing."""
+    for name in ("self", "b/up", "b/up2"):
+        (logs / name).symlink_to(logs)
+    (logs / "b/top").symlink_to(logs.parent)
+    (logs.parent / "beside.jsonl").write_bytes(b"{}")
+    listing = list_local([str(logs)])
+    assert _names(listing, logs) == ["a.jsonl", "b/c.jsonl", "b/top/beside.jsonl"]
+    assert listing.repeated == (
+        f"{logs}/b/top/logs is {logs} again",
+        f"{logs}/b/up is {logs} again",
+        f"{logs}/b/up2 is {logs} again",
+        f"{logs}/self is {logs} again",
+    )
+    assert listing.problems == ()
+
+
+@pytest.mark.fault(38)
+def test_a_link_that_leads_nowhere_is_named_with_its_target(logs: Path) -> None:
+    (logs / "gone.jsonl").symlink_to("/nowhere/x.jsonl")
+    (logs / "loop").symlink_to("loop")
+    (logs / ".#a.jsonl").symlink_to("somebody@host.1")  # an editor's lock is hidden like any other name
+    listing = list_local([str(logs)])
+    assert _problems(listing, logs) == [
+        "gone.jsonl is a link to /nowhere/x.jsonl, which does not exist; remove it or mend it",
+        "loop is a link to loop, which leads back to it; remove it",
+    ]
+    assert {type(problem) for problem in listing.problems} == {InputUnreadableError}
+    assert listing.hidden == (f"{logs}/.#a.jsonl",)
+    assert _problems(list_local([f"{logs}/gone.jsonl"]), logs)[0].startswith("gone.jsonl is a link to /nowhere")
+
+
+@pytest.mark.fault(38)
+@pytest.mark.parametrize("by", ["folder", "name", "glob", "link"])
+def test_what_is_no_file_is_named_and_not_opened(logs: Path, by: str) -> None:
+    """A FIFO would have been waited for; the others answer without end."""
+    os.mkfifo(logs / "pipe.jsonl")
+    (logs / "null.jsonl").symlink_to("/dev/null")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(f"/proc/self/fd/{(folder := os.open(logs, os.O_RDONLY))}/sock.jsonl")  # its own path may be too long
+        os.close(folder)
+    (logs.parent / "linked").symlink_to(logs)
+    paths = {
+        "folder": [str(logs)],
+        "name": [f"{logs}/{name}.jsonl" for name in ("pipe", "null", "sock")],
+        "glob": [f"{logs}/*.jsonl"],
+        "link": [f"{logs.parent}/linked"],
+    }
+    where = logs.parent / "linked" if by == "link" else logs
+    no_file = "no file, and was not opened; remove it, or name the files by a glob"
+    assert _problems(list_local(paths[by]), where) == [
+        f"null.jsonl is a device, {no_file}",
+        f"pipe.jsonl is a FIFO, {no_file}",
+        f"sock.jsonl is a socket, {no_file}",
+    ]
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that others may look into; pytest's own is for its user alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.fault(6)
+def test_what_may_not_be_read_is_named(open_folder: Path) -> None:
+    (open_folder / "closed").mkdir(mode=0o700)
+    (open_folder / "closed/a.jsonl").write_bytes(b"{}")
+    (open_folder / "secret.jsonl").touch(mode=0o600)
+    (open_folder / "open.jsonl").touch(mode=0o644)
+    if is_root := os.geteuid() == 0:  # who may read everything: look as somebody else
+        os.seteuid(NOBODY)
+    else:
+        (open_folder / "closed").chmod(0o000)
+        (open_folder / "secret.jsonl").chmod(0o000)
+    try:
+        listing, inside = list_local([str(open_folder)]), list_local([f"{open_folder}/closed/a.jsonl"])
+    finally:
+        if is_root:
+            os.seteuid(0)
+        else:
+            (open_folder / "closed").chmod(0o700)
+    assert _names(listing, open_folder) == ["open.jsonl"]
+    assert _problems(listing, open_folder) == [
+        "closed cannot be looked at (Permission denied); mend its permissions, or run again",
+        "secret.jsonl may not be read; mend its permissions",
+    ]
+    assert _problems(inside, open_folder) == [
+        f"input {open_folder}/closed/a.jsonl cannot be listed: Permission denied; check the path"
+    ]
+
+
+@pytest.mark.fault(6)
+def test_names_that_hadoop_cannot_open_are_named(logs: Path) -> None:
+    Path(os.fsdecode(os.fsencode(logs) + b"/\xff.jsonl")).touch()
+    Path(os.fsdecode(os.fsencode(logs) + b"/\xfe")).mkdir()
+    (logs / "12:00.jsonl").touch()
+    listing = list_local([str(logs)])
+    assert _problems(listing, logs) == [
+        "12:00.jsonl has a colon in its name, which Hadoop cannot open; rename it",
+        "\\xfe has a name that is not UTF-8; rename it",
+        "\\xff.jsonl has a name that is not UTF-8; rename it",
+    ]
+
+
+@pytest.mark.fault(5, 6)
+def test_hidden_and_half_copied_files_are_left_out_and_named(logs: Path) -> None:
+    os.mkfifo(logs / ".pipe")
+    (logs / "b/.git/deep").mkdir(parents=True)
+    (logs / "b/.git/deep/x.jsonl").touch()
+    (logs / "c.jsonl._COPYING_").touch()
+    (logs / "_SUCCESS").touch()
+    listing = list_local([str(logs)])
+    assert _names(listing, logs) == ["_SUCCESS", "a.jsonl", "b/c.jsonl"]
+    assert listing.hidden == (f"{logs}/.pipe", f"{logs}/b/.git/deep/x.jsonl", f"{logs}/c.jsonl._COPYING_")
+    assert listing.left_out[0] == f"{logs}/.pipe is hidden or half-copied"
+    assert _names(list_local([f"{logs}/b/.git"]), logs) == ["b/.git/deep/x.jsonl"]  # asked for by its own name
+    assert list_local([f"{logs}/b/.g*"]).files == ()
+
+
+@pytest.mark.fault(6)
+@pytest.mark.parametrize("name", ["x" * 249 + ".jsonl", "a\nb.jsonl", " ", "日本.jsonl", "back\\slash", "a{b,c}[d]*?"])
+def test_other_odd_names_are_files_like_any(tmp_path: Path, name: str) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / name).touch()
+    for path in (tmp_path / "logs", tmp_path / "logs" / name):
+        listing = list_local([str(path)])
+        assert ([file.name for file in listing.files], listing.problems) == ([f"{tmp_path}/logs/{name}"], ())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.jsonl", ["a.jsonl"]),
+        ("*", ["a.jsonl", "b/c.jsonl"]),
+        ("?/*", ["b/c.jsonl"]),
+        ("{a,b/c}.jsonl", ["a.jsonl", "b/c.jsonl"]),
+        ("{a,b/{c,d}}.jsonl", ["a.jsonl", "b/c.jsonl"]),
+        ("[!a]", ["b/c.jsonl"]),
+        ("[^b]*", ["a.jsonl"]),
+        ("[a-b].jsonl", ["a.jsonl"]),
+        ("\\a.json[l]", ["a.jsonl"]),
+    ],
+)
+def test_globs_are_hadoops(logs: Path, pattern: str, names: list[str]) -> None:
+    assert _names(list_local([f"{logs}/{pattern}"]), logs) == names
+
+
+@pytest.mark.fault(4)
+@pytest.mark.parametrize("path", ["none.jsonl", "none/*.jsonl", "*.txt", "a.jsonl/b", "\\{a,b\\}.jsonl"])
+def test_a_path_that_is_not_there_is_named(logs: Path, path: str) -> None:
+    (problem,) = list_local([f"{logs}/{path}", f"{logs}/a.jsonl"]).problems
+    assert str(problem) == f"input {logs}/{path} does not exist; give a file, a folder or a glob that matches"
+    assert isinstance(problem, InputMissingError)
+
+
+@pytest.mark.fault(38)
+def test_a_link_into_the_lake_is_no_input(logs: Path) -> None:
+    lake = logs.parent / "lake"
+    (lake / "sends").mkdir(parents=True)
+    (lake / "sends/part.parquet").touch()
+    (logs / "tables").symlink_to(lake / "sends")
+    (logs / "part.parquet").symlink_to(lake / "sends/part.parquet")
+    (logs / "above").symlink_to(lake.parent)
+    listing = list_local([str(logs)], str(lake))
+    assert {type(problem) for problem in listing.problems} == {SettingValueError}
+    assert [problem.partition(" ")[0] for problem in _problems(listing, logs)] == [
+        "above/lake",
+        "part.parquet",
+        "tables",
+    ]
+    assert f"tables leads into the lake {lake}: what is read" in str(listing.problems[2])
+    assert _names(listing, logs) == ["a.jsonl", "b/c.jsonl"]
+
+
+def test_a_path_without_a_store_lies_on_the_default_one() -> None:
+    stores = (None, "file:///", "hdfs://name:8020")
+    assert [is_local("/logs", store) for store in stores] == [True, True, False]
+    assert [is_local("file:/logs", store) for store in stores] == [True] * 3
+    assert [is_local("s3a://b/logs", store) for store in stores] == [False] * 3
