@@ -21,7 +21,7 @@ from jobs.errors import (
     TooManyBadLinesError,
 )
 from jobs.settings import FilesInput, SendsInput, Settings
-from jobs.sources.all_read import check_all_read, check_csv
+from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
@@ -87,7 +87,8 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     if not settings.inputs.sends.path:
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = _files(spark, "sends", settings, folder)
-    aside, routes = _stage_routes(spark, settings, folder) if settings.inputs.routes.path else (None, None)
+    of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
+    aside, routes = _stage_routes(spark, settings, of_routes, folder) if of_routes else (None, None)
     names = broker_names(routes) if routes is not None else None
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
@@ -116,14 +117,9 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
         return read_client_logs(spark, manifest, settings, days, counted)
 
     readers = {**{kind.name: reader(kind) for kind in KINDS}, CLIENT_LOGS: read_logs}
-    named = [(name, getattr(settings.inputs, name), read) for name, read in readers.items()]
-    staged = Staged(
-        tuple(
-            _staged(spark, name, _files(spark, name, settings, folder), read, folder)
-            for name, given, read in named
-            if given.path
-        )
-    )
+    named = [name for name in readers if getattr(settings.inputs, name).path]
+    manifests = {name: _files(spark, name, settings, folder) for name in named}  # all, before one of them is read
+    staged = Staged(tuple(_staged(spark, name, manifests[name], readers[name], folder) for name in named))
     _check_logs(staged[CLIENT_LOGS])
     return staged
 
@@ -163,7 +159,7 @@ def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fol
     counted = Observation(name)
     target = f"{folder}/{name}"
     try:
-        check_csv(spark, manifest)
+        check_before_reading(spark, manifest)
         _thinned(read(manifest, counted)).write.parquet(target)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
@@ -191,14 +187,16 @@ def _with_copies(spark: SparkSession, target: str) -> DataFrame:
     return lines if found.isEmpty() else with_copies(lines, found)
 
 
-def _stage_routes(spark: SparkSession, settings: Settings, folder: str) -> tuple[StagedInput, DataFrame]:
+def _stage_routes(
+    spark: SparkSession, settings: Settings, manifest: Manifest, folder: str
+) -> tuple[StagedInput, DataFrame]:
     """The lines of topic routes, of whatever day, and what they answer; one without a code is an answer here."""
     every_day = (dt.date(1970, 1, 1), dt.date.max)
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
 
-    staged = _staged(spark, ROUTES.name, _files(spark, ROUTES.name, settings, folder), read, folder)
+    staged = _staged(spark, ROUTES.name, manifest, read, folder)
     lines = staged.lines.where(F.col("disposition") == PUBLISHED)
     answers = route_answers(lines.withColumn("code", F.coalesce("code", F.lit(ANSWER))))
     answers.write.parquet(f"{folder}/route-answers")

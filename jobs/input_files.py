@@ -157,7 +157,10 @@ class _Walk:
     def _enters(self, path: str) -> bool:
         """Whether the folder is to be walked: it is the input's, and was not walked yet."""
         real = os.path.realpath(path)
-        if self._is_of_the_lake(path, real) or self._has_an_odd_name(path):
+        if self._is_of_the_lake(path, real):
+            return False
+        if not _is_utf8(path):
+            self._wrong(path, "has a name that is not UTF-8; rename it")
             return False
         if real not in self.folders:
             self.folders[real] = path

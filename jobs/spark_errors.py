@@ -18,6 +18,7 @@ _MEANINGS = {
     "Python worker exited unexpectedly": "a Python worker died, killed or out of memory; run it again",
     "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
 }
+_NO_JVM = "does not exist in the JVM"  # what calls to one that died may say
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 _LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
 BROKEN_LOG = (
@@ -46,7 +47,7 @@ def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) ->
         error: from Spark or the JVM.
         lake: folder or URI of the tables; a file below it that cannot be read names its table.
     """
-    if isinstance(error, Py4JNetworkError | ConnectionError):  # the second is what calls after the first meet
+    if isinstance(error, Py4JNetworkError | ConnectionError) or _NO_JVM in str(error):
         return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
     text = str(error)
     if meaning := _meaning(text):

@@ -7,27 +7,34 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from jobs.errors import ReconciliationError
-from jobs.sources.contents import CSV, TEXT
+from jobs.sources.contents import CSV, PARQUET, TEXT
 from jobs.sources.files import InputFile, Manifest
 from jobs.sources.json_lines import bytes_of_lines
 from jobs.sources.stores import Stores
-from jobs.sources.whole_text import check_lines, is_all, may_hold_too_long_a_line
+from jobs.sources.whole_text import check_lines, check_plain_lines, is_all, may_hold_too_long_a_line
 
 
-def check_csv(spark: SparkSession, manifest: Manifest) -> None:
-    """Fail when a file of CSV has a line that is too long to be read; those that are too small for one are not read.
+def check_before_reading(spark: SparkSession, manifest: Manifest) -> None:
+    """Fail when a line is too long of a file that is not packed, which is read in parts, or of packed CSV.
+
+    Of the first most is skipped; the second is read once more than other input. Files that are too small are not read.
 
     Raises:
         InputUnreadableError: naming the file and the line.
         ReconciliationError: bytes are missing, and no line is too long.
     """
-    large = {
-        path: file
-        for path, file in manifest.readable.items()
-        if file.kind == CSV and may_hold_too_long_a_line(file.size, is_gzip=file.is_gzip)
-    }
-    if large:
-        _check(spark, list(large.values()), bytes_of_lines(spark, list(large)))
+    stores = Stores(spark)
+    packed_csv = {}
+    for path, file in manifest.readable.items():
+        if file.kind == PARQUET or not may_hold_too_long_a_line(file.size, is_gzip=file.is_gzip):
+            continue
+        if not file.is_gzip:
+            with stores.opened(file.name) as opened:
+                check_plain_lines(file.name, opened, file.size)
+        elif file.kind == CSV:
+            packed_csv[path] = file
+    if packed_csv:
+        _check(spark, list(packed_csv.values()), bytes_of_lines(spark, list(packed_csv)))
 
 
 def check_all_read(spark: SparkSession, manifest: Manifest) -> None:
@@ -48,8 +55,8 @@ def _check(spark: SparkSession, files: Sequence[InputFile], read: int) -> None:
         return
     stores = Stores(spark)
     for file in files:
-        if may_hold_too_long_a_line(file.size, is_gzip=file.is_gzip):
+        if file.is_gzip and may_hold_too_long_a_line(file.size, is_gzip=True):
             with stores.opened(file.name) as opened:
-                check_lines(file.name, opened, is_gzip=file.is_gzip)
+                check_lines(file.name, opened, is_gzip=True)
     if not any(file.is_gzip for file in files):  # a gzip of several members says less than it holds
         raise ReconciliationError(f"{read} bytes of text were read, the files hold {said}; run again and report it")

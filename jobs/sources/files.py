@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from jobs.errors import FaultlineError, InputUnreadableError
 from jobs.input_files import list_local
-from jobs.sources.contents import HEAD_BYTES, PARQUET, TAIL_BYTES, TEXT, Ends, check_contents
+from jobs.sources.contents import GREATEST_GROWTH, GROWS, HEAD_BYTES, PARQUET, TAIL_BYTES, TEXT, Ends, check_contents
 from jobs.sources.stores import Stores
-from jobs.sources.whole_text import too_long_a_line
+from jobs.sources.whole_text import grows_beyond, too_long_a_line
 from jobs.spark_errors import root_cause
 
 _LONGEST_ENDING = 100  # characters of a name that a copy keeps: its own number makes it longer
@@ -198,6 +198,10 @@ def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
         return replace(file, kind=kind)
     ends = Ends(file.size, *stores.ends(file.name, file.size, HEAD_BYTES, TAIL_BYTES))
     check_contents(file.name, kind, ends)
+    if ends.says_it_grows:
+        with stores.opened(file.name) as opened:
+            if grows_beyond(opened, GREATEST_GROWTH * file.size):
+                raise InputUnreadableError(f"{file.name} {GROWS}")
     return replace(file, kind=kind, text_bytes=ends.text_bytes)
 
 

@@ -45,7 +45,7 @@ def bytes_of_lines(spark: SparkSession, paths: Sequence[str]) -> int:
 
 def _bounded(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n")
-    longest = str(LONGEST_LINE_BYTES)
+    longest = str(LONGEST_LINE_BYTES + 1)  # with its end
     return reader.option("mapreduce.input.linerecordreader.line.maxlength", longest).text(list(paths))
 
 

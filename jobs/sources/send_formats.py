@@ -87,7 +87,8 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
     try:
         rows = reader.parquet(*paths)
     except (Py4JJavaError, PySparkException) as error:
-        raise misfit(spark, {path: manifest.readable[path].name for path in paths}) or error from error
+        readable = manifest.readable
+        raise misfit(spark, {path: readable[path].name for path in paths}) or error from error
     # The site's own columns as one struct: they may be called as ours are.
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
