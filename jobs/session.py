@@ -196,6 +196,18 @@ def _ignore_signals(spark: SparkSession) -> None:
         java.sun.misc.Signal.handle(java.sun.misc.Signal(name), java.sun.misc.SignalHandler.SIG_IGN)
 
 
+def end_jvm() -> None:
+    """End the JVM of this process, whatever state it is in: the next session starts another one."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark forgets a JVM in no other way
+    if gateway is not None:
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+        gateway.proc.kill()
+        gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = None  # noqa: SLF001
+
+
 @contextmanager
 def _quiet_jvm() -> Iterator[None]:
     """The JVM that starts in the block writes its stderr to a file nobody sees, unless it fails to start."""

@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 from jobs.lake import Lake
 from jobs.progress import Progress
+from jobs.serving.address import Address, check_address
+from jobs.serving.limits import Limits
 from jobs.serving.register import checked_database, register, registered_text
-from jobs.serving.thrift import Address, check_address, serving, wait_for_signal
+from jobs.serving.thrift import serving
+from jobs.serving.watch import Restarts, stop_signal, why_it_ended
 from jobs.session import running
 from jobs.settings import Settings
 
@@ -26,21 +29,27 @@ def run_register(options: argparse.Namespace, settings: Settings, say: Say) -> N
 
 
 def run_serve(options: argparse.Namespace, settings: Settings, say: Say) -> None:
-    """`faultline serve`: answer until SIGINT or SIGTERM; stdout gets the one line with the URL."""
+    """`faultline serve`: answer until SIGINT or SIGTERM; stdout gets a line with the URL whenever it is ready."""
     database = checked_database(options.database)
+    limits = Limits(options.time_limit_s, options.result_limit_mb)
     address = Address(options.host, options.port)
     check_address(address, allow_remote=options.allow_remote)
     progress = Progress()
     progress.say(f"faultline serve: starting Spark over {settings.lake}")
-    with serving(settings, database, address, verbose=options.verbose) as (url, done, spark):
-        for name, why in done.lacking.items():
-            progress.say(f"not served: {name}: {why}")
-        if not address.is_local:
-            progress.say(f"WARNING: whoever reaches {address.host} can read all tables; there is no authentication")
-        wait_for_signal(
-            spark,
-            lambda: say(
-                f"faultline serve: ready at {url} ({len(done.tables)} tables, {len(done.views)} views); Ctrl-C stops it"
-            ),
-        )
+    stop, restarts, ended = None, Restarts(), None
+    while stop is None or ended is not None:
+        with serving(settings, database, address, limits, verbose=options.verbose) as server:
+            for name, why in server.done.lacking.items():
+                progress.say(f"not served: {name}: {why}")
+            if not address.is_local:
+                progress.say(f"WARNING: whoever reaches {address.host} can read all tables; there is no authentication")
+            stop = stop or stop_signal()
+            say(
+                f"faultline serve: ready at {server.url} ({len(server.done.tables)} tables,"
+                f" {len(server.done.views)} views); Ctrl-C stops it"
+            )
+            ended = why_it_ended(server, limits, stop)
+            address = Address(address.host, server.port)
+        if ended is not None:
+            progress.say(f"faultline serve: {restarts.another(ended)}")
     progress.say("faultline serve: stopped")

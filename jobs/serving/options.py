@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 DATABASE = "faultline"
+TIME_LIMIT_S = 600
+RESULT_LIMIT_MB = 256
 
 
 def add_serving_commands(commands: Any, add_settings: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -23,6 +25,20 @@ def add_serving_commands(commands: Any, add_settings: Callable[[argparse.Argumen
         "--host", default="127.0.0.1", metavar="H", help="address to listen at; default: this machine's own"
     )
     serve.add_argument("--port", type=int, default=10000, metavar="P", help="default 10000; 0 = any free one")
+    serve.add_argument(
+        "--time-limit-s",
+        type=int,
+        default=TIME_LIMIT_S,
+        metavar="S",
+        help=f"seconds after which a question is ended; default {TIME_LIMIT_S}",
+    )
+    serve.add_argument(
+        "--result-limit-mb",
+        type=int,
+        default=RESULT_LIMIT_MB,
+        metavar="MB",
+        help=f"MB that the tasks of a question may hand back; default {RESULT_LIMIT_MB}",
+    )
     serve.add_argument(
         "--allow-remote",
         action="store_true",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-# Nodes of an analyzed plan that a question may consist of. What is not listed is refused: TRANSFORM starts programs,
-# table functions read by path, and a later Spark may bring more.
+from jobs.serving.words import read_words
+
+# Nodes of an analyzed plan that a question may consist of; its expressions and functions stand in `words.toml`. What is
+# not listed is refused: TRANSFORM starts programs, and a later Spark may bring more.
 _QUESTIONS = (
     "Aggregate", "CTERelationDef", "CTERelationRef", "CommandResult", "DataSourceV2Relation", "Deduplicate",
     "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "Pivot", "Project",
+    "LateralJoin", "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project",
     "Range", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Union",
     "UnionLoop", "UnionLoopRef", "View", "Window", "WithCTE",
 )  # fmt: skip
@@ -27,7 +29,7 @@ _COMMANDS = (
     "DescribeFunctionCommand", "DescribeNamespace", "DescribeQueryCommand", "DescribeRelation",
     "DescribeTableCommand", "ExplainCommand", "SetCatalogAndNamespace", "SetNamespaceCommand", "ShowCatalogsCommand",
     "ShowColumns", "ShowColumnsCommand", "ShowCreateTable", "ShowCreateTableCommand", "ShowCurrentNamespaceCommand",
-    "ShowDeltaTableColumnsCommand", "ShowFunctions", "ShowFunctionsCommand", "ShowNamespaces",
+    "ShowDeltaPartitionsCommand", "ShowDeltaTableColumnsCommand", "ShowFunctions", "ShowFunctionsCommand", "ShowNamespaces",
     "ShowNamespacesCommand", "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
     "ShowTablePropertiesCommand", "ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand",
 )  # fmt: skip
@@ -38,7 +40,6 @@ _FREE_SETTINGS = (
     "spark.sql.parquet.fieldId.read.enabled",  # Delta sets these when it reads
     "spark.sql.parquet.fieldId.write.enabled",
 )
-_STATIC_METHODS = ("reflect", "java_method", "try_reflect")  # functions that call any static method of the JVM
 
 
 def read_only_session(spark: SparkSession, functions: Iterable[str]) -> Any:
@@ -52,17 +53,55 @@ def read_only_session(spark: SparkSession, functions: Iterable[str]) -> Any:
     """
     jvm: Any = spark._jvm
     session: Any = spark._jsparkSession
-    registry = session.sessionState().functionRegistry()
     analysis = jvm.org.apache.spark.sql.catalyst.analysis
-    builtin = analysis.FunctionRegistry.builtin()
-    for name in _STATIC_METHODS:
-        builtin.dropFunction(_identifier(jvm, "builtin", name))
+    check = compiled(jvm, "ReadOnly").newInstance()
+    fresh, extensions = session.newSession().sessionState(), session.extensions()
+    scalar, table = analysis.FunctionRegistry.builtin(), analysis.TableFunctionRegistry.builtin()
+    classes = _keep_allowed(jvm, check, scalar, fresh.functionRegistry(), extensions.injectFunction)
+    classes |= _keep_allowed(jvm, check, table, fresh.tableFunctionRegistry(), extensions.injectTableFunction)
+    registry = session.sessionState().functionRegistry()
     for name in functions:
         known = _identifier(jvm, "session", name)
         how, what = registry.lookupFunctionBuilder(known).get(), registry.lookupFunction(known).get()
-        builtin.registerFunction(_identifier(jvm, "builtin", name), what, how)
-    session.extensions().injectCheckRule(_check(jvm, _settings(session)))
+        scalar.registerFunction(_identifier(jvm, "builtin", name), what, how)
+    check.allow(
+        set(_QUESTIONS),
+        set(_INTERNAL),
+        {*classes, *read_words().expressions},
+        set(_COMMANDS),
+        _settings(session),
+        set(_FREE_SETTINGS),
+    )
+    extensions.injectCheckRule(check)
     return session.newSession()
+
+
+def compiled(jvm: Any, name: str) -> Any:
+    """The class of `jobs/serving/<name>.java`."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(files("jobs").joinpath("serving", f"{name}.java").read_text(encoding="utf-8"))
+    return compiler.getClassLoader().loadClass(name)
+
+
+def _keep_allowed(jvm: Any, check: Any, builtin: Any, of_session: Any, inject: Callable[[Any], None]) -> set[str]:
+    """Put a refusal in the place of each function that is not allowed; the classes that the others are named after."""
+    words = read_words()
+    classes = set()
+    for identifier in _each(of_session.listFunction()):
+        name, about = identifier.funcName(), of_session.lookupFunction(identifier).get()
+        reason = words.why_not(name)
+        if reason is None:
+            classes.add(about.getClassName().rsplit(".", 1)[1])
+        else:
+            refusal = check.refusing(name, reason)
+            builtin.registerFunction(identifier, about, refusal)
+            inject(jvm.scala.Tuple3(identifier, about, refusal))  # Delta brings its own to each new session
+    return classes
+
+
+def _each(values: Any) -> Iterator[Any]:
+    """The values of a sequence of Scala."""
+    yield from (values.apply(index) for index in range(values.size()))
 
 
 def _identifier(jvm: Any, schema: str, name: str) -> Any:
@@ -72,14 +111,5 @@ def _identifier(jvm: Any, schema: str, name: str) -> Any:
 
 def _settings(session: Any) -> dict[str, str]:
     """Every setting of a new session."""
-    told = session.newSession().sessionState().conf().getAllConfs().toSeq()
-    pairs = [told.apply(index) for index in range(told.size())]
+    pairs = _each(session.newSession().sessionState().conf().getAllConfs().toSeq())
     return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - Scala's names of a pair's halves
-
-
-def _check(jvm: Any, settings: dict[str, str]) -> Any:
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.cook(files("jobs").joinpath("serving", "ReadOnly.java").read_text(encoding="utf-8"))
-    check = compiler.getClassLoader().loadClass("ReadOnly").newInstance()
-    check.allow({*_QUESTIONS, *_INTERNAL}, set(_COMMANDS), settings, set(_FREE_SETTINGS))
-    return check
