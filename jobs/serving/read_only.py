@@ -14,8 +14,8 @@ from jobs.serving.words import read_words
 # not listed is refused: TRANSFORM starts programs, and a later Spark may bring more.
 _QUESTIONS = (
     "Aggregate", "CTERelationDef", "CTERelationRef", "CommandResult", "DataSourceV2Relation", "Deduplicate",
-    "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project",
+    "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin",
+    "LocalLimit", "LocalRelation", "LogicalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project",
     "Range", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample", "Sort", "SubqueryAlias", "Union",
     "UnionLoop", "UnionLoopRef", "View", "Window", "WithCTE",
 )  # fmt: skip
@@ -29,8 +29,8 @@ _COMMANDS = (
     "DescribeFunctionCommand", "DescribeNamespace", "DescribeQueryCommand", "DescribeRelation",
     "DescribeTableCommand", "ExplainCommand", "SetCatalogAndNamespace", "SetNamespaceCommand", "ShowCatalogsCommand",
     "ShowColumns", "ShowColumnsCommand", "ShowCreateTable", "ShowCreateTableCommand", "ShowCurrentNamespaceCommand",
-    "ShowDeltaPartitionsCommand", "ShowDeltaTableColumnsCommand", "ShowFunctions", "ShowFunctionsCommand", "ShowNamespaces",
-    "ShowNamespacesCommand", "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
+    "ShowDeltaPartitionsCommand", "ShowDeltaTableColumnsCommand", "ShowFunctions", "ShowFunctionsCommand",
+    "ShowNamespaces", "ShowNamespacesCommand", "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
     "ShowTablePropertiesCommand", "ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand",
 )  # fmt: skip
 _FREE_SETTINGS = (
@@ -95,7 +95,8 @@ def _keep_allowed(jvm: Any, check: Any, builtin: Any, of_session: Any, inject: C
         else:
             refusal = check.refusing(name, reason)
             builtin.registerFunction(identifier, about, refusal)
-            inject(jvm.scala.Tuple3(identifier, about, refusal))  # Delta brings its own to each new session
+            # again for each session, in the place of those that Delta brings to it
+            inject(jvm.scala.Tuple3(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name), about, refusal))
     return classes
 
 

@@ -26,7 +26,7 @@ from jobs.spark_errors import root_cause
 
 _CLASS_PATH = "spark.driver.extraClassPath"
 # The database of the URL, and how many rows Hive's JDBC driver fetches at once; all else is refused.
-_CLIENTS_BRING = ("use:database", "set:hiveconf:hive.server2.thrift.resultset.default.fetch.size")
+CLIENTS_BRING = ("use:database", "set:hiveconf:hive.server2.thrift.resultset.default.fetch.size")
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ def _needs(address: Address, limits: Limits, scratch: str, own: Mapping[str, str
         "spark.driver.maxResultSize": f"{limits.result_mb}m",
         "spark.executor.killOnFatalError.depth": "0",  # a task without memory fails, and does not end the JVM
         "spark.sql.runSQLOnFiles": "false",
+        "spark.sql.scripting.enabled": "false",  # a loop could go on without a plan that is checked
         # with the Thrift server's dates Delta 4.4 fails to answer max(event_date) from its metadata
         "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
@@ -108,7 +109,7 @@ def _open_door(spark: SparkSession, address: Address) -> Any:
     session = read_only_session(spark, [ALLOCATE])
     door = compiled(spark._jvm, "Door").newInstance()
     try:
-        door.open(session, set(_CLIENTS_BRING))
+        door.open(session, set(CLIENTS_BRING))
     except Py4JJavaError as error:
         raise AddressError(f"cannot serve at {address.host}:{address.port}: {root_cause(error)}") from error
     return door

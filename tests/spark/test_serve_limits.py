@@ -1,0 +1,120 @@
+"""`faultline serve` with little memory and little patience: what one client asks does not take the others' server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from tests.literal_lake import LiteralLake
+from tests.served import Served, client
+from tests.site import D1
+
+LIMIT_S = 15
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("limits")
+    lake = LiteralLake(folder / "lake")
+    lake.add("run_log", D1, {"run_id": "r", "flow": "FAULT_LATENCY", "status": "SUCCEEDED"})
+    started = Served(
+        lake.folder, folder / "server", "--time-limit-s", str(LIMIT_S), "--result-limit-mb", "4", memory="600m"
+    )
+    yield started
+    started.end()
+
+
+def _fails(spark: SparkSession, server: Served, sql: str, saying: str) -> float:
+    """Seconds until the question failed; another client gets its answer afterwards."""
+    before = time.monotonic()
+    with pytest.raises(Py4JJavaError, match=saying):
+        client(spark, server.url)(sql)
+    took = time.monotonic() - before
+    assert client(spark, server.url)("SELECT count(*) FROM run_log") == [("1",)]
+    assert "starting anew" not in server.said()
+    return took
+
+
+@pytest.mark.fault(32)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeat('x', 2000000000)",
+        "SELECT length(repeat('x', 2000000000 + CAST(id AS INT))) FROM range(1)",
+        "SELECT sequence(1, 1000000000)",
+        "SELECT length(concat_ws('', collect_list(repeat('x', 100000)))) FROM range(100000)",
+    ],
+)
+def test_a_question_without_memory_fails_alone(spark: SparkSession, server: Served, sql: str) -> None:
+    _fails(
+        spark, server, sql, "memory|heap|array size|Unable to acquire|timed out|CANNOT_GROW|MAX_RECORD|too large|LIMIT"
+    )
+
+
+@pytest.mark.fault(32)
+def test_an_answer_has_a_size(spark: SparkSession, server: Served) -> None:
+    _fails(spark, server, "SELECT uuid() FROM range(1000000)", r"spark\.driver\.maxResultSize")
+
+
+@pytest.mark.fault(32)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(1000000000000000) WHERE sqrt(id) < 0",
+        (
+            "SELECT allocate('{\"name\": \"CONSISTENT_HASH\", \"virtual_nodes\": 100000000}', 'T', array('a', 'b'),"
+            " array(named_struct('broker_name', 'a', 'queue_id', CAST(id AS INT)))) FROM range(1)"
+        ),
+    ],
+    ids=["Spark", "Python"],
+)
+def test_a_question_has_a_time(spark: SparkSession, server: Served, sql: str) -> None:
+    took = _fails(spark, server, sql, "timed out")
+    assert took >= LIMIT_S - 1
+    assert _idle(server, 30)
+
+
+def _idle(server: Served, seconds: float) -> bool:
+    """The server's processes use no more time: nothing goes on behind the client's back."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before = _cpu_s(server)
+        time.sleep(2)
+        if _cpu_s(server) - before < 1:
+            return True
+    return False
+
+
+def _cpu_s(server: Served) -> float:
+    ticks = [
+        sum(map(int, stat.rsplit(")", 1)[1].split()[11:13]))
+        for stat in (Path(f"/proc/{process}/stat").read_text() for process in _below(server.process.pid))
+    ]
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def _below(parent: int) -> list[int]:
+    """The process and all that it started."""
+    children = [child for task in Path(f"/proc/{parent}/task").glob("*/children") for child in task.read_text().split()]
+    return [parent, *(each for child in children for each in _below(int(child)))]
+
+
+@pytest.mark.fault(32)
+def test_a_jvm_that_dies_is_started_anew_at_the_same_port(spark: SparkSession, server: Served) -> None:
+    jvm = next(each for each in _below(server.process.pid) if Path(f"/proc/{each}/comm").read_text() == "java\n")
+    os.kill(jvm, signal.SIGKILL)
+    assert server.next_url() == server.url
+    assert (
+        "faultline serve: its JVM ended, or does not answer; starting anew at the same port (1 of 5 times in a row)"
+        in server.said()
+    )
+    assert client(spark, server.url)("SELECT count(*) FROM run_log") == [("1",)]
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(timeout=60) == 0
