@@ -10,7 +10,7 @@ QUESTIONS = [
     "SELECT event_date + INTERVAL '1' DAY, started_at - INTERVAL '1' MONTH, event_date - DATE '2026-01-01' FROM sends",
     "SELECT timestampdiff(HOUR, started_at, now()), datediff(DAY, started_at, now()), current_date FROM sends",
     (
-        "SELECT rank() OVER w, sum(latency_ms) OVER (w ROWS BETWEEN 1 PRECEDING AND UNBOUNDED FOLLOWING) FROM sends"
+        "SELECT rank() OVER w, lag(latency_ms) OVER w, first_value(topic) IGNORE NULLS OVER w FROM sends"
         " WINDOW w AS (PARTITION BY topic ORDER BY started_at)"
     ),
     "SELECT sum(1) OVER (ORDER BY started_at RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW) FROM sends",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable
 
 from jobs.lake import Lake
@@ -34,6 +35,8 @@ def run_serve(options: argparse.Namespace, settings: Settings, say: Say) -> None
     limits = Limits(options.time_limit_s, options.result_limit_mb)
     address = Address(options.host, options.port)
     check_address(address, allow_remote=options.allow_remote)
+    if not options.verbose:
+        logging.disable()  # py4j would log what it makes of a JVM that ended
     progress = Progress()
     progress.say(f"faultline serve: starting Spark over {settings.lake}")
     stop, restarts, ended = None, Restarts(), None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ class RawClient:
     def __init__(self, spark: SparkSession, port: int) -> None:
         jvm: Any = spark._jvm
         self.thrift = jvm.org.apache.hive.service.rpc.thrift
-        self.socket = jvm.org.apache.thrift.transport.TSocket("127.0.0.1", port)
+        self.socket = jvm.org.apache.thrift.transport.TSocket("127.0.0.1", port, 120_000)
         transport = jvm.org.apache.hive.service.auth.PlainSaslHelper.getPlainTransport("u", "p", self.socket)
         transport.open()
         protocol = jvm.org.apache.thrift.protocol.TBinaryProtocol(transport)
@@ -78,32 +78,23 @@ def test_a_client_brings_no_settings(spark: SparkSession, door: Any, key: str) -
     assert spark._jvm.java.lang.System.getProperty("faultline.x") is None  # type: ignore[union-attr]
 
 
-def test_a_client_brings_its_database(spark: SparkSession, door: Any) -> None:
-    answer = RawClient(spark, door.port()).open(**{"use:database": "default"})
-    assert answer.getStatus().getStatusCode().toString() == "SUCCESS_STATUS"
-
-
-def _jobs(spark: SparkSession) -> int:
-    return len(spark.sparkContext.statusTracker().getActiveJobsIds())
-
-
-def _until(spark: SparkSession, jobs: int, seconds: float) -> bool:
+def _until(done: Callable[[], bool], seconds: float) -> bool:
     end = time.monotonic() + seconds
-    while _jobs(spark) != jobs and time.monotonic() < end:
+    while not done() and time.monotonic() < end:
         time.sleep(0.1)
-    return _jobs(spark) == jobs
+    return done()
 
 
 @pytest.mark.fault(32)
 @pytest.mark.parametrize("waits", [True, False], ids=["PyHive", "JDBC"])
 def test_a_question_ends_when_its_client_is_gone(spark: SparkSession, door: Any, waits: bool) -> None:  # noqa: FBT001
-    assert _jobs(spark) == 0
+    jobs = spark.sparkContext.statusTracker().getActiveJobsIds
+    assert _until(lambda: not jobs() and not door.work(), 30)
     client = RawClient(spark, door.port())
     client.send(ENDLESS, waits=waits)
-    assert _until(spark, 1, 60)
-    assert door.work()
+    assert _until(lambda: bool(jobs() and door.work()), 120)
     client.socket.close()
-    assert _until(spark, 0, 30)
+    assert _until(lambda: not jobs() and not door.work(), 30)
 
 
 def test_a_client_that_waits_gets_its_answer_and_its_error(spark: SparkSession, door: Any) -> None:

@@ -12,11 +12,12 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from tests.faults.test_exposure import _children, _text
 from tests.literal_lake import LiteralLake
 from tests.served import Served, client
 from tests.site import D1
 
-LIMIT_S = 15
+LIMIT_S = 25
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def _fails(spark: SparkSession, server: Served, sql: str, saying: str) -> float:
     with pytest.raises(Py4JJavaError, match=saying):
         client(spark, server.url)(sql)
     took = time.monotonic() - before
-    assert client(spark, server.url)("SELECT count(*) FROM run_log") == [("1",)]
+    assert client(spark, server.url)("SELECT 1") == [("1",)]
     assert "starting anew" not in server.said()
     return took
 
@@ -93,28 +94,36 @@ def _idle(server: Served, seconds: float) -> bool:
 
 
 def _cpu_s(server: Served) -> float:
-    ticks = [
-        sum(map(int, stat.rsplit(")", 1)[1].split()[11:13]))
-        for stat in (Path(f"/proc/{process}/stat").read_text() for process in _below(server.process.pid))
-    ]
+    stats = [_text(Path(f"/proc/{process}/stat")) for process in _children(server.process.pid)]
+    ticks = [sum(map(int, stat.rsplit(")", 1)[1].split()[11:13])) for stat in stats if stat]
     return sum(ticks) / os.sysconf("SC_CLK_TCK")
-
-
-def _below(parent: int) -> list[int]:
-    """The process and all that it started."""
-    children = [child for task in Path(f"/proc/{parent}/task").glob("*/children") for child in task.read_text().split()]
-    return [parent, *(each for child in children for each in _below(int(child)))]
 
 
 @pytest.mark.fault(32)
 def test_a_jvm_that_dies_is_started_anew_at_the_same_port(spark: SparkSession, server: Served) -> None:
-    jvm = next(each for each in _below(server.process.pid) if Path(f"/proc/{each}/comm").read_text() == "java\n")
+    jvm = next(each for each in _children(server.process.pid) if _text(Path(f"/proc/{each}/comm")) == "java\n")
     os.kill(jvm, signal.SIGKILL)
     assert server.next_url() == server.url
     assert (
         "faultline serve: its JVM ended, or does not answer; starting anew at the same port (1 of 5 times in a row)"
         in server.said()
     )
-    assert client(spark, server.url)("SELECT count(*) FROM run_log") == [("1",)]
+    assert client(spark, server.url)("SELECT 1") == [("1",)]
+
+
+@pytest.mark.slow  # the limit, the minute after it, and the start
+@pytest.mark.fault(32)
+@pytest.mark.parametrize("text", ["repeat('a', 45)", "repeat('a', 45 + CAST(id AS INT))"], ids=["planning", "task"])
+def test_what_cannot_be_stopped_ends_with_the_jvm(spark: SparkSession, server: Served, text: str) -> None:
+    with pytest.raises(Py4JJavaError, match="timed out"):
+        client(spark, server.url)(f"SELECT count(*) FROM range(1) WHERE concat({text}, '!') RLIKE '(a|aa)+$'")
+    assert server.next_url() == server.url
+    assert "faultline serve: a question could not be stopped; starting anew" in server.said()
+    assert client(spark, server.url)("SELECT 1") == [("1",)]
+
+
+def test_a_server_that_was_started_anew_ends_cleanly(server: Served) -> None:
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(timeout=60) == 0
+    assert server.said().rstrip().endswith("faultline serve: stopped")
+    assert "Traceback" not in server.said()
