@@ -40,12 +40,16 @@ def _shaped(route: Column) -> Column:
     ordered = order_numbers(route)
 
     def queues_of(data: Column) -> Column:
-        perm, name = F.coalesce(data["perm"], F.lit(0)), data["brokerName"]
+        # Java's numbers are 0 where the JSON has none.
+        perm, read, write = (
+            F.coalesce(data[each], F.lit(0)) for each in ("perm", "readQueueNums", "writeQueueNums")
+        )
+        name = data["brokerName"]
         has_master = F.coalesce(F.array_contains(masters, name), F.lit(False))
-        plain = F.when(has_master & (perm.bitwiseAND(_WRITE) != 0), data["writeQueueNums"]).otherwise(0)
+        plain = F.when(has_master & (perm.bitwiseAND(_WRITE) != 0), write).otherwise(0)
         return F.struct(
             name.alias("broker_name"),
-            F.when(perm.bitwiseAND(_READ) != 0, data["readQueueNums"]).otherwise(0).alias("readable"),
+            F.when(perm.bitwiseAND(_READ) != 0, read).otherwise(0).alias("readable"),
             F.when(is_ordered, _most(ordered, name)).otherwise(plain).alias("writable"),
             has_master.alias("has_master"),
         )

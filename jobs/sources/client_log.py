@@ -16,6 +16,7 @@ from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
 from jobs.sources.judged_lines import is_no_time, with_disposition, with_reason
 from udfs.client_log import (
+    QUEUE_EVENTS,
     allocated_queues,
     event_fields,
     is_damaged,
@@ -71,10 +72,14 @@ def read_client_logs(
     event, said = F.col("event"), F.col("message")
     fields = event_fields(said, event)
     length = F.octet_length("raw")
+    allocated = allocated_queues(said, event)
+    no_number = event.isin(*QUEUE_EVENTS) & fields["queue_id"].isNull()
+    no_numbers = F.exists(allocated, lambda queue: queue["queue_id"].isNull())
     rules = [
         ("time_out_of_range", is_line & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
         ("line_too_long", is_line & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
         ("log_line_breaks_off", is_line & F.coalesce(is_damaged(said, event), F.lit(False)), None),
+        ("wrong_type", is_line & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
     ]
     typed = dated.select(
         *PLACE,
@@ -87,7 +92,7 @@ def read_client_logs(
         "said_client_id",
         "event",
         *(column.alias(name) for name, column in fields.items()),
-        allocated_queues(said, event).alias("allocated"),
+        allocated.alias("allocated"),
     )
     return with_disposition(with_reason(typed, rules).drop("message"), "at_ms", *days)
 

@@ -65,6 +65,19 @@ def running_info(lines: DataFrame) -> DataFrame:
     )
 
 
+def tells_no_queue(body: Column) -> Column:
+    """Whether a key of the body's queues is no queue: broker, number and topic; false where there are no queues."""
+    tables = F.from_json(standard_json(body), "mqTable MAP<STRING, STRING>, mqPopTable MAP<STRING, STRING>")
+
+    def is_none(key: Column) -> Column:
+        parts = F.split(key, KEY_SEPARATOR)
+        return (F.size(parts) != 3) | F.get(parts, 1).try_cast("int").isNull()
+
+    odd = (F.exists(F.map_keys(tables[name]), is_none) for name in ("mqTable", "mqPopTable"))
+    pulled, popped = (F.coalesce(each, F.lit(False)) for each in odd)
+    return pulled | popped
+
+
 def _strategy(of_object: Column) -> Column:
     """`a.b.AllocateMessageQueueAveragely@1f` → `AVG`; an inner or anonymous class keeps its `$`."""
     simple = F.regexp_extract(of_object, r"^(?:.*\.)?([^.@]+)(?:@.*)?$", 1)

@@ -29,6 +29,7 @@ from jobs.sources.judged_lines import (
     with_row_hash,
     wrong_fields,
 )
+from jobs.sources.running_info import tells_no_queue
 from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
 
@@ -58,11 +59,13 @@ def _text(name: str) -> StructField:
 def _route_rules() -> list[Rule]:
     options = {"allowUnquotedFieldNames": "true"}
     route = F.from_json("body", _ROUTE, options)
+    nameless = F.exists(route["queueDatas"], lambda of: F.coalesce(F.trim(of["brokerName"]) == "", F.lit(True)))
     negative = F.exists(route["queueDatas"], lambda of: (of["readQueueNums"] < 0) | (of["writeQueueNums"] < 0))
     is_answer = F.col("code") == 0
     return [
         ("topic_missing", is_blank("topic"), None),
         ("body_not_json", is_answer & route["queueDatas"].isNull(), F.lit("no topic route in body")),
+        ("broker_missing", is_answer & nameless, F.lit("queues without a broker name in body")),
         ("queue_number_negative", is_answer & negative, None),
         ("wrong_type", is_answer & has_too_many_queues(route), F.lit(f"more than {MOST_QUEUES} queues of a broker")),
     ]
@@ -87,6 +90,7 @@ def _running_info_rules() -> list[Rule]:
         ("consumer_group_missing", is_blank("consumer_group"), None),
         ("client_id_missing", is_blank("client_id"), None),
         ("body_not_json", (F.col("code") == 0) & properties.isNull(), F.lit("no consumer running info in body")),
+        ("wrong_type", (F.col("code") == 0) & tells_no_queue(F.col("body")), F.lit("a queue that is none in body")),
     ]
 
 

@@ -1,0 +1,245 @@
+"""Send attempts as a site may have logged them: JSON lines, CSV and Parquet, under names and units of its own."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import gzip
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.sources.send_fields import FIELDS
+from tests.fuzz import hostile, recordings
+from tests.fuzz.mutations import as_json, spoilt_bytes, spoilt_fields, spoilt_json
+from tests.fuzz.written import Entry, PhysicalLine, WrittenFile, of_entries, write_lines
+
+_TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms")
+_FREE_NAMES = ("client_id", "producer_group", "process_id", "topic", "broker_name", "thread", "error", "order_key")
+_PER_MS = {"us": 1_000, "ns": 1_000_000}
+_FOLDERS = ("", "a b/", "day=2026-11-21/", "集群/", "%2F/", "x/y/z/")
+_BASES = ("sends", "a+b", "_sends", "50%", "a=b", "ü😀", "sends,1", "$HOME", "[1]", "{a}", "a'b", "sends.1")
+
+
+@dataclass(frozen=True)
+class SiteNames:
+    """How a site calls the fields, and what its numbers count."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def toml(self) -> str:
+        """`[inputs.sends.fields]`, empty when every name is ours."""
+        rows = []
+        for name in sorted({*self.columns, *self.units}):
+            unit = f", unit = {json.dumps(self.units[name])}" if name in self.units else ""
+            rows.append(f"{name} = {{ column = {json.dumps(self.columns.get(name, name))}{unit} }}")
+        return "\n".join(["[inputs.sends.fields]", *rows, ""]) if rows else ""
+
+    def line(self, attempt: Mapping[str, Any]) -> dict[str, Any]:
+        """The attempt as the site logs it: dotted names are objects in objects."""
+        own: dict[str, Any] = {}
+        for name, value in attempt.items():
+            *parents, leaf = self.columns.get(name, name).split(".")
+            holder = own
+            for parent in parents:
+                holder = holder.setdefault(parent, {})
+            holder[leaf] = _in_unit(value, self.units.get(name))
+        return own
+
+
+def any_names(random: Random) -> SiteNames:
+    """Ours, or a few names and units that differ."""
+    if random.random() < 0.5:
+        return SiteNames()
+    columns = {name: random.choice((f"own_{name}", f"ctx.{name}", f"a.b.{name}", f"{name} of us", f"ctx.x-{name}"))
+               for name in random.sample(sorted(FIELDS), random.randint(1, 6)) if name != "msg_id"}  # fmt: skip
+    units = {name: random.choice(("us", "ns", "s", "iso8601") if name in _TIMES else ("us", "ns", "s"))
+             for name in (*_TIMES, "latency_ms") if random.random() < 0.3}  # fmt: skip
+    return SiteNames(columns, units)
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Attempts before they are written: those left as they are and those to spoil, in the order of their lines."""
+
+    lines: Sequence[tuple[Mapping[str, Any], bool]]
+    copies: frozenset[int]
+
+
+def attempts(random: Random, most: int, mark: str, *, spoilt: float, cluster: str | None = None) -> Attempts:
+    """Up to `most` attempts of a recording, each with a `msg_id` of its own.
+
+    Args:
+        random: where all of it comes from.
+        most: how many.
+        mark: goes into the ids; another one for each file.
+        spoilt: which share of them is to be spoilt.
+        cluster: a cluster that some of them name.
+    """
+    lines: list[tuple[Mapping[str, Any], bool]] = []
+    copies: set[int] = set()
+    for number, recorded in enumerate(recordings.some(random, "sends", most)):
+        line = {**recorded, "msg_id": f"fuzz-{mark}-{number}"}
+        if random.random() < 0.1:
+            _move(line, random.choice((-400, -1, 1, 1, 30)))
+        if random.random() < 0.15:
+            line |= {name: clean_name(random) for name in random.sample(_FREE_NAMES, random.randint(1, 3))}
+        if cluster is not None and random.random() < 0.2:
+            line["cluster"] = cluster
+        is_spoilt = random.random() < spoilt
+        lines.append((line, is_spoilt))
+        if not is_spoilt and random.random() < 0.05:
+            copies.add(len(lines))
+            lines.append((line, False))
+    return Attempts(lines, frozenset(copies))
+
+
+def json_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
+    """A file of JSON lines, gzipped or not."""
+    entries = [
+        Entry(spoilt_json(random, names.line(line)), is_clean=False)
+        if is_spoilt
+        else Entry(as_json(_any_order(random, names.line(line))), is_clean=True, fields=line, is_copy=at in said.copies)
+        for at, (line, is_spoilt) in enumerate(said.lines)
+    ]
+    ending = random.choice((".jsonl", ".jsonl.gz", ".log", ".json", "", ".log.gz"))
+    name = f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}{ending}"
+    return write_lines(random, "sends", folder / name, entries)
+
+
+def csv_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
+    """A file of CSV with a header; its records may be of several lines, and are numbered as records."""
+    columns = sorted({name for line, _ in said.lines for name in line})
+    headers = [names.columns.get(name, name) for name in columns]
+    end = random.choice(("\n", "\n", "\r\n"))
+    text = _csv_record(headers, end)
+    entries, records = [], []
+    for number, (line, is_spoilt) in enumerate(said.lines, start=1):
+        values = spoilt_fields(random, line) if is_spoilt else line
+        record = _csv_record([_csv_text(_in_unit(values.get(name), names.units.get(name))) for name in columns], end)
+        if is_spoilt and random.random() < 0.3:
+            record = _spoilt_record(random, record, end)
+        text += record
+        entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, number - 1 in said.copies))
+        records.append(PhysicalLine(number, record.encode("utf-8", "replace"), not is_spoilt))
+    content = text.encode("utf-8", "replace")
+    path = folder / f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}.csv{random.choice(('', '.gz'))}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return of_entries("sends", path, entries, tuple(records), is_json=False)
+
+
+def parquet_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
+    """A Parquet file: columns of their own types, or some that are all text; some files lack columns or have more."""
+    texts = set(random.sample(sorted(FIELDS), random.randint(0, 12)))
+    entries, records, rows = [], [], []
+    for number, (line, is_spoilt) in enumerate(said.lines, start=1):
+        row = names.line({name: value for name, value in _of_types(random, line, is_spoilt, texts).items()})
+        rows.append(row)
+        entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, number - 1 in said.copies))
+        records.append(PhysicalLine(number, repr(row).encode("utf-8", "replace"), not is_spoilt))
+    path = folder / f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        pa.Table.from_pylist(rows),
+        path,
+        compression=random.choice(("snappy", "gzip", "none", "zstd")),
+        row_group_size=random.choice((7, 1_000)),
+        use_dictionary=random.choice((True, False)),
+    )
+    return of_entries("sends", path, entries, tuple(records), is_json=False)
+
+
+def _of_types(random: Random, line: Mapping[str, Any], is_spoilt: bool, texts: set[str]) -> dict[str, Any]:  # noqa: FBT001
+    """The line with values that its columns can take: text columns take all, others only their own type."""
+    values = dict(line)
+    if is_spoilt:
+        for name in random.sample(sorted(values), random.randint(1, 3)):
+            values[name] = hostile.value(random)
+    for name, value in values.items():
+        if name in texts or isinstance(value, str):
+            values[name] = None if value is None else _plain_text(value)
+        elif isinstance(value, bool) or value is None:
+            pass
+        elif isinstance(value, int) and -(2**63) <= value < 2**63:
+            pass
+        else:
+            values[name] = None
+    own = {"string": str, "boolean": bool}
+    return {
+        name: value if name in texts or value is None or isinstance(value, own.get(FIELDS[name].typeName(), int)) else None
+        for name, value in values.items()
+        if name in FIELDS
+    }
+
+
+def _plain_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _spoilt_record(random: Random, record: str, end: str) -> str:
+    """One record still: no quote and no end of a line comes or goes."""
+    for _ in range(20):
+        spoilt = spoilt_bytes(random, record.removesuffix(end).encode()).decode("utf-8", "replace")
+        if not {"\n", "\r", '"'} & set(spoilt) and spoilt.strip():
+            return spoilt + end
+    return record
+
+
+def _csv_record(values: Sequence[str], end: str) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator=end).writerow(values)
+    return text.getvalue()
+
+
+def _csv_text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _any_order(random: Random, line: Mapping[str, Any]) -> dict[str, Any]:
+    order = list(line)
+    if random.random() < 0.3:
+        random.shuffle(order)
+    return {name: line[name] for name in order if line[name] is not None or random.random() < 0.5}
+
+
+def _move(line: dict[str, Any], days: int) -> None:
+    for name in _TIMES:
+        if line.get(name) is not None:
+            line[name] += days * recordings.DAY_MS
+
+
+def clean_name(random: Random) -> str:
+    """A name that is odd but allowed: no control character, not blank, and every format can hold it."""
+    while True:
+        name = hostile.name(random)
+        bad = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) < 0xE000 for char in name)
+        if name.strip() == name and name and not bad and name != "\ufeff":
+            return name
+
+
+def _in_unit(value: Any, unit: str | None) -> Any:
+    if unit is None or not isinstance(value, int) or isinstance(value, bool):
+        return value
+    if unit == "iso8601":
+        if not hostile.FIRST_TIME_MS <= value <= hostile.LAST_TIME_MS:
+            return str(value)
+        at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=value)
+        return at.isoformat(timespec="milliseconds")
+    if unit == "s":
+        return float(Decimal(value) / 1000) if abs(value) < 10**300 else value
+    return value * _PER_MS[unit] if abs(value) < 2**63 // _PER_MS[unit] else value

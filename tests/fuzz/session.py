@@ -1,0 +1,36 @@
+"""One session for all rounds, as the tests have it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+from pyspark.sql import SparkSession
+
+from conftest import INTERPRETED
+from tests.fuzz.hostile import CANARY, CANARY_NAME
+
+
+def plant_canary() -> None:
+    """Give this process, and so the JVM that it will start, a variable whose value must be seen nowhere."""
+    os.environ[CANARY_NAME] = CANARY
+
+
+@contextmanager
+def one_session() -> Iterator[SparkSession]:
+    """Commands called in the block get one session, and cannot end it."""
+    from jobs.session import open_session
+
+    plant_canary()
+    spark = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", **INTERPRETED})
+    stop = spark.stop
+    try:
+        with (
+            mock.patch("jobs.session.open_session", lambda *_, **__: spark),
+            mock.patch.object(spark, "stop", lambda: None),
+        ):
+            yield spark
+    finally:
+        stop()
