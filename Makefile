@@ -8,11 +8,12 @@ export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 PYTHON := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadfile
 LOCK_ARGS ?=
+FUZZ_ARGS ?=
 BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick test-all faults freeze check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick test-all faults freeze fuzz check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -37,6 +38,9 @@ faults: check browser ## break it on purpose: every fault of docs/faults.md, the
 
 freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; keeping takes about half an hour (an estimate)
 	@$(PYTHON) -m tests.freeze $(FREEZE_ARGS)
+
+fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS='--minutes 60', '--seed 7 --rounds 1 --only csv'
+	@$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 

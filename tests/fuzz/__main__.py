@@ -50,7 +50,10 @@ def _passes(kind: str, seed: int, base: Path, lake: Path, *, whole: bool) -> boo
         print(f"  {breach[:2_000]}", flush=True)
     if breaches:
         quick = "" if whole else " --quick"
-        print(f"  input: {folder}\n  again: make fuzz FUZZ_ARGS='--seed {seed} --rounds 1 --only {kind}{quick}'", flush=True)
+        print(
+            f"  input: {folder}\n  again: make fuzz FUZZ_ARGS='--seed {seed} --rounds 1 --only {kind}{quick}'",
+            flush=True,
+        )
     else:
         shutil.rmtree(folder)
     return not breaches

@@ -11,7 +11,7 @@ from tests.fuzz import hostile, invariants, lakes, sends, snapshots
 from tests.fuzz.program import Ended, call
 from tests.fuzz.recordings import DATE
 from tests.fuzz.written import Written, WrittenFile
-from tests.site import START, D1
+from tests.site import D1, START
 
 _DAY_BEGIN_MS = START[D1] + (DATE - D1).days * 86_400_000
 DAY_MS = (_DAY_BEGIN_MS, _DAY_BEGIN_MS + 86_400_000)

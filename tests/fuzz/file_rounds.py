@@ -27,7 +27,10 @@ def files_round(random: Random, folder: Path, lake: Path, *, most: int) -> list[
     refused = [odd for odd in ODD_FILES if 0 not in odd.codes]
     read = [odd for odd in ODD_FILES if odd.codes - REFUSED]
     several = [odd for odd in random.sample(read, 20) if odd.rows is not None and 3 not in odd.codes]
-    alone = [*random.sample(refused, min(most, len(refused))), *random.sample([odd for odd in read if 3 in odd.codes], 1)]
+    alone = [
+        *random.sample(refused, min(most, len(refused))),
+        *random.sample([odd for odd in read if 3 in odd.codes], 1),
+    ]
     groups = [*([odd] for odd in alone), several]
     return [breach for at, odd in enumerate(groups) for breach in _one(random, folder / f"{at}", lake, odd)]
 
@@ -52,7 +55,8 @@ def _one(random: Random, folder: Path, lake: Path, oddities: Sequence[OddFile]) 
     if ended.code == 0:
         days, other_days = invariants.counted(json.loads(ended.out))
         if all(odd.rows is not None for odd in oddities):
-            breaches += invariants.sum_holds(days, other_days, _GOOD + sum(odd.rows or 0 for odd in oddities))
+            rows = _GOOD + sum(odd.rows or 0 for odd in oddities)
+            breaches += invariants.sum_holds(days, other_days, range(rows, rows + 1))
     elif before:
         breaches += invariants.as_before(before, lakes.versions(lake))
     what = ", ".join(odd.what for odd in oddities)

@@ -12,10 +12,11 @@ from tests.fuzz import hostile
 Line = Mapping[str, Any]
 
 _BYTES = (
-    b"\x00", b"\xff", b"\xfe\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\x0b",
-    b"\x0c", b"\x1a", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b'"', b"'", b"\\", b"{", b"}", b"[", b"]", b",", b":", b";", b"\t",
-    b" ", b"0", b"-", b"e9", b"null", b"NaN", b"//", b"/*", b"#", b"\\u0000", b"\\ud800", b"%", b"${env:PATH}", b"\x1f\x8b",
-)  # fmt: skip
+    *(b"\x00", b"\xff", b"\xfe\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf"),
+    *(b"\r", b"\n", b"\r\n", b"\x0b", b"\x0c", b"\x1a", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"\t", b" "),
+    *(b'"', b"'", b"\\", b"{", b"}", b"[", b"]", b",", b":", b";", b"0", b"-", b"e9", b"null", b"NaN", b"//", b"/*"),
+    *(b"#", b"\\u0000", b"\\ud800", b"%", b"${env:PATH}", b"\x1f\x8b"),
+)
 
 
 def spoilt_bytes(random: Random, content: bytes) -> bytes:
@@ -50,7 +51,9 @@ def spoilt_fields(random: Random, line: Line) -> dict[str, Any]:
         elif how == 5:
             changed[field], changed[other] = changed[other], changed[field]
         elif how == 6:
-            changed[random.choice((field.upper(), f" {field}", f"{field}\u0000", hostile.name(random)))] = changed.pop(field)
+            changed[random.choice((field.upper(), f" {field}", f"{field}\u0000", hostile.name(random)))] = changed.pop(
+                field
+            )
         else:
             changed[field] = json.dumps(changed[field]) if isinstance(changed[field], int | float) else [changed[field]]
     return changed
@@ -111,31 +114,59 @@ def _text(line: Line) -> str:
 
 def _key_twice(random: Random, line: Line) -> bytes:
     field = random.choice(list(line))
-    return f'{{{json.dumps(field)}:{json.dumps(hostile.value(random))},{_text(line)[1:]}'.encode()
+    return f"{{{json.dumps(field)}:{json.dumps(hostile.value(random))},{_text(line)[1:]}".encode()
 
 
 def _number_as_text(random: Random, line: Line) -> bytes:
     """A number written as JSON forbids it, or as few write it."""
     field = random.choice([name for name, value in line.items() if isinstance(value, int)] or list(line))
-    number = random.choice(("007", "+7", "0x7", "7.", ".7", "NaN", "Infinity", "-Infinity", "7e0", "70e-1", "1E400", "-0", "7L", "1_0"))
-    return _text(line).replace(f"{json.dumps(field)}: {json.dumps(line[field])}", f"{json.dumps(field)}: {number}").encode()
+    number = random.choice(
+        ("007", "+7", "0x7", "7.", ".7", "NaN", "Infinity", "-Infinity", "7e0", "70e-1", "1E400", "-0", "7L", "1_0")
+    )
+    return (
+        _text(line)
+        .replace(f"{json.dumps(field)}: {json.dumps(line[field])}", f"{json.dumps(field)}: {number}")
+        .encode()
+    )
+
+
+def _unknown(random: Random, line: Line) -> bytes:
+    """A field that nobody asks for, deep, long, or of a long name."""
+    name, value = random.choice(
+        (
+            ("unknown", hostile.nested(random.choice((3, 200, 600, 5_000)))),
+            ("unknown", "9" * random.choice((20, 999, 1_001, 5_000))),
+            ("k" * random.choice((10, 60_000)), "1"),
+            ("unknown", f'"{"x" * random.choice((100, 1_100_000))}"'),
+        )
+    )
+    return f'{_text(line)[:-1]}, "{name}": {value}}}'.encode()
+
+
+def _framed(random: Random, line: Line) -> bytes:
+    """The line with something around it, in other signs, or twice."""
+    text = _text(line)
+    return random.choice(
+        (
+            f"[{text}]",
+            f"/* a */ {text} // b",
+            f"{text[:-1]},}}",
+            *(f"{text}{between}{text}" for between in ("", " ", ",", "],[")),
+            text.replace('"', "'"),
+            text.replace('": ', ": ").replace(', "', ", ").replace('{"', "{"),
+            "".join(f"\\u{ord(char):04x}" if char.isalpha() and ord(char) < 2**16 else char for char in text),
+            f"\ufeff{text}\r",
+        )
+    ).encode()
+
+
+def _other(random: Random, line: Line) -> bytes:
+    """Hardly the line any more."""
+    few = (b"null", b"7", b'"a"', b"[]", b"{}", b"true", b"{", b"}", b"", b" ", b"\r", b"\x00", b"\xef\xbb\xbf")
+    return random.choice((*few, _text(line).encode("utf-16")))
 
 
 _OTHER_JSON: tuple[Callable[[Random, Line], bytes], ...] = (
-    _key_twice,
-    _number_as_text,
-    lambda random, line: _text(line).replace('"', "'").encode(),
-    lambda random, line: _text(line).replace('": ', ": ").replace(', "', ", ").replace('{"', "{").encode(),
-    lambda random, line: f"{_text(line)[:-1]},}}".encode(),
-    lambda random, line: f"/* a */ {_text(line)} // b".encode(),
-    lambda random, line: f"[{_text(line)}]".encode(),
-    lambda random, line: f"{_text(line)}{random.choice(('', ' ', ',', '],['))}{_text(line)}".encode(),
-    lambda random, line: f'{_text(line)[:-1]}, "unknown": {hostile.nested(random.choice((3, 200, 600, 5_000)))}}}'.encode(),
-    lambda random, line: f'{_text(line)[:-1]}, "unknown": {"9" * random.choice((20, 999, 1_001, 5_000))}}}'.encode(),
-    lambda random, line: f'{_text(line)[:-1]}, "{"k" * random.choice((10, 60_000))}": 1}}'.encode(),
-    lambda random, line: f'{_text(line)[:-1]}, "unknown": "{"x" * random.choice((100, 1_100_000))}"}}'.encode(),
-    lambda random, line: b"\xef\xbb\xbf" + as_json(line) + b"\r",
-    lambda random, line: _text(line).encode("utf-16"),
-    lambda random, line: "".join(f"\\u{ord(char):04x}" if char.isalpha() and ord(char) < 2**16 else char for char in _text(line)).encode(),
-    lambda random, line: random.choice((b"null", b"7", b'"a"', b"[]", b"{}", b"true", b"{", b"}", b"", b" ", b"\r", b"\x00", b"\xef\xbb\xbf")),
-)  # fmt: skip
+    *(_key_twice, _number_as_text, _unknown, _unknown, _unknown),
+    *(_framed, _framed, _framed, _framed, _other, _other),
+)

@@ -37,7 +37,9 @@ class OddFile:
 def good_lines(random: Random, number: int) -> bytes:
     """Lines of attempts of the day, one like no other."""
     attempts = recordings.some(random, "sends", number)
-    return b"".join(as_json({**line, "msg_id": f"odd-{at}-{random.random()}"}) + b"\n" for at, line in enumerate(attempts))
+    return b"".join(
+        as_json({**line, "msg_id": f"odd-{at}-{random.random()}"}) + b"\n" for at, line in enumerate(attempts)
+    )
 
 
 def _put(folder: Path, name: str, content: bytes) -> None:
@@ -58,8 +60,22 @@ def _flipped(random: Random, content: bytes) -> bytes:
     return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
 
 
+def _file(
+    what: str, name: str, content: Callable[[Random], bytes], codes: frozenset[int] = READ, rows: int | None = 0
+) -> OddFile:
+    return OddFile(what, lambda random, folder: _put(folder, name, content(random)), codes, rows)
+
+
 def _named(name: str) -> OddFile:
-    return OddFile(f"a file named {name!r:.60}", lambda random, folder: _put(folder, name, good_lines(random, 2)), READ, 2)
+    return _file(f"a file named {name!r:.60}", name, _two, READ, 2)
+
+
+def _one(random: Random) -> bytes:
+    return good_lines(random, 1)
+
+
+def _two(random: Random) -> bytes:
+    return good_lines(random, 2)
 
 
 def _linked(folder: Path, name: str, target: Path | str) -> None:
@@ -67,38 +83,39 @@ def _linked(folder: Path, name: str, target: Path | str) -> None:
 
 
 ODD_NAMES = (
-    "_a.jsonl", "a b", "a%2Fb", "a%", "a+b&c", "a=b", "集群😀.jsonl", "e\u0301.jsonl", "{a,b}.jsonl", "[ab]*.jsonl", "a?.jsonl", "-rf", "~",
-    "$HOME", f"${{env:{CANARY_NAME}}}", "'; DROP TABLE sends; --", '"', "a\\b", "a#b", "a;b", "CON", "x" * 250, ".." + "a", "a..jsonl",
-    "a.jsonl.bak", "a.jsonl.gz.txt", "\u202ea", "a\u2028b", "\x7f", "a\tb", "_SUCCESS", "_metadata", "a.crc", "a.jsonl.", "part-00000",
-)  # fmt: skip
+    *("_a.jsonl", "a b", "a%2Fb", "a%", "a+b&c", "a=b", "集群😀.jsonl", "e\u0301.jsonl", "{a,b}.jsonl", "[ab]*.jsonl"),
+    *("a?.jsonl", "-rf", "~", "$HOME", f"${{env_{CANARY_NAME}}}", "'; DROP TABLE sends; --", '"', "a\\b", "a#b", "a;b"),
+    *("CON", "x" * 250, "a..jsonl", "a.jsonl.bak", "a.jsonl.gz.txt", "\u202ea", "a\u2028b", "\x7f", "a\tb"),
+    *("_SUCCESS", "_metadata", "a.crc", "a.jsonl.", "part-00000"),
+)
 
 ODD_FILES = (
-    *(_named(name) for name in ODD_NAMES if not name.startswith("..")),
-    OddFile("a hidden file", lambda random, folder: _put(folder, ".hidden.jsonl", good_lines(random, 2)), READ),
-    OddFile("a half-copied file", lambda random, folder: _put(folder, "a.jsonl._COPYING_", good_lines(random, 2)), READ),
-    OddFile("an empty file", lambda random, folder: _put(folder, "a.jsonl", b""), READ),
-    OddFile("an empty .gz", lambda random, folder: _put(folder, "a.jsonl.gz", b""), EITHER),
-    OddFile("a gzip of nothing", lambda random, folder: _put(folder, "a.jsonl.gz", gzip.compress(b"")), READ),
-    OddFile("a folder named like a file", lambda random, folder: (folder / "a.jsonl.gz").mkdir(), READ),
-    OddFile("folders in folders", lambda random, folder: (folder / "/".join("d" * 60)).mkdir(parents=True), READ),
-    OddFile("gzips one after the other", lambda random, folder: _put(folder, "a.gz", _packed(random) + _packed(random)), READ, 6),
-    OddFile("a link to a file", lambda random, folder: _linked(folder, "link.jsonl", folder / "good.jsonl"), READ, None),
-    OddFile("a colon in a name", lambda random, folder: _put(folder, "a:b.jsonl", good_lines(random, 1)), REFUSED),
-    OddFile("a line feed in a name", lambda random, folder: _put(folder, "a\nfaultline: b", good_lines(random, 1)), EITHER, 1),
-    OddFile("a name that is no UTF-8", lambda random, folder: _put(folder, os.fsdecode(b"a\xff.jsonl"), good_lines(random, 1)), EITHER, 1),
-    OddFile("a gzip cut short", lambda random, folder: _put(folder, "a.gz", _cut(random, _packed(random))), REFUSED),
-    OddFile("a gzip with a wrong byte", lambda random, folder: _put(folder, "a.gz", _flipped(random, _packed(random))), REFUSED),
-    OddFile("rubbish after a gzip", lambda random, folder: _put(folder, "a.gz", _packed(random) + random.randbytes(30)), REFUSED),
-    OddFile("a gzip of another name", lambda random, folder: _put(folder, "a.jsonl", _packed(random)), REFUSED),
-    OddFile("text named .gz", lambda random, folder: _put(folder, "a.jsonl.gz", good_lines(random, 2)), REFUSED),
-    OddFile("rubbish named .gz", lambda random, folder: _put(folder, "a.gz", random.randbytes(99)), REFUSED),
-    OddFile("rubbish named .parquet", lambda random, folder: _put(folder, "a.parquet", random.randbytes(99)), REFUSED),
-    OddFile("a text named .parquet", lambda random, folder: _put(folder, "a.parquet", good_lines(random, 2)), REFUSED),
-    OddFile("one byte named .parquet", lambda random, folder: _put(folder, "a.parquet", b"P"), REFUSED),
-    OddFile("a bomb", lambda random, folder: _put(folder, "a.gz", gzip.compress(bytes(200_000_000))), REFUSED),
-    OddFile("a pipe", lambda random, folder: os.mkfifo(folder / "pipe.jsonl"), REFUSED),
-    OddFile("a device", lambda random, folder: _linked(folder, "zero.jsonl", "/dev/zero"), REFUSED),
-    OddFile("a link to nothing", lambda random, folder: _linked(folder, "link.jsonl", "nowhere"), REFUSED),
-    OddFile("a link to itself", lambda random, folder: _linked(folder, "link.jsonl", "link.jsonl"), REFUSED),
-    OddFile("a folder in itself", lambda random, folder: _linked(folder, "round", folder), REFUSED),
-)  # fmt: skip
+    *(_named(name) for name in ODD_NAMES),
+    _file("a hidden file", ".hidden.jsonl", _two),
+    _file("a half-copied file", "a.jsonl._COPYING_", _two),
+    _file("an empty file", "a.jsonl", lambda _: b""),
+    _file("an empty .gz", "a.jsonl.gz", lambda _: b"", EITHER),
+    _file("a gzip of nothing", "a.jsonl.gz", lambda _: gzip.compress(b"")),
+    OddFile("a folder named like a file", lambda _, folder: (folder / "a.jsonl.gz").mkdir(), READ),
+    OddFile("folders in folders", lambda _, folder: (folder / "/".join("d" * 60)).mkdir(parents=True), READ),
+    _file("gzips one after the other", "two.gz", lambda random: _packed(random) + _packed(random), READ, 6),
+    OddFile("a link to a file", lambda _, folder: _linked(folder, "link.jsonl", folder / "good.jsonl"), READ, None),
+    _file("a colon in a name", "a:b.jsonl", _one, REFUSED),
+    _file("a line feed in a name", "a\nfaultline, b", _one, EITHER, 1),
+    _file("a name that is no UTF-8", os.fsdecode(b"a\xff.jsonl"), _one, EITHER, 1),
+    _file("a gzip cut short", "a.gz", lambda random: _cut(random, _packed(random)), REFUSED),
+    _file("a gzip with a wrong byte", "a.gz", lambda random: _flipped(random, _packed(random)), REFUSED),
+    _file("rubbish after a gzip", "a.gz", lambda random: _packed(random) + random.randbytes(30), REFUSED),
+    _file("a gzip of another name", "a.jsonl", _packed, REFUSED),
+    _file("text named .gz", "a.jsonl.gz", _two, REFUSED),
+    _file("rubbish named .gz", "a.gz", lambda random: random.randbytes(99), REFUSED),
+    _file("rubbish named .parquet", "a.parquet", lambda random: random.randbytes(99), REFUSED),
+    _file("a text named .parquet", "a.parquet", _two, REFUSED),
+    _file("one byte named .parquet", "a.parquet", lambda _: b"P", REFUSED),
+    _file("a bomb", "a.gz", lambda _: gzip.compress(bytes(200_000_000)), REFUSED),
+    OddFile("a pipe", lambda _, folder: os.mkfifo(folder / "pipe.jsonl"), REFUSED),
+    OddFile("a device", lambda _, folder: _linked(folder, "zero.jsonl", "/dev/zero"), REFUSED),
+    OddFile("a link to nothing", lambda _, folder: _linked(folder, "link.jsonl", "nowhere"), REFUSED),
+    OddFile("a link to itself", lambda _, folder: _linked(folder, "link.jsonl", "link.jsonl"), REFUSED),
+    OddFile("a folder in itself", lambda _, folder: _linked(folder, "round", folder), REFUSED),
+)

@@ -13,7 +13,7 @@ from types import FrameType
 
 from jobs import cli
 
-_LONGEST_S = 300
+_LONGEST_S = 1_000  # an idle machine takes a fiftieth of it
 
 
 class TookTooLongError(BaseException):
@@ -44,14 +44,19 @@ def call(arguments: Sequence[str], folder: Path, variables: Mapping[str, str]) -
         variables: added to the environment of this process while it runs.
     """
     out, err = io.StringIO(), io.StringIO()
-    with _environment(variables), contextlib.chdir(folder), _deadline(_LONGEST_S):
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                code = cli.main(arguments)
-            except SystemExit as asked:  # --help
-                code = asked.code if isinstance(asked.code, int) else 1
-            except TookTooLongError:
-                code = -1
+    with (
+        _environment(variables),
+        contextlib.chdir(folder),
+        _deadline(_LONGEST_S),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = cli.main(arguments)
+        except SystemExit as asked:  # --help
+            code = asked.code if isinstance(asked.code, int) else 1
+        except TookTooLongError:
+            code = -1
     return Ended(tuple(arguments), code, out.getvalue(), err.getvalue())
 
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from jobs.sources.send_fields import FIELDS
 from tests.fuzz import hostile, recordings
 from tests.fuzz.mutations import as_json, spoilt_bytes, spoilt_fields, spoilt_json
-from tests.fuzz.written import Entry, PhysicalLine, WrittenFile, of_entries, write_lines
+from tests.fuzz.written import Entry, PhysicalLine, WrittenFile, is_no_blank, of_entries, write_lines
 
 _TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms")
 _FREE_NAMES = ("client_id", "producer_group", "process_id", "topic", "broker_name", "thread", "error", "order_key")
@@ -118,40 +118,51 @@ def json_file(random: Random, folder: Path, mark: str, said: Attempts, names: Si
 
 
 def csv_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
-    """A file of CSV with a header; its records may be of several lines, and are numbered as records."""
-    columns = sorted({name for line, _ in said.lines for name in line})
-    headers = [names.columns.get(name, name) for name in columns]
+    """A file of CSV with a header of its own order; its records may be of several lines."""
+    columns = [name for name in FIELDS if any(name in line for line, _ in said.lines)]
+    random.shuffle(columns)
     end = random.choice(("\n", "\n", "\r\n"))
-    text = _csv_record(headers, end)
-    entries, records = [], []
-    for number, (line, is_spoilt) in enumerate(said.lines, start=1):
+    text = _csv_record([names.columns.get(name, name) for name in columns], end)
+    entries, lines = [], []
+    for at, (line, is_spoilt) in enumerate(said.lines):
         values = spoilt_fields(random, line) if is_spoilt else line
         record = _csv_record([_csv_text(_in_unit(values.get(name), names.units.get(name))) for name in columns], end)
-        if is_spoilt and random.random() < 0.3:
-            record = _spoilt_record(random, record, end)
+        is_broken = is_spoilt and random.random() < 0.4
+        if is_broken:
+            spoilt = spoilt_bytes(random, record.removesuffix(end).encode()).decode("utf-8", "surrogateescape")
+            record = (
+                random.choice((spoilt, spoilt, record.removesuffix(end) + random.choice(('"', ",", ',"', "\r")))) + end
+            )
+        entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, at in said.copies))
+        number = text.count("\n") + 1
+        several = record.removesuffix(end).split("\n") if is_spoilt else [record]
+        contents = [(number + place, part.encode("utf-8", "surrogateescape")) for place, part in enumerate(several)]
+        is_row = not is_broken and len(several) == 1
+        lines += [PhysicalLine(each, part, not is_spoilt, is_row) for each, part in contents if is_no_blank(part)]
         text += record
-        entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, number - 1 in said.copies))
-        records.append(PhysicalLine(number, record.encode("utf-8", "replace"), not is_spoilt))
-    content = text.encode("utf-8", "replace")
+    content = text.encode("utf-8", "surrogateescape")
     path = folder / f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}.csv{random.choice(('', '.gz'))}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return of_entries("sends", path, entries, tuple(records), is_json=False)
+    return of_entries("sends", path, entries, tuple(lines), is_json=False)
 
 
 def parquet_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
-    """A Parquet file: columns of their own types, or some that are all text; some files lack columns or have more."""
-    texts = set(random.sample(sorted(FIELDS), random.randint(0, 12)))
+    """A Parquet file: its columns have their own types, and some are all text."""
+    texts = set(random.sample(sorted(FIELDS), random.choice((0, 0, 12))))
+    columns = [name for name in FIELDS if any(name in line for line, _ in said.lines)]
+    types = {name: _arrow_type(name, names.units.get(name), is_text=name in texts) for name in columns}
     entries, records, rows = [], [], []
     for number, (line, is_spoilt) in enumerate(said.lines, start=1):
-        row = names.line({name: value for name, value in _of_types(random, line, is_spoilt, texts).items()})
-        rows.append(row)
+        values = dict(line) | ({name: hostile.value(random) for name in random.sample(columns, 2)} if is_spoilt else {})
+        own = {name: _arrow_value(_in_unit(values.get(name), names.units.get(name)), types[name]) for name in columns}
+        rows.append(SiteNames(names.columns).line(own))
         entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, number - 1 in said.copies))
-        records.append(PhysicalLine(number, repr(row).encode("utf-8", "replace"), not is_spoilt))
+        records.append(PhysicalLine(number, repr(own).encode("utf-8", "replace"), not is_spoilt))
     path = folder / f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(
-        pa.Table.from_pylist(rows),
+        pa.Table.from_pylist(rows, schema=pa.schema(_arrow_fields(SiteNames(names.columns).line(types)))),
         path,
         compression=random.choice(("snappy", "gzip", "none", "zstd")),
         row_group_size=random.choice((7, 1_000)),
@@ -160,41 +171,35 @@ def parquet_file(random: Random, folder: Path, mark: str, said: Attempts, names:
     return of_entries("sends", path, entries, tuple(records), is_json=False)
 
 
-def _of_types(random: Random, line: Mapping[str, Any], is_spoilt: bool, texts: set[str]) -> dict[str, Any]:  # noqa: FBT001
-    """The line with values that its columns can take: text columns take all, others only their own type."""
-    values = dict(line)
-    if is_spoilt:
-        for name in random.sample(sorted(values), random.randint(1, 3)):
-            values[name] = hostile.value(random)
-    for name, value in values.items():
-        if name in texts or isinstance(value, str):
-            values[name] = None if value is None else _plain_text(value)
-        elif isinstance(value, bool) or value is None:
-            pass
-        elif isinstance(value, int) and -(2**63) <= value < 2**63:
-            pass
-        else:
-            values[name] = None
-    own = {"string": str, "boolean": bool}
-    return {
-        name: value if name in texts or value is None or isinstance(value, own.get(FIELDS[name].typeName(), int)) else None
-        for name, value in values.items()
-        if name in FIELDS
-    }
+def _arrow_type(name: str, unit: str | None, *, is_text: bool) -> pa.DataType:
+    kind = FIELDS[name].typeName()
+    if is_text or kind == "string" or unit == "iso8601":
+        return pa.string()
+    return pa.bool_() if kind == "boolean" else pa.float64() if unit == "s" else pa.int64()
+
+
+def _arrow_value(value: Any, of: pa.DataType) -> Any:
+    """The value as the column can hold it, else null."""
+    if value is None:
+        return None
+    if of == pa.string():
+        return _plain_text(value)
+    if of == pa.bool_():
+        return value if isinstance(value, bool) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
+    return (float(value) if of == pa.float64() else int(value)) if is_number else None
+
+
+def _arrow_fields(types: Mapping[str, Any]) -> list[pa.Field]:
+    """Fields of a tree of types."""
+    return [
+        pa.field(name, pa.struct(_arrow_fields(of)) if isinstance(of, Mapping) else of) for name, of in types.items()
+    ]
 
 
 def _plain_text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text.encode("utf-8", "replace").decode()
-
-
-def _spoilt_record(random: Random, record: str, end: str) -> str:
-    """One record still: no quote and no end of a line comes or goes."""
-    for _ in range(20):
-        spoilt = spoilt_bytes(random, record.removesuffix(end).encode()).decode("utf-8", "replace")
-        if not {"\n", "\r", '"'} & set(spoilt) and spoilt.strip():
-            return spoilt + end
-    return record
 
 
 def _csv_record(values: Sequence[str], end: str) -> str:

@@ -28,8 +28,8 @@ def one_session() -> Iterator[SparkSession]:
     stop = spark.stop
     try:
         with (
-            mock.patch("jobs.session.open_session", lambda *_, **__: spark),
-            mock.patch.object(spark, "stop", lambda: None),
+            mock.patch("jobs.session.open_session", return_value=spark),
+            mock.patch.object(spark, "stop"),
         ):
             yield spark
     finally:

@@ -14,7 +14,10 @@ from tests.fuzz.mutations import spoilt_bytes
 from tests.fuzz.recordings import DATE
 
 _VERSIONS = ("4.3.0", "4.7.1", "4.9.8", "5.1.3", "5.1.4", "5.3.3", "5.5.0")
-_STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH")
+_STRATEGIES = (
+    *("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH"),
+    *("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH"),
+)
 _NUMBERS = (0, 1, 7, 550, 30_000, hostile.INT_MAX, hostile.INT_MAX + 1, hostile.LONG_MAX)
 _GROUPS = ("g_avg_498", "g_order_498", "g_mix_498", "g_room_498", "%RETRY%g_avg_498")
 _PRODUCERS = ("PG_4_7_1_oneway-on", "PG_4_7_1_short-on", "PG_5_3_3_selector-on", "127.0.0.1@v4.7.1-order-on")
@@ -44,8 +47,16 @@ def wrong_settings(random: Random) -> bytes:
     tree = right_settings(random)
     for _ in range(random.randint(1, 3)):
         holder: dict[str, Any] = random.choice([tree, *tree["producers"].values(), *tree["groups"].values()])
-        key = random.choice((*holder, "inputs", "spark", "retention", "client_logs", "lake", "date", hostile.name(random))) if holder else "x"
-        holder[key] = random.choice((hostile.value(random), {hostile.name(random): hostile.value(random)}, right_settings(random)))
+        key = (
+            random.choice(
+                (*holder, "inputs", "spark", "retention", "client_logs", "lake", "date", hostile.name(random))
+            )
+            if holder
+            else "x"
+        )
+        holder[key] = random.choice(
+            (hostile.value(random), {hostile.name(random): hostile.value(random)}, right_settings(random))
+        )
         tree.setdefault("producers", {}), tree.setdefault("groups", {})
         for name in ("producers", "groups"):
             if not isinstance(tree[name], dict) or not all(isinstance(value, dict) for value in tree[name].values()):
@@ -87,10 +98,13 @@ def command_line(random: Random, lake: str) -> list[str]:
 
 def assignment(random: Random) -> str:
     """What may follow `--set`."""
-    keys = ("cluster", "max_bad_fraction", "inputs.sends.path", "inputs.sends.format", "spark.master", "date", "lake", "infer",
-            f"inputs.sends.fields.{random.choice(sorted(FIELDS))}", "producers.a.latency_max_ms", 'groups."a.b".strategy')  # fmt: skip
-    key = random.choice((*keys, argument(random)))
-    return f"{key}{random.choice(('=', '=', '=', '', ' = '))}{random.choice((argument(random), str(hostile.number(random)), 'true', '[1, 2]', '{a=1}'))}"
+    field = random.choice(sorted(FIELDS))
+    keys = (
+        *("cluster", "max_bad_fraction", "inputs.sends.path", "inputs.sends.format", "spark.master", "date", "lake"),
+        *("infer", f"inputs.sends.fields.{field}", "producers.a.latency_max_ms", 'groups."a.b".strategy'),
+    )
+    values = (argument(random), str(hostile.number(random)), "true", "[1, 2]", "{a=1}")
+    return random.choice((*keys, argument(random))) + random.choice(("=", "=", "=", "", " = ")) + random.choice(values)
 
 
 def argument(random: Random) -> str:
@@ -99,16 +113,29 @@ def argument(random: Random) -> str:
 
 
 _COMMANDS: Sequence[tuple[str, ...]] = (
-    ("plan", "nightly"), ("plan", "fault-latency"), ("plan", "allocation"), ("plan",), ("plan", "nothing"), ("show", "findings"),
-    ("show", "incidents"), ("show", "isolations"), ("show", "sends"), ("show", "owners"), ("show", "group-findings"), ("show", "rebalances"),
-    ("show", "x"), ("report", "--output", "report.html"), ("nothing",), (),
-)  # fmt: skip
+    *(("plan", command) for command in ("nightly", "fault-latency", "allocation", "nothing")),
+    *(("show", what) for what in ("findings", "incidents", "isolations", "sends", "owners", "rebalances", "nothing")),
+    ("report", "--output", "report.html"),
+    ("plan",),
+    ("nothing",),
+    (),
+)
 _FLAGS = ("--json", "--allow-empty", "--no-cascade", "--help", "--csv")
 _OPTIONS = (
-    "--date", "--from", "--to", "--set", "--set", "--sends", "--routes", "--consumers", "--running-info", "--client-logs", "--settings", "--fail-on",
-    "--cluster", "--broker", "--producer", "--group", "--topic", "--kind", "--severity", "--cause", "--outcome", "--source", "--queue", "--at", "--limit",
-    *_FLAGS,
-)  # fmt: skip
+    *("--date", "--from", "--to", "--set", "--set", "--sends", "--routes", "--consumers", "--running-info"),
+    *(
+        "--client-logs",
+        "--settings",
+        "--fail-on",
+        "--cluster",
+        "--broker",
+        "--producer",
+        "--group",
+        "--topic",
+        "--kind",
+    ),
+    *("--severity", "--cause", "--outcome", "--source", "--queue", "--at", "--limit", *_FLAGS),
+)
 
 
 def _right_name(random: Random) -> str:
@@ -128,7 +155,10 @@ def _producer(random: Random) -> dict[str, Any]:
     }
     some: dict[str, Any] = {key: full[key] for key in random.sample(sorted(full), 2)}
     if random.random() < 0.5:
-        some |= {"latency_max_ms": ladder, "not_available_ms": [random.choice(_NUMBERS) for _ in range(random.randint(0, 4))]}
+        some |= {
+            "latency_max_ms": ladder,
+            "not_available_ms": [random.choice(_NUMBERS) for _ in range(random.randint(0, 4))],
+        }
     return some
 
 

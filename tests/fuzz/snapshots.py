@@ -17,8 +17,10 @@ JSON_KINDS = ("routes", "consumers", "running_info")
 _NUMBER_IN_BODY = re.compile(r"(?<=[:,{\[])-?\d+(?=[,}\]:])")
 _TEXT_IN_BODY = re.compile(r'(?<=")[^"{}:,]+(?=")')
 _LOG_DATE = re.compile(rb"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
-_ODD_LOG_DATES = (b"2026-02-30 12:00:00", b"0000-00-00 00:00:00", b"9999-12-31 23:59:59", b"2026-11-21 24:00:00", b"2026-11-21 23:59:60",
-                  b"2026-11-22 00:00:00", b"1969-12-31 23:59:59", b"2026-11-20 23:59:59")  # fmt: skip
+_ODD_LOG_DATES = (
+    *(b"2026-02-30 12:00:00", b"0000-00-00 00:00:00", b"9999-12-31 23:59:59", b"2026-11-21 24:00:00"),
+    *(b"2026-11-21 23:59:60", b"2026-11-22 00:00:00", b"1969-12-31 23:59:59", b"2026-11-20 23:59:59"),
+)
 
 
 def json_file(random: Random, kind: str, folder: Path, mark: str, most: int, *, spoilt: float) -> WrittenFile:
@@ -48,7 +50,9 @@ def client_log(random: Random, folder: Path, mark: str, most: int, *, spoilt: fl
         if random.random() < 0.05:
             entries.append(Entry(b"\tat org.apache.rocketmq.client.impl.Any.any(Any.java:1)", is_clean=True))
     name = random.choice(("rocketmq_client.log", "rocketmq_client.log.gz", "rocketmq_client-2026-11-21-1.log.gz"))
-    return write_lines(random, "client_logs", folder / f"{random.choice(('J', 'a b', '集群'))}{mark}" / name, entries, is_log_entry)
+    return write_lines(
+        random, "client_logs", folder / f"{random.choice(('J', 'a b', '集群'))}{mark}" / name, entries, is_log_entry
+    )
 
 
 def _number_in_body(random: Random, line: Mapping[str, Any]) -> bytes:
@@ -72,7 +76,9 @@ def _tree_in_body(random: Random, line: Mapping[str, Any]) -> bytes:
         if random.random() < 0.05:
             return hostile.value(random)
         if isinstance(value, dict) and value:
-            return spoilt_fields(random, value) if random.random() < 0.1 else {key: spoil(of) for key, of in value.items()}
+            return (
+                spoilt_fields(random, value) if random.random() < 0.1 else {key: spoil(of) for key, of in value.items()}
+            )
         if isinstance(value, list) and value:
             spoilt = [spoil(each) for each in value]
             return spoilt * random.choice((1, 1, 1, 2, 40)) if random.random() < 0.2 else spoilt
@@ -94,16 +100,23 @@ def _in_body(line: Mapping[str, Any], change: Callable[[str], str]) -> bytes:
 
 
 def _other_body(random: Random, line: Mapping[str, Any]) -> bytes:
-    body = random.choice(("", "null", "{}", "[]", "7", '""', "{", "{{{}}}", '{"a":}', hostile.nested(600), hostile.nested(5_000), "\u0000", "{}{}",
-                          '{"queueDatas":[]}', '{"queueDatas":[null]}', '{"queueDatas":[{}],"brokerDatas":[{}]}',
-                          '{"queueDatas":[{"brokerName":null,"readQueueNums":1,"writeQueueNums":1,"perm":6}],"brokerDatas":null}',
-                          '{"connectionSet":[null,{},{"clientId":null},{"clientId":""}],"subscriptionTable":{"":null}}',
-                          '{"connectionSet":{},"subscriptionTable":[]}', '{"properties":{},"mqTable":{}}',
-                          '{"properties":null,"mqTable":{{}:{}}}', '{"properties":{"a":{}},"mqTable":{"a":null},"subscriptionSet":[null,{}]}',
-                          '{"properties":{},"mqTable":{{"brokerName":"a","queueId":"x","topic":"T"}:{"droped":1}},"mqPopTable":[]}'))  # fmt: skip
+    body = random.choice((*_BODIES, hostile.nested(600), hostile.nested(5_000)))
     return as_json({**line, "code": random.choice((0, 0, 0, 1, 17, 206, None, -1)), "body": body})
 
 
+_BODIES = (
+    *("", "null", "{}", "[]", "7", '""', "{", "{{{}}}", '{"a":}', "\u0000", "{}{}", '{"queueDatas":[]}'),
+    '{"queueDatas":[null]}',
+    '{"queueDatas":[{}],"brokerDatas":[{}]}',
+    '{"queueDatas":[{"brokerName":null,"readQueueNums":1,"writeQueueNums":1,"perm":6}],"brokerDatas":null}',
+    '{"queueDatas":[{"brokerName":"b","perm":6}],"brokerDatas":[null,{"brokerName":"b","brokerAddrs":null}]}',
+    '{"connectionSet":[null,{},{"clientId":null},{"clientId":""}],"subscriptionTable":{"":null}}',
+    '{"connectionSet":{},"subscriptionTable":[]}',
+    '{"properties":{},"mqTable":{}}',
+    '{"properties":null,"mqTable":{{}:{}}}',
+    '{"properties":{"a":{}},"mqTable":{"a":null},"subscriptionSet":[null,{}]}',
+    '{"properties":{},"mqTable":{{"brokerName":"a","queueId":"x","topic":"T"}:{"droped":1}},"mqPopTable":[]}',
+)
 _SPOILT: tuple[Callable[[Random, Mapping[str, Any]], bytes], ...] = (
     spoilt_json, spoilt_json, _number_in_body, _text_in_body, _bytes_in_body, _tree_in_body, _tree_in_body, _other_body,
 )  # fmt: skip
@@ -120,7 +133,7 @@ def _odd_name(random: Random, line: bytes) -> bytes:
 
 
 def _odd_number(random: Random, line: bytes) -> bytes:
-    return re.sub(rb"(?<=[=:])\d+", lambda found: str(hostile.number(random)).encode(), line)
+    return re.sub(rb"(?<=[=:])\d+", lambda _: str(hostile.number(random)).encode(), line)
 
 
 _SPOILT_LOG: tuple[Callable[[Random, bytes], bytes], ...] = (

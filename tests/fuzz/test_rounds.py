@@ -35,14 +35,3 @@ def test_every_line_is_accounted_for(kind: str, seed: int, tmp_path: Path, lake:
 @pytest.mark.usefixtures("same_session")
 def test_an_odd_file_is_read_whole_or_refused(tmp_path: Path, lake: Path) -> None:
     assert play("files", 1, tmp_path, lake, whole=False) == []
-
-
-@pytest.mark.parametrize("kind", ["settings", "options"])
-def test_a_seed_gives_the_same_round(kind: str, tmp_path: Path) -> None:
-    from random import Random
-
-    from tests.fuzz import settings_texts
-
-    made = [settings_texts.wrong_settings(Random(7)) for _ in range(2)]
-    assert made[0] == made[1]
-    assert kind
