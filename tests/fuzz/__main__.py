@@ -9,11 +9,14 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from random import Random
 
+from tests.fuzz.content_rounds import Depth
 from tests.fuzz.rounds import KINDS, play
 from tests.fuzz.session import one_session
 
 _ROUNDS_OF_A_LAKE = 8
+_DEPTHS: tuple[Depth, ...] = ("READ", "READ", "RUN", "WHOLE")  # a run takes some ten times as long as reading
 
 
 def main() -> int:
@@ -29,7 +32,7 @@ def main() -> int:
         while time.monotonic() < until and (options.rounds is None or played < options.rounds * len(kinds)):
             kind, of_round = kinds[played % len(kinds)], seed + played // len(kinds)
             lake = base / f"lake-{played // _ROUNDS_OF_A_LAKE}"
-            failed += not _passes(kind, of_round, base, lake, whole=not options.quick)
+            failed += not _passes(kind, of_round, base, lake, options.depth)
             played += 1
     print(f"{played} rounds, {failed} failed")
     if not failed:
@@ -37,23 +40,23 @@ def main() -> int:
     return int(failed > 0)
 
 
-def _passes(kind: str, seed: int, base: Path, lake: Path, *, whole: bool) -> bool:
+def _passes(kind: str, seed: int, base: Path, lake: Path, depth: Depth | None) -> bool:
     folder = base / f"{kind}-{seed}"
     folder.mkdir()
+    of_round: Depth = depth or Random(seed).choice(_DEPTHS)
     began = time.monotonic()
     try:
-        breaches = play(kind, seed, folder, lake, whole=whole)
+        breaches = play(kind, seed, folder, lake, of_round)
     except Exception:  # noqa: BLE001 - a fault of the fuzzer, or of what it reads, ends its round only
         breaches = [traceback.format_exc()]
-    print(f"{'FAILED' if breaches else 'passed'} {kind} {seed} ({time.monotonic() - began:.0f} s)", flush=True)
+    print(
+        f"{'FAILED' if breaches else 'passed'} {kind} {seed} {of_round} ({time.monotonic() - began:.0f} s)", flush=True
+    )
     for breach in breaches:
         print(f"  {breach[:2_000]}", flush=True)
     if breaches:
-        quick = "" if whole else " --quick"
-        print(
-            f"  input: {folder}\n  again: make fuzz FUZZ_ARGS='--seed {seed} --rounds 1 --only {kind}{quick}'",
-            flush=True,
-        )
+        print(f"  input: {folder}")
+        print(f"  again: make fuzz FUZZ_ARGS='--seed {seed} --rounds 1 --only {kind} --depth {of_round}'", flush=True)
     else:
         shutil.rmtree(folder)
     return not breaches
@@ -65,7 +68,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="of each kind; default: as many as the minutes allow")
     parser.add_argument("--minutes", type=float, default=10, help="no round begins later; default 10")
     parser.add_argument("--only", action="append", choices=KINDS, help="this kind of input; repeatable; default: all")
-    parser.add_argument("--quick", action="store_true", help="leave out reruns, most odd files and runs under settings")
+    parser.add_argument("--depth", choices=sorted(set(_DEPTHS)), help="how far a round goes; default: by its seed")
     return parser.parse_args()
 
 

@@ -1,17 +1,29 @@
-"""Rounds whose files can be read: their lines are spoilt, and each has to be accounted for."""
+"""Rounds whose files can be read: their lines are spoilt, and each has to be accounted for.
+
+At depth READ the input is read and judged; at RUN a command publishes it, too; at WHOLE it runs once more.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
+from typing import Literal
 
+from pyspark.sql import SparkSession
+
+from jobs.ingest import StagedSends, stage_sends, stage_snapshots
+from jobs.settings import load_settings
 from tests.fuzz import hostile, invariants, lakes, sends, snapshots
-from tests.fuzz.program import Ended, call
+from tests.fuzz.invariants import Lake
+from tests.fuzz.program import call
 from tests.fuzz.recordings import DATE
 from tests.fuzz.written import Written, WrittenFile
 from tests.site import D1, START
+
+Depth = Literal["READ", "RUN", "WHOLE"]
 
 _DAY_BEGIN_MS = START[D1] + (DATE - D1).days * 86_400_000
 DAY_MS = (_DAY_BEGIN_MS, _DAY_BEGIN_MS + 86_400_000)
@@ -29,15 +41,15 @@ SNAPSHOT_KINDS = {"snapshots": _SOURCES, **{name: (name,) for name in _SOURCES i
 """Kind of round to the inputs of the second flow that are spoilt."""
 
 
-def sends_round(kind: str, random: Random, folder: Path, lake: Path, *, again: bool) -> list[str]:
-    """Publish spoilt sends, with routes beside them.
+def sends_round(kind: str, random: Random, folder: Path, lake: Path, depth: Depth) -> list[str]:
+    """Spoilt sends, with routes beside them.
 
     Args:
         kind: of `SENDS_KINDS`.
         random: where all of it comes from.
         folder: gets the input.
         lake: may hold what earlier rounds published.
-        again: run it twice and compare the tables.
+        depth: how far it goes.
     """
     names = sends.any_names(random)
     cluster = sends.clean_name(random) if random.random() < 0.25 else None
@@ -51,12 +63,12 @@ def sends_round(kind: str, random: Random, folder: Path, lake: Path, *, again: b
         of_routes = 0.6 if kind == "routes" else 0.0
         written.files.append(snapshots.json_file(random, "routes", folder / "routes", f"{at}", 30, spoilt=of_routes))
     (folder / "site.toml").write_text(names.toml, encoding="utf-8")
-    arguments = ["fault-latency", "--sends", str(folder / "sends"), "--routes", str(folder / "routes")]
-    return _judged(random, arguments, folder, lake, written, flow="fault-latency", again=again)
+    judge = _read if depth == "READ" else _published
+    return judge(Round(random, folder, lake, written, "fault-latency", ("sends", "routes"), depth))
 
 
-def snapshots_round(kind: str, random: Random, folder: Path, lake: Path, *, again: bool) -> list[str]:
-    """Publish spoilt snapshots; as `sends_round`, `kind` of `SNAPSHOT_KINDS`."""
+def snapshots_round(kind: str, random: Random, folder: Path, lake: Path, depth: Depth) -> list[str]:
+    """Spoilt snapshots; as `sends_round`, `kind` of `SNAPSHOT_KINDS`."""
     written = Written()
     share = {name: random.choice((0.1, 0.4, 0.8)) if name in SNAPSHOT_KINDS[kind] else 0.0 for name in _SOURCES}
     for name in snapshots.JSON_KINDS:
@@ -68,49 +80,84 @@ def snapshots_round(kind: str, random: Random, folder: Path, lake: Path, *, agai
         file = snapshots.client_log(random, folder / "client_logs", f"{at}", 150, spoilt=share["client_logs"])
         written.files.append(file)
     (folder / "site.toml").write_text('[client_logs."client_logs"]\nclient_version = "4.9.8"\n', encoding="utf-8")
-    inputs = [text for name in _SOURCES for text in (f"--{name.replace('_', '-')}", str(folder / name))]
-    return _judged(random, ["allocation", *inputs], folder, lake, written, flow="allocation", again=again)
+    judge = _read if depth == "READ" else _published
+    return judge(Round(random, folder, lake, written, "allocation", _SOURCES, depth))
 
 
-def _judged(
-    random: Random, command: Sequence[str], folder: Path, lake: Path, written: Written, *, flow: str, again: bool
-) -> list[str]:
+@dataclass(frozen=True)
+class Round:
+    """A round whose input is written.
+
+    Attributes:
+        random: what is left of its luck.
+        folder: holds the input, a folder for each kind of it, and `site.toml`.
+        lake: what it publishes into.
+        written: its lines.
+        flow: the command.
+        inputs: kinds of input that the command is given.
+        depth: how far the round goes.
+    """
+
+    random: Random
+    folder: Path
+    lake: Path
+    written: Written
+    flow: str
+    inputs: Sequence[str]
+    depth: Depth
+
+
+def _read(of: Round) -> list[str]:
+    """What is wrong with how the input was read and judged."""
+    paths = {f"inputs.{name}.path": str(of.folder / name) for name in of.inputs}
+    settings = load_settings([of.folder / "site.toml"], [], paths)
+    stage = stage_sends if of.flow == "fault-latency" else stage_snapshots
+    staged = stage(SparkSession.active(), settings, (DATE, DATE), str(of.folder / "staging"))
+    days = [(day, staged.counts(day)) for day in staged.days([DATE], settings.cluster)]
+    bad = [row.asDict() for day, _ in days for row in staged.quarantine(day, "run").collect()]
+    sends = [row.asDict() for day, _ in days if isinstance(staged, StagedSends) for row in staged.sends(day).collect()]
+    logged = [{"status": "SUCCEEDED", "cluster": day.cluster, **asdict(counts)} for day, counts in days]
+    other_days = {str(day): count for day, count in staged.other_days.items()}
+    return _account(of, logged, other_days, Lake(sends, bad, logged))
+
+
+def _published(of: Round) -> list[str]:
     """What is wrong with how the command ended and what it published."""
-    most_bad = random.choice(("1.0",) * 9 + ("0.01",))
-    arguments = [*command, "--date", str(DATE), "--lake", str(lake), "--settings", str(folder / "site.toml"), "--json",
-                 "--set", f"max_bad_fraction={most_bad}"]  # fmt: skip
-    before = lakes.versions(lake)
-    ended = call(arguments, folder, VARIABLES)
+    inputs = [text for name in of.inputs for text in (f"--{name.replace('_', '-')}", str(of.folder / name))]
+    most_bad = of.random.choice(("1.0",) * 9 + ("0.01",))
+    arguments = [of.flow, *inputs, "--date", str(DATE), "--lake", str(of.lake), "--json",
+                 "--settings", str(of.folder / "site.toml"), "--set", f"max_bad_fraction={most_bad}"]  # fmt: skip
+    before = lakes.versions(of.lake)
+    ended = call(arguments, of.folder, VARIABLES)
     breaches = invariants.no_trace(ended) + invariants.expected_code(ended, {0} if most_bad == "1.0" else {0, 4})
+    breaches += invariants.nothing_of_the_environment(ended.out, ended.err)
     if ended.code != 0:
-        return breaches + _nothing_published(before, lake, ended)
-    breaches += _account(ended, lake, written, flow)
-    if again and not breaches:
-        first = lakes.content(lake)
-        repeated = call(arguments, folder, VARIABLES)
-        breaches += invariants.expected_code(repeated, {0}) + invariants.the_same_again(first, lakes.content(lake))
+        return breaches + (invariants.as_before(before, lakes.versions(of.lake)) if before else [])
+    whole = json.loads(ended.out)
+    summary = whole if of.flow == "fault-latency" else whole["allocation"]
+    found = lakes.rows_of_run(of.lake, summary["run_id"], [day["cluster"] for day in summary["days"]])
+    breaches += _account(of, summary["days"], summary["other_days"], found)
+    breaches += invariants.nothing_of_the_environment(lakes.everything_in(of.lake))
+    if of.depth == "WHOLE" and not breaches:
+        first = lakes.content(of.lake)
+        repeated = call(arguments, of.folder, VARIABLES)
+        breaches += invariants.expected_code(repeated, {0})
+        breaches += invariants.the_same_again(first, lakes.content(of.lake))
     return breaches
 
 
-def _nothing_published(before: dict[str, int], lake: Path, ended: Ended) -> list[str]:
-    shown = invariants.nothing_of_the_environment(ended.out, ended.err)
-    return shown + (invariants.as_before(before, lakes.versions(lake)) if before else [])
-
-
-def _account(ended: Ended, lake: Path, written: Written, flow: str) -> list[str]:
+def _account(of: Round, days: Sequence[invariants.Row], other_days: Mapping[str, int], lake: Lake) -> list[str]:
     """Where every line went, by the summary, the run log and the tables."""
-    whole = json.loads(ended.out)
-    summary = whole if flow == "fault-latency" else whole["allocation"]
-    days, other_days = invariants.counted(summary)
-    counted = {"sends"} if flow == "fault-latency" else set(_SOURCES)
-    found = lakes.rows_of_run(lake, summary["run_id"], [day["cluster"] for day in days])
+    publishes_sends = of.flow == "fault-latency"
+    counted = {"sends"} if publishes_sends else set(of.inputs)
     breaches = [
-        *invariants.sum_holds(days, other_days, written.rows(*counted)),
-        *invariants.tables_say_the_same(days, found, counts_sends=flow == "fault-latency", sources=counted),
-        *invariants.bad_lines_are_ours(written, found.quarantine),
-        *invariants.nothing_of_the_environment(ended.out, ended.err, lakes.everything_in(lake)),
+        *invariants.sum_holds(days, other_days, of.written.rows(*counted)),
+        *invariants.tables_say_the_same(days, lake, counts_sends=publishes_sends, sources=counted),
+        *invariants.bad_lines_are_ours(of.written, lake.quarantine),
+        *invariants.nothing_of_the_environment(str(lake)),
     ]
-    if flow == "fault-latency":
-        breaches += invariants.clean_lines_are_published(written, found.sends, DAY_MS)
-        breaches += [] if written.in_own_names else invariants.published_lines_are_as_written(written, found.sends)
+    if publishes_sends:
+        breaches += invariants.clean_lines_are_published(of.written, lake.sends, DAY_MS)
+        if not of.written.in_own_names:
+            breaches += invariants.published_lines_are_as_written(of.written, lake.sends)
     return breaches

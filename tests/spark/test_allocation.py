@@ -68,6 +68,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
     ]
     order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
     static: dict[str, Any] = dict(route(NOON, topic="STATIC", a=2))  # its queues are logical ones: nothing is told
+    few: dict[str, Any] = dict(route(NOON, topic="FEW", a=3))
     routes = [
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
         *(route(NOON + m * MINUTE, topic="K", a=(2 if m < 2 else 0, 2, 6)) for m in range(4)),
@@ -76,6 +77,9 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         # O: an order topic that names its broker twice, and nobody.
         {**order, "body": order["body"].replace("{", '{"orderTopicConf":"a:2;a:1;;",', 1)},
         {**static, "body": static["body"].replace("{", '{"topicQueueMappingByBroker":{"a":{"totalQueues":3}},', 1)},
+        # Java's numbers are 0 where the JSON has none.
+        {**few, "body": few["body"].replace('"writeQueueNums": 3', '"topicSysFlag": 0')},
+        {**few, "body": few["body"].replace('{"brokerName": "a", ', '{"brokerName": null, ')},
         route(NOON, topic="BAD", a=(-1, 2, 6)),
         route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),
@@ -95,6 +99,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         running_info(NOON, "y", "?", consumer_group="TOLD", code=None, body=None),
         running_info(NOON, "y", "?", consumer_group="TOLD", body="{"),
         running_info(NOON, "\x1b[2Jy", "?", consumer_group="TOLD"),
+        running_info(NOON, "y", "?", [("T", "a", 2**31)], consumer_group="TOLD"),
     ]  # fmt: skip
     made.log("running_info", told)
     made.run(D1)
@@ -274,12 +279,21 @@ def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
         ("consumers", "control_character"): 2,  # in a broker's name, in a client's id
         ("running_info", "body_not_json"): 1,
         ("running_info", "control_character"): 1,
+        ("running_info", "wrong_type"): 1,  # the number of a queue
         ("routes", "topic_missing"): 1,
         ("routes", "body_not_json"): 1,
         ("routes", "queue_number_negative"): 1,
         ("routes", "control_character"): 1,
         ("routes", "wrong_type"): 1,
+        ("routes", "broker_missing"): 1,  # of its queues
     }
+
+
+def test_what_a_route_leaves_out_is_0(site: SnapshotSite) -> None:
+    found = site.rows("topic_queues", "queue_id", "readable", "writable", "finding", topic="FEW")
+    assert found == [
+        {"queue_id": number, "readable": True, "writable": False, "finding": "IDLE"} for number in range(3)
+    ]
 
 
 @pytest.mark.slow  # two more lakes, four runs

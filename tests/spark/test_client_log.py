@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from pathlib import Path
 from typing import Any
 
 import pytest
 from chispa import assert_column_equality
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.settings import Settings
+from jobs.sources.client_log import read_client_logs
+from jobs.sources.files import list_files
 from udfs.client_log import (
     EVENTS,
     allocated_queues,
@@ -271,3 +276,14 @@ def test_which_lines_break_off(spark: SparkSession) -> None:
     frame = _messages(spark, [line for line, _ in cases])
     found = frame.select("raw", is_damaged(F.col("message"), F.col("event")).alias("damaged")).collect()
     assert [(row["raw"], bool(row["damaged"])) for row in found] == cases
+
+
+def test_a_queue_whose_number_is_none_is_bad(spark: SparkSession, tmp_path: Path) -> None:
+    too_large = QUEUE.replace("queueId=1", "queueId=2147483648")
+    lines = [f"{OLD}doRebalance, G, add a new mq, {queue}" for queue in (QUEUE, too_large)]
+    lines.append(f"{OLD}rebalanced result changed. {ALL}, mqAllSize=1, cidAllSize=1, rebalanceResultSet=[{too_large}]")
+    (tmp_path / "rocketmq_client.log").write_text("\n".join(lines))
+    manifest = list_files(spark, [str(tmp_path)], f"{tmp_path}.scratch")
+    days = (dt.date(2026, 3, 1), dt.date(2026, 3, 1))
+    found = read_client_logs(spark, manifest, Settings(), days, Observation("lines")).orderBy("row").collect()
+    assert [row["reason"] for row in found] == [None, "wrong_type", "wrong_type"]
