@@ -43,7 +43,7 @@ def main() -> int:
 def _passes(kind: str, seed: int, base: Path, lake: Path, depth: Depth | None) -> bool:
     folder = base / f"{kind}-{seed}"
     folder.mkdir()
-    of_round: Depth = depth or Random(seed).choice(_DEPTHS)
+    of_round: Depth = Random(seed).choice(_DEPTHS) if depth is None else depth
     began = time.monotonic()
     try:
         breaches = play(kind, seed, folder, lake, of_round)

@@ -8,14 +8,16 @@ from jobs.summary import Summary
 DAY = {
     "date": "2026-11-21", "cluster": "north", "started_from": "PREVIOUS_DAY", "rows_read": 15_832,
     "rows_published": 15_700, "rows_quarantined": 1_002, "rows_duplicate": 3_003, "rows_other_day": 4_004,
+    "rows_other_cluster": 0,
 }  # fmt: skip
 QUIET = Summary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], cascaded_days=[], stale_days=[], other_days={},
     quarantine_reasons={}, brokers=[], incident_count=0, incidents=[], findings=[], worst_findings=[],
     producer_count=7, producers=[], isolations=0, would_have_isolated_ms=0, switch_assumed_off=0, not_replayed={},
-    contradictions=0, missing_producers=[], hidden_files=[], bad_routes=0,
+    contradictions=0, missing_producers=[], hidden_files=[], repeated_files=[], bad_routes=0,
 )  # fmt: skip
 NO_GROUPS = AllocationSummary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_days={}, quarantine_reasons={},
     group_count=0, groups=[], faults=[], kinds={}, unread_queues=0, idle_queues=0, route_changes=0, hidden_files=[],
+    repeated_files=[],
 )  # fmt: skip

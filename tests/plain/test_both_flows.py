@@ -47,7 +47,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 def _run(paths: dict[str, str], *fail_on: str, as_json: bool = False, command: str = "nightly") -> list[str]:
     said: list[str] = []
     options = argparse.Namespace(fail_on=list(fail_on), verbose=False, json=as_json)
-    settings = load_settings([], [], paths)
+    settings = load_settings([], [], {**paths, "lake": "/the/lake"})
     try:
         run_command.run_flows(options, settings, dataclasses.replace(RUN, command=command), "a day", said.append)
     except ConditionMetError as error:

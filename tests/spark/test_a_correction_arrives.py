@@ -24,7 +24,7 @@ from tests.given.commands import Said, command
 from tests.site import D1, D2, D3, START, Line, at, published_rows, send, write_lines
 
 TIMED_OUT, REFUSED = "RemotingTimeoutException", "MQBrokerException"
-OLD = {"client_id": "p1", "client_version": "4.9.8"}  # isolates for ten minutes, and any answer ends that
+OLD: Line = {"client_id": "p1", "client_version": "4.9.8"}  # isolates for ten minutes, and any answer ends that
 TWICE: Line = {"client_id": "p2", "seq": 500}  # restarts at noon of the first day and in the first minute of the second
 AT_NIGHT: Line = {"client_id": "p3"}  # restarts at midnight
 # A client that runs through two midnights, and two that restart: seq tells where.

@@ -180,7 +180,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
     done = RunResult(
         run,
         days=[
-            DayResult(Day(D2, "north"), Counts(9, 5, 1, 2, 1), "EMPTY", "", "", cascaded=False, table_versions={}),
+            DayResult(Day(D2, "north"), Counts(9, 5, 1, 2, 1, 0), "EMPTY", "", "", cascaded=False, table_versions={}),
             DayResult(Day(D3, "north"), None, "PREVIOUS_DAY", "", "", cascaded=True, table_versions={}),
         ],
         other_days={D1: 4},

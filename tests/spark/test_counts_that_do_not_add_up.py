@@ -107,10 +107,10 @@ def test_a_row_that_is_lost_while_it_is_published(
 
 @pytest.mark.parametrize(
     "counts",
-    [Counts(9, 5, 1, 1, 1), Counts(9, 5, 1, 1, 3), Counts(9, 8, 1, 1, -1)],
-    ids=["a line too few", "a line too many", "less than none"],
+    [Counts(9, 5, 1, 1, 1, 0), Counts(9, 5, 1, 1, 1, 2), Counts(9, 5, 1, 1, 2, 1)],
+    ids=["a line too few", "a line too many", "a line of another cluster too many"],
 )
-def test_lines_read_are_published_quarantined_duplicates_or_of_other_days(
+def test_lines_read_are_published_quarantined_duplicates_or_of_other_days_or_clusters(
     monkeypatch: pytest.MonkeyPatch, counts: Counts
 ) -> None:
     monkeypatch.setattr(Staged, "counts", lambda *_: counts)
@@ -118,5 +118,5 @@ def test_lines_read_are_published_quarantined_duplicates_or_of_other_days(
     with pytest.raises(ReconciliationError) as refused:
         check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), allow_empty=False)
     assert str(refused.value).startswith("counts of 2026-11-21 do not add up: ")
-    monkeypatch.setattr(Staged, "counts", lambda *_: Counts(9, 5, 1, 1, 2))
+    monkeypatch.setattr(Staged, "counts", lambda *_: Counts(9, 5, 1, 1, 1, 1))
     check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), allow_empty=False)

@@ -27,7 +27,7 @@ def _of_length(size: int) -> Line:
     return short | {"error": "x" * (size - len(json.dumps(short)))}
 
 
-def _set(group: str, client: str, *how: Any, **other: object) -> Line:
+def _set(group: str, client: str, *how: Any, **other: Any) -> Line:
     """An attempt at 14:00 of a producer about whom the log says what `other` says."""
     return send(at(D1, "14:00:00"), *how, client_id=client, producer_group=group, **other)
 
