@@ -202,8 +202,9 @@ def end_jvm() -> None:
     if gateway is not None:
         with suppress(Py4JError, OSError):
             gateway.shutdown()
-        gateway.proc.kill()
-        gateway.proc.wait()
+        if (process := getattr(gateway, "proc", None)) is not None:  # under spark-submit the JVM is not ours
+            process.kill()
+            process.wait()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
     SparkSession._instantiatedSession = None  # noqa: SLF001
 

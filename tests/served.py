@@ -33,6 +33,7 @@ class Served:
                 "PYTHONPATH": str(ROOT),
                 "FAULTLINE_CACHE": str(delta_jars()[0].parent),
                 "AWS_SECRET_ACCESS_KEY": "hush",
+                "HIVE_SERVER2_THRIFT_BIND_HOST": "0.0.0.0",
             },
             stdout=subprocess.PIPE,
             stderr=os.open(folder / "err", os.O_CREAT | os.O_WRONLY),

@@ -81,6 +81,13 @@ class Doorkeeper extends ThriftBinaryCLIService {
         this.serverEventHandler = new Watch(this.serverEventHandler, client);
     }
 
+    /** The address is the one that was checked, whatever HIVE_SERVER2_THRIFT_BIND_HOST and …_PORT say. */
+    public synchronized void init(HiveConf conf) {
+        super.init(conf);
+        hiveHost = conf.getVar(HiveConf.ConfVars.HIVE_SERVER2_THRIFT_BIND_HOST);
+        portNum = conf.getIntVar(HiveConf.ConfVars.HIVE_SERVER2_THRIFT_PORT);
+    }
+
     /** Hive's own code would apply what a client brings, such as set:system:… to the whole JVM, before any check. */
     public TOpenSessionResp OpenSession(TOpenSessionReq request) throws TException {
         java.util.Set foreign = new java.util.TreeSet();

@@ -11,7 +11,7 @@ from jobs.progress import Progress
 from jobs.serving.address import Address, check_address
 from jobs.serving.limits import Limits
 from jobs.serving.register import checked_database, register, registered_text
-from jobs.serving.thrift import serving
+from jobs.serving.thrift import Server, serving
 from jobs.serving.watch import Restarts, stop_signal, why_it_ended
 from jobs.session import running
 from jobs.settings import Settings
@@ -42,17 +42,21 @@ def run_serve(options: argparse.Namespace, settings: Settings, say: Say) -> None
     stop, restarts, ended = None, Restarts(), None
     while stop is None or ended is not None:
         with serving(settings, database, address, limits, verbose=options.verbose) as server:
-            for name, why in server.done.lacking.items():
-                progress.say(f"not served: {name}: {why}")
-            if not address.is_local:
-                progress.say(f"WARNING: whoever reaches {address.host} can read all tables; there is no authentication")
             stop = stop or stop_signal()
+            _say_what_is_served(server, address, progress)
             say(
                 f"faultline serve: ready at {server.url} ({len(server.done.tables)} tables,"
                 f" {len(server.done.views)} views); Ctrl-C stops it"
             )
             ended = why_it_ended(server, limits, stop)
-            address = Address(address.host, server.port)
         if ended is not None:
             progress.say(f"faultline serve: {restarts.another(ended)}")
+            address = Address(address.host, server.port)
     progress.say("faultline serve: stopped")
+
+
+def _say_what_is_served(server: Server, address: Address, progress: Progress) -> None:
+    for name, why in server.done.lacking.items():
+        progress.say(f"not served: {name}: {why}")
+    if not address.is_local:
+        progress.say(f"WARNING: whoever reaches {address.host} can read all tables; there is no authentication")

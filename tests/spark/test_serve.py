@@ -255,4 +255,6 @@ def test_an_address_that_cannot_be_served_at_is_refused(capsys: pytest.CaptureFi
     assert "port 99999 is none" in _refusal(capsys, "--port", "99999")
     assert "cannot serve at 192.0.2.1" in _refusal(capsys, "--host", "192.0.2.1", "--port", "0")
     assert "cannot serve at no.such.host.invalid" in _refusal(capsys, "--host", "no.such.host.invalid")
+    assert "--time-limit-s 0 is no limit; give 1 to" in _refusal(capsys, "--time-limit-s", "0")
+    assert "--result-limit-mb -1 is no limit" in _refusal(capsys, "--result-limit-mb", "-1")
     assert "database 'x; DROP' is no name" in _refusal(capsys, "--database", "x; DROP")

@@ -12,6 +12,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from jobs.errors import PlatformError
+from jobs.serving.watch import Restarts
 from tests.faults.test_exposure import _children, _text
 from tests.literal_lake import LiteralLake
 from tests.served import Served, client
@@ -116,7 +118,7 @@ def test_a_jvm_that_dies_is_started_anew_at_the_same_port(spark: SparkSession, s
 @pytest.mark.parametrize("text", ["repeat('a', 45)", "repeat('a', 45 + CAST(id AS INT))"], ids=["planning", "task"])
 def test_what_cannot_be_stopped_ends_with_the_jvm(spark: SparkSession, server: Served, text: str) -> None:
     with pytest.raises(Py4JJavaError, match="timed out"):
-        client(spark, server.url)(f"SELECT count(*) FROM range(1) WHERE concat({text}, '!') RLIKE '(a|aa)+$'")
+        client(spark, server.url)(f"SELECT count(*) FROM range(1) WHERE concat({text}, '!') RLIKE r'(a*)*b\\1'")
     assert server.next_url() == server.url
     assert "faultline serve: a question could not be stopped; starting anew" in server.said()
     assert client(spark, server.url)("SELECT 1") == [("1",)]
@@ -127,3 +129,18 @@ def test_a_server_that_was_started_anew_ends_cleanly(server: Served) -> None:
     assert server.process.wait(timeout=60) == 0
     assert server.said().rstrip().endswith("faultline serve: stopped")
     assert "Traceback" not in server.said()
+
+
+@pytest.mark.fault(32)
+def test_it_gives_up_after_five_starts_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("jobs.serving.watch.time.monotonic", lambda: clock[0])
+    restarts = Restarts()
+    for count in (1, 2, 3, 4, 5):
+        assert restarts.another("x") == f"x; starting anew at the same port ({count} of 5 times in a row)"
+    clock[0] += 601
+    assert "(1 of 5 " in restarts.another("x")
+    for _ in range(4):
+        restarts.another("x")
+    with pytest.raises(PlatformError, match="the server ended 6 times in a row, now as x; give it more"):
+        restarts.another("x")
