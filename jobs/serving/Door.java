@@ -105,10 +105,11 @@ class Doorkeeper extends ThriftBinaryCLIService {
         return refusal;
     }
 
-    /** A client that waits for its answer, as PyHive does, would not be missed: so its question runs beside, too. */
+    /** A client that waits for its answer, as PyHive does, would not be missed: its question runs beside, too. */
     public TExecuteStatementResp ExecuteStatement(TExecuteStatementReq request) throws TException {
         boolean waits = !request.isRunAsync();
         request.setRunAsync(true);
+        request.unsetConfOverlay();
         TExecuteStatementResp answer = super.ExecuteStatement(request);
         if (waits && answer.getStatus().getStatusCode() == TStatusCode.SUCCESS_STATUS) {
             OperationHandle question = new OperationHandle(answer.getOperationHandle());

@@ -61,6 +61,8 @@ def serving(
     """
     with tempfile.TemporaryDirectory(prefix="faultline-serve-") as scratch:
         spark = open_session({**settings.spark, **_needs(address, limits, scratch, settings.spark)}, verbose=verbose)
+        # else PySpark prints a trace when the JVM ends by itself
+        spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]  # noqa: SLF001
         door = None
         try:
             jvm: Any = spark._jvm

@@ -52,7 +52,10 @@ def _fails(spark: SparkSession, server: Served, sql: str, saying: str) -> float:
         "SELECT repeat('x', 2000000000)",
         "SELECT length(repeat('x', 2000000000 + CAST(id AS INT))) FROM range(1)",
         "SELECT sequence(1, 1000000000)",
-        "SELECT length(concat_ws('', collect_list(repeat('x', 100000)))) FROM range(100000)",
+        pytest.param(
+            "SELECT length(concat_ws('', collect_list(repeat('x', 100000)))) FROM range(100000)",
+            marks=pytest.mark.slow,  # may take the whole limit
+        ),
     ],
 )
 def test_a_question_without_memory_fails_alone(spark: SparkSession, server: Served, sql: str) -> None:
@@ -71,9 +74,10 @@ def test_an_answer_has_a_size(spark: SparkSession, server: Served) -> None:
     "sql",
     [
         "SELECT count(*) FROM range(1000000000000000) WHERE sqrt(id) < 0",
-        (
+        pytest.param(
             "SELECT allocate('{\"name\": \"CONSISTENT_HASH\", \"virtual_nodes\": 100000000}', 'T', array('a', 'b'),"
-            " array(named_struct('broker_name', 'a', 'queue_id', CAST(id AS INT)))) FROM range(1)"
+            " array(named_struct('broker_name', 'a', 'queue_id', CAST(id AS INT)))) FROM range(1)",
+            marks=pytest.mark.slow,  # the limit once more
         ),
     ],
     ids=["Spark", "Python"],
