@@ -51,7 +51,7 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def _said(said: list[str], *, as_json: bool = False) -> list[str]:
-    paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers"}
+    paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers", "lake": "lake"}
     settings: Settings = load_settings([], [], paths)
     options = argparse.Namespace(fail_on=[], verbose=False, json=as_json)
     run_command.run_flows(options, settings, RUN, "2026-03-01", said.append)
