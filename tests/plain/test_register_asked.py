@@ -1,0 +1,48 @@
+"""`register`: the lake and the name that it is asked for, and what it says."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import cli
+from jobs.serving import command
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
+    """Lake and database of each call; the catalog is nobody's."""
+    calls: list[tuple[str, str]] = []
+
+    @contextlib.contextmanager
+    def running(*_: Any, **__: Any) -> Iterator[None]:
+        yield None
+
+    def register(_: Any, lake: Any, database: str) -> Any:
+        calls.append((lake.root, database))
+        return "what was registered"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("jobs.environment.check_environment", lambda: None)
+    monkeypatch.setattr(command, "running", running)
+    monkeypatch.setattr(command, "register", register)
+    monkeypatch.setattr(command, "registered_text", lambda done: f"said: {done}")
+    return calls
+
+
+def test_each_option_of_register(
+    asked: list[tuple[str, str]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli.main(["register", "--lake", "lake"]) == 0
+    assert cli.main(["register", "--lake", "/other", "--database", "night"]) == 0
+    assert asked == [(f"{tmp_path}/lake", "faultline"), ("/other", "night")]
+    assert capsys.readouterr().out == "said: what was registered\n" * 2
+
+
+def test_a_name_that_is_no_database_is_refused_before_anything_starts(asked: list[tuple[str, str]]) -> None:
+    assert cli.main(["register", "--lake", "lake", "--database", "x; DROP"]) == 2
+    assert asked == []
