@@ -1,8 +1,7 @@
 """Three days through the command line: out of order, over midnight, corrected late, forgotten; what is said and kept.
 
-The lake lives through six commands, each of which is a field of `Story`:
-the first day · the third, before the second is there · the second, whose end changes the third · the first one again,
-corrected: only reported · corrected for good · the third with a retention of two days.
+The lake lives through four commands, each of which is a field of `Story`: the first day · the third, before the second
+is there · the second, whose end changes the third, with a retention of one day · the first one again, corrected.
 """
 
 from __future__ import annotations
@@ -85,18 +84,20 @@ class Story:
     lake: Path
     first: Said
     third: Said
-    third_alone: list[dict[str, Any]]
+    before_second: Mapping[str, list[dict[str, Any]]]
     second: Said
     after_second: Mapping[str, list[dict[str, Any]]]
-    reported: Said
-    after_reported: Mapping[str, list[dict[str, Any]]]
     corrected: Said
     after_corrected: Mapping[str, list[dict[str, Any]]]
-    forgetting: Said
 
-    def rows(self, table: str, *columns: str, **equal: object) -> list[dict[str, Any]]:
-        """Rows of a table at the end."""
-        return published_rows(self.lake / table, columns, equal)
+    @property
+    def all_days(self) -> dict[str, list[dict[str, Any]]]:
+        """Every table with all three days as they were before the correction, the forgotten ones too."""
+        return {
+            name: [*(row for row in self.before_second[name] if row["event_date"] == D1),
+                   *(row for row in self.after_second[name] if row["event_date"] != D1)]
+            for name in (*OF_THE_DAY, *DERIVED)
+        }  # fmt: skip
 
 
 def _tables(lake: Path) -> dict[str, list[dict[str, Any]]]:
@@ -121,21 +122,13 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     log(LOG)
     first = night(D1, "--fail-on", "contradictions>2", "--fail-on", "incident>3", "--fail-on", "missing-producer")
     third = night(D3)
-    third_alone = published_rows(lake / "send_calls", ("client_id", "process"), {"event_date": D3})
-    second = night(
-        D2, "--json", "--fail-on", "missing-producer", "--fail-on", "incident", "--fail-on", "contradictions>0"
-    )
+    before_second = _tables(lake)
+    conditions = [part for each in ("missing-producer", "incident", "contradictions>0") for part in ("--fail-on", each)]
+    second = night(D2, "--json", *conditions, "--set", "retention.sends_days=1")
     after_second = _tables(lake)
     log([line for line in LOG if line is not FAILED])
-    reported = night(D1, "--no-cascade", "--fail-on", "contradictions>1")
-    after_reported = _tables(lake)
-    corrected = night(D1)
-    after_corrected = _tables(lake)
-    forgetting = night(D3, "--set", "retention.sends_days=2")
-    return Story(
-        lake, first, third, third_alone, second, after_second, reported, after_reported, corrected, after_corrected,
-        forgetting,
-    )  # fmt: skip
+    corrected = night(D1, "--fail-on", "contradictions>1")
+    return Story(lake, first, third, before_second, second, after_second, corrected, _tables(lake))
 
 
 EMPTY_START = (
@@ -189,7 +182,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
 
 def test_a_first_attempt_that_the_replay_rules_out_is_counted(story: Story) -> None:
     """Not a retry, not the caller's choice, nor where the switch is off or no other broker is available."""
-    counted = story.after_second["producer_days"]
+    counted = story.all_days["producer_days"]
     assert {
         (row["event_date"], row["client_id"]): row["contradictions"] for row in counted if row["contradictions"]
     } == {
@@ -200,12 +193,11 @@ def test_a_first_attempt_that_the_replay_rules_out_is_counted(story: Story) -> N
 
 def test_conditions_at_their_bounds(story: Story) -> None:
     """Two contradictions are more than one and not more than two; three incidents are not more than three."""
-    assert (story.first.code, story.third.code, story.second.code, story.reported.code) == (0, 0, 7, 7)
+    assert (story.first.code, story.third.code, story.second.code, story.corrected.code) == (0, 0, 7, 7)
     assert story.second.sentence == (
         "faultline: --fail-on held: missing-producer 1, incident 1, contradictions 1; the tables are published"
     )
-    assert story.reported.sentence == "faultline: --fail-on held: contradictions 2; the tables are published"
-    assert (story.corrected.code, story.forgetting.code) == (0, 0)
+    assert story.corrected.sentence == "faultline: --fail-on held: contradictions 2; the tables are published"
 
 
 def test_what_is_said_as_json(story: Story) -> None:
@@ -230,9 +222,10 @@ def test_what_is_said_as_json(story: Story) -> None:
 
 
 def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(story: Story) -> None:
-    assert {row["process"] for row in story.third_alone} == {"#1"}
+    third_alone = [row for row in story.before_second["send_calls"] if row["event_date"] == D3]
+    assert [row["process"] for row in third_alone] == ["#1"] * 3
     processes: dict[tuple[dt.date, str], list[str]] = {}
-    for row in sorted(story.after_second["send_calls"], key=lambda row: row["ended_ms"]):
+    for row in sorted(story.all_days["send_calls"], key=lambda row: row["ended_ms"]):
         if row["client_id"] in {"p1", "p2", "p3"}:
             processes.setdefault((row["event_date"], row["client_id"]), []).append(row["process"])
     assert processes == {
@@ -300,7 +293,7 @@ def test_the_run_log_names_the_commit_of_each_table_and_the_commit_names_the_run
         versions = json.loads(row["table_versions"])
         assert set(versions) == ({*DERIVED} if row["command"] == "cascade" else {*OF_THE_DAY, *DERIVED})
         for table, number in versions.items():
-            if not any(each["event_date"] == row["event_date"] for each in story.after_second[table]):
+            if not any(each["event_date"] == row["event_date"] for each in story.all_days[table]):
                 continue  # Delta makes no commit when nothing was there and nothing came
             history = deltalake.DeltaTable(str(story.lake / table)).history()
             (commit,) = (each for each in history if each["version"] == number)
@@ -322,38 +315,32 @@ def _of_days(tables: Mapping[str, list[dict[str, Any]]], *days: dt.date) -> dict
     }
 
 
-def test_a_correction_that_is_only_reported_leaves_later_days_as_they_were(story: Story) -> None:
-    note = "  should be recomputed, as the day before changed: from 2026-03-02 on; run without --no-cascade"
-    assert note in story.reported.section("Notes")
-    assert story.reported.out.startswith("2026-03-01  cluster main: 31 lines read = 21 published")
-    assert [row[0] for row in sorted(_isolations(story.after_reported, D1))] == ["p2", "p3"]
-    assert _of_days(story.after_reported, D2, D3) == _of_days(story.after_second, D2, D3)
+def test_a_correction_leaves_nothing_stale_and_the_rows_of_others_as_they_were(story: Story) -> None:
+    assert story.corrected.out.startswith("2026-03-01  cluster main: 31 lines read = 21 published")
+    assert [row[0] for row in sorted(_isolations(story.after_corrected, D1))] == ["p2", "p3"]
+    now, before = _of_days(story.after_corrected, D1), _of_days(story.before_second, D1)
+    for table in ("sends", "isolation_intervals", "fault_item_state", "producer_days", "send_calls", "quarantine"):
+        of_others = [row for row in before[table] if row.get("client_id") != "p1"]
+        assert [row for row in now[table] if row.get("client_id") != "p1"] == of_others, table
 
 
 def test_a_correction_reaches_the_days_that_start_otherwise_now_and_no_others(story: Story) -> None:
     assert "  recomputed because the day before changed: 2026-03-02" in story.corrected.section("Notes")
     assert not [line for line in story.corrected.section("Notes") if "should be recomputed" in line]
     assert [row[0] for row in sorted(_isolations(story.after_corrected, D2))] == ["p2", "p3"]
-    assert _of_days(story.after_corrected, D1) == _of_days(story.after_reported, D1)
     assert _of_days(story.after_corrected, D3) == _of_days(story.after_second, D3)
-    corrected = [row for row in story.after_corrected["run_log"] if row["run_id"] not in
-                 {each["run_id"] for each in story.after_reported["run_log"]}]  # fmt: skip
+    known = {row["run_id"] for row in story.after_second["run_log"]}
+    corrected = [row for row in story.after_corrected["run_log"] if row["run_id"] not in known]
     assert sorted((f"{row['event_date']}", row["status"], row["command"]) for row in corrected) == [
         ("2026-03-01", "STARTED", "nightly"), ("2026-03-01", "SUCCEEDED", "nightly"),
         ("2026-03-02", "STARTED", "nightly"), ("2026-03-02", "SUCCEEDED", "cascade"),
     ]  # fmt: skip
 
 
-def test_a_day_run_again_has_the_same_rows(story: Story) -> None:
-    again = {name: story.rows(name) for name in (*OF_THE_DAY, *DERIVED)}
-    assert _of_days(again, D3) == _of_days(story.after_corrected, D3)
-    assert not any("recomputed" in line for line in story.forgetting.section("Notes"))
-
-
 @pytest.mark.parametrize("table", [*OF_THE_DAY, *DERIVED, "run_log"])
 def test_only_sends_and_calls_are_forgotten_and_only_days_that_are_too_old(story: Story, table: str) -> None:
-    """Two days are kept, counted back from the day that was run: the third and the second."""
-    days = {row["event_date"] for row in story.after_corrected[table]}
-    left = {row["event_date"] for row in story.rows(table, "event_date")}
-    assert left == days - ({D1} if table in {"sends", "send_calls"} else set())
-    assert D1 in days or table in {"topic_brokers", "order_key_moves"}
+    """One day is kept, counted back from the second, which was run; the third is younger."""
+    before = {row["event_date"] for row in story.before_second[table]}
+    after = {row["event_date"] for row in story.after_second[table]}
+    assert D1 in before or table in {"topic_brokers", "order_key_moves"}
+    assert before - after == ({D1} if table in {"sends", "send_calls"} else set())

@@ -1,0 +1,53 @@
+"""Where a run leaves later days alone: reported, when they start otherwise now; without a word, when they do not."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from jobs import nightly
+from jobs.day import Day
+from jobs.run_record import DayResult, Run, RunResult
+
+D1, D2 = (Day(dt.date(2026, 3, day), "north") for day in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("start", "cascades", "is_forgotten", "derived", "stale"),
+    [
+        pytest.param(("PREVIOUS_DAY", "old"), True, False, [D2], [], id="another start"),
+        pytest.param(("EMPTY", "new"), True, False, [D2], [], id="it started from nothing"),
+        pytest.param(("PREVIOUS_DAY", "new"), True, False, [], [], id="the same start"),
+        pytest.param(("PREVIOUS_DAY", "old"), False, False, [], [D2.date], id="--no-cascade"),
+        pytest.param(("PREVIOUS_DAY", "new"), False, False, [], [], id="--no-cascade, and the same start"),
+        pytest.param(("PREVIOUS_DAY", "old"), True, True, [], [D2.date], id="its sends are no longer kept"),
+        pytest.param(None, True, False, [], [], id="it is not published"),
+    ],
+)
+def test_the_day_after(
+    monkeypatch: pytest.MonkeyPatch,
+    start: tuple[str, str] | None,
+    *,
+    cascades: bool,
+    is_forgotten: bool,
+    derived: list[Day],
+    stale: list[dt.date],
+) -> None:
+    """The first day was just published and ends as "new"."""
+    found: list[Day] = []
+
+    def derive(*given: Any) -> DayResult:
+        found.append(given[4])
+        return DayResult(given[4], None, "PREVIOUS_DAY", "", "end", cascaded=True, table_versions={})
+
+    monkeypatch.setattr(nightly, "published_openings", lambda *_: {D2.date: start} if start else {})
+    monkeypatch.setattr(nightly, "has_forgotten", lambda *_: is_forgotten)
+    monkeypatch.setattr(nightly, "_derive", derive)
+    monkeypatch.setattr(nightly, "log_run", lambda *_: None)
+    run = Run("r", "nightly", (D1.date,), allow_empty=False, cascade=cascades, clock=dt.datetime.now)
+    result = RunResult(run, [DayResult(D1, None, "EMPTY", "", "new", cascaded=False, table_versions={})])
+    nothing: Any = None
+    nightly._cascade(nothing, nothing, nothing, run, result, [D1], nothing)
+    assert (found, result.stale_days) == (derived, stale)
