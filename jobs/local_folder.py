@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,11 +11,16 @@ from jobs.errors import LakeError
 
 
 def is_there(path: Path) -> bool:
-    """Whether this user can see something there; a folder that may not be looked into hides what it holds."""
+    """Whether this user can see something there; a folder that may not be looked into hides what it holds.
+
+    Nothing has a name that is longer than any disk takes.
+    """
     try:
         return path.exists()
-    except PermissionError:
-        return False
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG):
+            return False
+        raise
 
 
 def is_elsewhere(uri: str) -> bool:

@@ -163,6 +163,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.cluster:
             raise SettingValueError('cluster is empty; give the cluster\'s name, such as "main"')
+        if any("\ud800" <= char <= "\udfff" for char in self.lake):  # how Python shows such bytes
+            raise SettingValueError(f"lake is {self.lake}; Java and delta-rs open no path that is no UTF-8, rename it")
         if "`" in self.lake:
             raise SettingValueError(f"lake is {self.lake}; Delta opens no path with a backtick, give one without")
         if pattern := re.search(r"[][{}*?\\]", self.lake):

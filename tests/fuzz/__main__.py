@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.content_rounds import Depth
+from tests.fuzz.program import is_stuck
 from tests.fuzz.rounds import KINDS, play
 from tests.fuzz.session import one_session
 
@@ -34,6 +35,9 @@ def main() -> int:
             lake = base / f"lake-{played // _ROUNDS_OF_A_LAKE}"
             failed += not _passes(kind, of_round, base, lake, options.depth)
             played += 1
+            if is_stuck():
+                print("a call to Spark hangs, and with it all rounds after it: begin anew with another seed")
+                break
     print(f"{played} rounds, {failed} failed")
     if not failed:
         shutil.rmtree(base)
@@ -48,7 +52,7 @@ def _passes(kind: str, seed: int, base: Path, lake: Path, depth: Depth | None) -
     try:
         breaches = play(kind, seed, folder, lake, of_round)
     except Exception:  # noqa: BLE001 - a fault of the fuzzer, or of what it reads, ends its round only
-        breaches = [traceback.format_exc()]
+        breaches = [traceback.format_exc()[-1_500:]]
     print(
         f"{'FAILED' if breaches else 'passed'} {kind} {seed} {of_round} ({time.monotonic() - began:.0f} s)", flush=True
     )

@@ -20,6 +20,14 @@ class TookTooLongError(BaseException):
     """The command hangs; no `except Exception` of the program may hide it."""
 
 
+_STUCK: list[tuple[str, ...]] = []
+
+
+def is_stuck() -> bool:
+    """Whether a command had to be torn from its call to the JVM, after which nothing can be asked of that one."""
+    return bool(_STUCK)
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a command ended: its exit code, what it printed, and what it was called with."""
@@ -57,6 +65,7 @@ def call(arguments: Sequence[str], folder: Path, variables: Mapping[str, str]) -
             code = asked.code if isinstance(asked.code, int) else 1
         except TookTooLongError:
             code = -1
+            _STUCK.append(tuple(arguments))
     return Ended(tuple(arguments), code, out.getvalue(), err.getvalue())
 
 

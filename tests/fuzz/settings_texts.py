@@ -18,7 +18,7 @@ _STRATEGIES = (
     *("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH"),
     *("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH"),
 )
-_NUMBERS = (0, 1, 7, 550, 30_000, hostile.INT_MAX, hostile.INT_MAX + 1, hostile.LONG_MAX)
+_NUMBERS = (0, 1, 7, 550, 30_000, hostile.INT_MAX, hostile.INT_MAX + 1, 3_000_000_000_000)  # nearly 100 years in ms
 _GROUPS = ("g_avg_498", "g_order_498", "g_mix_498", "g_room_498", "%RETRY%g_avg_498")
 _PRODUCERS = ("PG_4_7_1_oneway-on", "PG_4_7_1_short-on", "PG_5_3_3_selector-on", "127.0.0.1@v4.7.1-order-on")
 
@@ -30,7 +30,7 @@ def right_settings(random: Random) -> dict[str, Any]:
     top = {
         "cluster": _right_name(random),
         "max_bad_fraction": 1.0,
-        "max_line_bytes": random.choice((1_000, *_NUMBERS[1:])),
+        "max_line_bytes": random.choice((1, 1_000, hostile.INT_MAX)),
         "infer": random.choice((True, False)),
         "incident_share": random.choice((0.0, 1e-9, 0.5, 1.0)),
         "slow_ms": random.choice(_NUMBERS[1:]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import LakeError
-from jobs.local_folder import check_store, local_folder
+from jobs.local_folder import check_store, is_there, local_folder
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,7 @@ def test_a_plain_path_is_refused_where_spark_looks_elsewhere() -> None:
     told = r"lake /lake names no store, .* lie on hdfs://namenode/; name it as file:///lake or hdfs://namenode/lake$"
     with pytest.raises(LakeError, match=told):
         check_store("/lake", "hdfs://namenode/")
+
+
+def test_nothing_has_a_name_that_no_disk_takes(tmp_path: Path) -> None:
+    assert not is_there(tmp_path / ("a" * 300) / "b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 from typing import Any
 
@@ -409,3 +410,10 @@ def test_the_hash_leaves_out_what_no_row_depends_on(tmp_path: Path) -> None:
     assert elsewhere.content_hash() == _set("lake=/lake").content_hash()
     renamed = _of(tmp_path, "[inputs.sends]\npath = '/logs'\nfields.client_id = 'client'")
     assert renamed.content_hash() != _set("lake=/lake").content_hash()
+
+
+def test_a_lake_whose_name_is_no_utf_8_is_refused() -> None:
+    with pytest.raises(
+        SettingValueError, match=r"lake is /data/a\\udcff; Java and delta-rs open no path that is no UTF-8"
+    ):
+        load_settings([], [], {"lake": os.fsdecode(b"/data/a\xff")})
