@@ -31,10 +31,11 @@ _BASES = ("sends", "a+b", "_sends", "50%", "a=b", "ü😀", "sends,1", "$HOME", 
 
 @dataclass(frozen=True)
 class SiteNames:
-    """How a site calls the fields, and what its numbers count."""
+    """How a site calls the fields, what its numbers count, and which of them are texts in its Parquet files."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
 
     @property
     def toml(self) -> str:
@@ -65,7 +66,7 @@ def any_names(random: Random) -> SiteNames:
                for name in random.sample(sorted(FIELDS), random.randint(1, 6)) if name != "msg_id"}  # fmt: skip
     units = {name: random.choice(("us", "ns", "s", "iso8601") if name in _TIMES else ("us", "ns", "s"))
              for name in (*_TIMES, "latency_ms") if random.random() < 0.3}  # fmt: skip
-    return SiteNames(columns, units)
+    return SiteNames(columns, units, frozenset(random.sample(sorted(FIELDS), random.choice((0, 12)))))
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,8 @@ def csv_file(random: Random, folder: Path, mark: str, said: Attempts, names: Sit
 
 def parquet_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
     """A Parquet file: its columns have their own types, and some are all text."""
-    texts = set(random.sample(sorted(FIELDS), random.choice((0, 0, 12))))
     columns = [name for name in FIELDS if any(name in line for line, _ in said.lines)]
-    types = {name: _arrow_type(name, names.units.get(name), is_text=name in texts) for name in columns}
+    types = {name: _arrow_type(name, names.units.get(name), is_text=name in names.texts) for name in columns}
     entries, records, rows = [], [], []
     for number, (line, is_spoilt) in enumerate(said.lines, start=1):
         values = dict(line) | ({name: hostile.value(random) for name in random.sample(columns, 2)} if is_spoilt else {})
