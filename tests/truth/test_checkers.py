@@ -66,9 +66,7 @@ def test_what_really_happened_agrees_wholly(recorded: Rows, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__.removeprefix("_"))
-def test_one_wrong_isolation_costs_agreement(
-    recorded: Rows, wrong: Callable[[Rows], Rows], tmp_path: Path
-) -> None:
+def test_one_wrong_isolation_costs_agreement(recorded: Rows, wrong: Callable[[Rows], Rows], tmp_path: Path) -> None:
     *_, right = scored(recorded, RUN, tmp_path)
     *_, found = scored(wrong(recorded), RUN, tmp_path)
     assert found["both_ms"] < right["both_ms"] or found["ours_ms"] > right["ours_ms"]
