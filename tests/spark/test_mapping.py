@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.errors import InputUnreadableError, UnknownSettingError
+from jobs.errors import UnknownSettingError
 from jobs.settings import Settings, load_settings
 from tests.spark.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
 
@@ -247,12 +247,6 @@ def test_columns_may_be_called_as_a_lines_place_is(spark: SparkSession, tmp_path
     staged = stage(spark, folder, settings=_settings(folder, {"seq": "row", "thread": "file"}))
     assert {(row["seq"], row["thread"]) for row in staged.sends(DAY).collect()} == {(7, "7"), (6, "7")}
     assert set(bad_lines(staged, folder)) == {("a.parquet", 2), ("b.csv", 3)}
-
-
-def test_a_file_that_is_no_parquet_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write(tmp_path / "logs", {"a.parquet": line()})
-    with pytest.raises(InputUnreadableError, match=rf"^{folder}/a\.parquet cannot be read"):
-        stage(spark, folder)
 
 
 def test_formats_may_be_mixed_by_name(spark: SparkSession, tmp_path: Path) -> None:
