@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ PLANTED = {"QUEUE_DOES_NOT_EXIST": "g_config", "DUPLICATE_CLIENT_ID": "g_dup", "
 """Causes that were planted in one group only."""
 NOT_STARTED = {"4.7.1-mini": {"g_config", "g_orphan"}}
 """Groups of which a recording started no consumer, so that nothing was planted in them."""
+_MEMBERS, _QUEUES = "members that no capture shows", "queues that no capture shows"
+RESULT_LINES = {
+    "4.7.1-mini": (159, {_MEMBERS: 38, _QUEUES: 5}),
+    "4.9.8": (617, {_MEMBERS: 84, _QUEUES: 9}),
+    "5.3.3": (755, {_MEMBERS: 39, "OFFSET_UNKNOWN": 2, "VIEWS_DIFFER": 1}),
+}
+"""Lines of each recording that match, and why the others do not."""
 
 
 @pytest.fixture(scope="module", params=["4.7.1-mini", "4.9.8", "5.3.3"])
@@ -98,6 +106,16 @@ def test_clients_computed_the_same(published: Path, capsys: pytest.CaptureFixtur
         )
     assert not found.unexplained, "\n".join(found.unexplained[:5])
     assert (found.matched, dict(found.explained)) == RESULT_LINES[published.name]
+
+
+def test_the_readme_states_how_many_lines_there_are() -> None:
+    explained = sum((Counter(counts) for _, counts in RESULT_LINES.values()), Counter[str]())
+    unseen = explained[_MEMBERS] + explained[_QUEUES]
+    total = explained.total() + sum(matched for matched, _ in RESULT_LINES.values())
+    readme = " ".join(README.read_text(encoding="utf-8").split())
+    assert f"`rebalanced result changed`, {total:,} lines) is what Faultline computes" in readme
+    assert f"rests on members or queues that no capture shows ({unseen} of them)" in readme
+    assert f"or its cause is a published finding ({explained.total() - unseen})" in readme
 
 
 def test_planted_causes_are_named_where_they_were_planted(published: Path) -> None:
