@@ -18,7 +18,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings import Settings
-from jobs.tables.findings import KINDS
 from jobs.typed_table import typed
 from tests.site import D1, D2, Site, write_lines
 
@@ -108,8 +107,3 @@ def test_a_story_is_told_and_drawn(story: Path) -> None:
     assert title.startswith("# ")
     assert rest.count("```") == 2
     assert list((story / "then").glob("*.jsonl"))
-
-
-def test_every_kind_of_finding_has_a_story() -> None:
-    told = {row["kind"] for story in STORIES for file in story.glob("then/findings.jsonl") for row in _lines(file)}
-    assert told == set(KINDS)
