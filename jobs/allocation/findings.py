@@ -177,15 +177,18 @@ def _sentence() -> Column:
     def text(of: dict[str, str], name: str) -> Column:
         return F.coalesce(*(F.when(F.col(name) == key, F.lit(words)) for key, words in of.items()))
 
+    def listed(name: str) -> Column:
+        return F.array_join(F.transform(name, lambda each: F.when(each == "", '""').otherwise(each)), ", ")
+
     def names(name: str) -> Column:
-        return F.when(F.size(name) == 0, F.lit("nobody")).otherwise(F.array_join(name, ", "))
+        return F.when(F.size(name) == 0, F.lit("nobody")).otherwise(listed(name))
 
     queue = F.concat("broker_name", F.lit(" queue "), "queue_id")
     whose = F.concat_ws(", ", "consumer_group", "topic", queue)
-    clients = F.when(F.col("queue_id").isNull() & (F.size("client_ids") > 0), F.array_join("client_ids", ", "))
+    clients = F.when(F.col("queue_id").isNull() & (F.size("client_ids") > 0), listed("client_ids"))
     seconds = F.round((F.col("valid_until_ms") - F.col("valid_from_ms")) / 1000, 1)
     held_by = F.concat(F.lit("expected "), names("owners_expected"), F.lit(", held by "), names("owners_observed"))
-    given_to = F.when(F.size("owners_expected") > 0, F.array_join("owners_expected", ", "))
+    given_to = F.when(F.size("owners_expected") > 0, listed("owners_expected"))
     details = F.concat_ws("; ", F.coalesce(held_by, given_to), clients, text(WHY, "cause"))
     is_given = (F.col("basis") == "EXPECTED") & F.col("kind").isin(*_GIVEN)
     fact = F.when(is_given, text(_GIVEN, "kind")).otherwise(text(WHAT, "kind"))

@@ -145,7 +145,8 @@ def route_changes(routes: DataFrame) -> DataFrame:
 
     compared = by_broker.withColumns({"before": of_broker("before"), "after": of_broker("after")})
     change = F.when(F.col("before").isNull(), "ADDED").when(F.col("after").isNull(), "REMOVED").otherwise("CHANGED")
-    return compared.where(~F.col("before").eqNullSafe(F.col("after"))).select(
+    queues_before, queues_after = (F.col(side).dropFields("has_master") for side in ("before", "after"))
+    return compared.where(~queues_before.eqNullSafe(queues_after)).select(
         "topic",
         "changed_at_ms",
         "broker_name",
