@@ -236,6 +236,7 @@ def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
         ("W", "c", 0, False, True, "UNREAD"),
         ("W", "c", 1, False, True, "UNREAD"),
         ("W", "c", 2, False, True, "UNREAD"),
+        *(("FEW", "a", number, True, False, "IDLE") for number in range(3)),
     }
 
 
