@@ -64,10 +64,17 @@ def _each(times: Iterable[int], usual: str, other: str, *at_s: int) -> dict[floa
     return {second: other if second in at_s else usual for second in times}
 
 
+Logs = dict[str, list[tuple[float, str]]]
+"""Lines of each process: when, and what."""
+
+
 def _log(
-    folder: Path, group: str, client_id: str, *events: tuple[float, str], alive: Sequence[float], topic: str = "T"
+    logs: Logs, group: str, client_id: str, *events: tuple[float, str], alive: Sequence[float], topic: str = "T"
 ) -> None:
-    """A 4.9.8 client's log: it starts with its first line; `events` such as (0, "ADDED a0 a1")."""
+    """A 4.9.8 client's log, which starts with its first line; `events` such as (0, "ADDED a0 a1").
+
+    Groups whose client of one id is alive at the same times are in one process and share it.
+    """
     texts = {
         "ADDED": f"doRebalance, {group}, add a new mq, {{}}",
         "REMOVED": f"doRebalance, {group}, remove unnecessary mq, {{}}",
@@ -75,23 +82,29 @@ def _log(
         "NO_OFFSET": f"doRebalance, {group}, add new mq failed, {{}}",
         "STOPPED": f"the consumer [{group}] shutdown OK",
     }
-    said = [
-        (alive[0], f"the consumer [{group}] start beginning. messageModel=CLUSTERING, isUnitMode=false"),
-        (alive[0], f"Created a new client Instance, InstanceIndex:0, ClientID:{client_id}, ClientConfig:"),
-    ]
+    process = f"{client_id}-{sum(alive):.3f}"
+    is_first = process not in logs
+    said = logs.setdefault(process, [])
+    said.append((alive[0], f"the consumer [{group}] start beginning. messageModel=CLUSTERING, isUnitMode=false"))
+    if is_first:
+        said.append((alive[0], f"Created a new client Instance, InstanceIndex:0, ClientID:{client_id}, ClientConfig:"))
+        said += [(each, f"[persistAll] Group: {group} ClientId: {client_id} updateConsumeOffset") for each in alive]
     for second, told in events:
         event, *queues = told.split()
         for queue in queues or ["-"]:
             of, _, name = queue.rpartition(":")
             mq = f"MessageQueue [topic={of or topic}, brokerName={name[0]}, queueId={name[1:]}]"
             said.append((second, texts[event].format(mq)))
-    said += [(second, f"[persistAll] Group: {group} ClientId: {client_id} updateConsumeOffset") for second in alive]
-    file = folder / group / client_id / "rocketmq_client.log"
-    file.parent.mkdir(parents=True)
-    with file.open("w") as log:
-        for second, text in sorted(said, key=lambda each: each[0]):
-            when = dt.datetime.fromtimestamp(_ms(second) / 1000, dt.UTC)
-            log.write(f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03d} INFO RocketmqClient - {text}\n")
+
+
+def _write_logs(folder: Path) -> None:
+    for process, said in _logs().items():
+        file = folder / process / "rocketmq_client.log"
+        file.parent.mkdir(parents=True)
+        with file.open("w") as log:
+            for second, text in sorted(said, key=lambda each: each[0]):
+                when = dt.datetime.fromtimestamp(_ms(second) / 1000, dt.UTC)
+                log.write(f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03d} INFO RocketmqClient - {text}\n")
 
 
 ALIVE = range(-310, 600, 10)
@@ -99,45 +112,47 @@ WRONG_X = ((-300, "ADDED a0 a1"), (0, "REMOVED a1"))
 WRONG_Y = ((-300, "ADDED a2"), (0, "REMOVED a2"), (0, "ADDED a0 a1"))
 
 
-def _write_logs(folder: Path) -> None:
+def _logs() -> Logs:
+    logs: Logs = {}
     plain = ("NOTHING", "JOINED", "TWICE", "TWICE-TO-ONE", "ELSEWHERE", "X-ELSEWHERE", "FLAPS", "LANGUAGES")
     for group in plain:
-        _log(folder, group, "x", *WRONG_X, alive=ALIVE)
-        _log(folder, group, "y", *WRONG_Y, alive=ALIVE)
-    _log(folder, "ROUTED", "x", *WRONG_X, alive=ALIVE, topic="P")
-    _log(folder, "ROUTED", "y", *WRONG_Y, alive=ALIVE, topic="P")
-    _log(folder, "ONE-LOGS", "y", *WRONG_Y, alive=ALIVE)
-    _log(folder, "VIEWS", "x", *WRONG_X, (-300, "ADDED V:a0"), alive=ALIVE)
-    _log(folder, "VIEWS", "y", *WRONG_Y, (-300, "ADDED V:b0"), alive=ALIVE)
-    _log(folder, "GHOSTS", "x", (-300, "ADDED a0 a1 a2 a5 a6"), (0, "REMOVED a6"), alive=ALIVE)
-    _log(folder, "GHOSTS", "y", (-300, "ADDED a7"), (0, "REMOVED a7"), (0, "ADDED a5 a6"), alive=ALIVE)
-    _log(folder, "STOPPED", "x", (-300, "ADDED a0 a1 a2"), (100, "ADDED a3 a4"), alive=ALIVE, topic="S")
-    _log(folder, "STOPPED", "y", (-300, "ADDED a3 a4 a5"), (100, "STOPPED"), alive=range(-310, 101, 10), topic="S")
-    _log(folder, "STOPPED", "z", (-300, "ADDED a6 a7 a8"), (100, "ADDED a4"), alive=ALIVE, topic="S")
+        _log(logs, group, "x", *WRONG_X, alive=ALIVE)
+        _log(logs, group, "y", *WRONG_Y, alive=ALIVE)
+    _log(logs, "ROUTED", "x", *WRONG_X, alive=ALIVE, topic="P")
+    _log(logs, "ROUTED", "y", *WRONG_Y, alive=ALIVE, topic="P")
+    _log(logs, "ONE-LOGS", "y", *WRONG_Y, alive=ALIVE)
+    _log(logs, "VIEWS", "x", *WRONG_X, (-300, "ADDED V:a0"), alive=ALIVE)
+    _log(logs, "VIEWS", "y", *WRONG_Y, (-300, "ADDED V:b0"), alive=ALIVE)
+    _log(logs, "GHOSTS", "x", (-300, "ADDED a0 a1 a2 a5 a6"), (0, "REMOVED a6"), alive=ALIVE)
+    _log(logs, "GHOSTS", "y", (-300, "ADDED a7"), (0, "REMOVED a7"), (0, "ADDED a5 a6"), alive=ALIVE)
+    _log(logs, "STOPPED", "x", (-300, "ADDED a0 a1 a2"), (100, "ADDED a3 a4"), alive=ALIVE, topic="S")
+    _log(logs, "STOPPED", "y", (-300, "ADDED a3 a4 a5"), (100, "STOPPED"), alive=range(-310, 101, 10), topic="S")
+    _log(logs, "STOPPED", "z", (-300, "ADDED a6 a7 a8"), (100, "ADDED a4"), alive=ALIVE, topic="S")
     for group, next_s in (("PAUSED", 130), ("SILENT", 130.001)):
-        _log(folder, group, "x", *WRONG_X, alive=ALIVE)
-        _log(folder, group, "y", *WRONG_Y, alive=[*range(-310, 101, 10), next_s, *range(140, 600, 10)])
+        _log(logs, group, "x", *WRONG_X, alive=ALIVE)
+        _log(logs, group, "y", *WRONG_Y, alive=[*range(-310, 101, 10), next_s, *range(140, 600, 10)])
     for group, refused in (
         ("LOCKED", "LOCK_FAILED a0 a1 a2"), ("ONE-LOCKED", "LOCK_FAILED a2"), ("NO-OFFSET", "NO_OFFSET a0 a1 a2"),
     ):  # fmt: skip
-        _log(folder, group, "x", *WRONG_X, alive=ALIVE)
-        _log(folder, group, "y", *WRONG_Y, (200, refused), alive=ALIVE)
+        _log(logs, group, "x", *WRONG_X, alive=ALIVE)
+        _log(logs, group, "y", *WRONG_Y, (200, refused), alive=ALIVE)
     away = ((100, "REMOVED a1"), (101, "ADDED a1"), (200, "REMOVED a1"), (201.001, "ADDED a1"))
-    _log(folder, "HAND-OVER", "x", (-300, "ADDED a0 a1"), *away, alive=ALIVE)
-    _log(folder, "HAND-OVER", "y", (-300, "ADDED a2"), alive=ALIVE)
+    _log(logs, "HAND-OVER", "x", (-300, "ADDED a0 a1"), *away, alive=ALIVE)
+    _log(logs, "HAND-OVER", "y", (-300, "ADDED a2"), alive=ALIVE)
     for group in ("STOOD", "BEGAN"):
         first = range(FIRST_S, FIRST_S + 200, 10)
-        _log(folder, group, "x", (FIRST_S, "ADDED a0"), alive=first, topic="M")
-        _log(folder, group, "y", (FIRST_S, "ADDED a0 a1"), alive=first, topic="M")
+        _log(logs, group, "x", (FIRST_S, "ADDED a0"), alive=first, topic="M")
+        _log(logs, group, "y", (FIRST_S, "ADDED a0 a1"), alive=first, topic="M")
     at_last, wrong_s = range(LAST_S - 300, LAST_S, 10), LAST_S - 60
     x_then, y_then = ((LAST_S - 290, each[0][1]) for each in (WRONG_X, WRONG_Y))
-    _log(folder, "UNTIL-MIDNIGHT", "x", x_then, (wrong_s, "REMOVED a1"), alive=at_last, topic="N")
-    _log(folder, "UNTIL-MIDNIGHT", "y", y_then, (wrong_s, "REMOVED a2"), (wrong_s, "ADDED a0 a1"), alive=at_last,
+    _log(logs, "UNTIL-MIDNIGHT", "x", x_then, (wrong_s, "REMOVED a1"), alive=at_last, topic="N")
+    _log(logs, "UNTIL-MIDNIGHT", "y", y_then, (wrong_s, "REMOVED a2"), (wrong_s, "ADDED a0 a1"), alive=at_last,
          topic="N")  # fmt: skip
     for group in ("MIXED", "CONFIGURED"):
-        _log(folder, group, "x", (-300, "ADDED a0 a1"), alive=ALIVE)
-        _log(folder, group, "y", (-300, "ADDED a1"), alive=ALIVE)
-    _log(folder, "BOTH", "x", (0, "ADDED a0"), (100, "REMOVED a0"), alive=ALIVE)
+        _log(logs, group, "x", (-300, "ADDED a0 a1"), alive=ALIVE)
+        _log(logs, group, "y", (-300, "ADDED a1"), alive=ALIVE)
+    _log(logs, "BOTH", "x", (0, "ADDED a0"), (100, "REMOVED a0"), alive=ALIVE)
+    return logs
 
 
 def _in_go(line: Line) -> Line:
