@@ -93,9 +93,18 @@ class Table:
         ]
         changes = [f"ADD COLUMNS ({', '.join(missing)})"] if missing else []
         for name, condition in self.constraints.items():
-            if checks.get(name) != condition:
+            if _tokens(checks.get(name, "")) != _tokens(condition):
                 changes += [f"DROP CONSTRAINT IF EXISTS {name}", f"ADD CONSTRAINT {name} CHECK ({condition})"]
         return changes
+
+
+def _tokens(condition: str) -> str:
+    """The condition without white space: Delta keeps a check that `ALTER TABLE` adds with spaces of its own.
+
+    >>> _tokens("kind IN ( 'a' , 'b' )") == _tokens("kind IN ('a', 'b')")
+    True
+    """
+    return "".join(condition.split())
 
 
 def sql_text(value: str) -> str:

@@ -17,7 +17,9 @@ HEAD = """
 import atexit, signal, sys, time
 from jobs import cli, interruption
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore them
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 
 def ready():
     print("ready", flush=True)

@@ -203,7 +203,7 @@ def groups(spark: SparkSession, result: tuple[Path, RunResult]) -> AllocationSum
 
 
 COUNTED = {"date": "2026-03-02", "cluster": "north", "rows_read": 9, "rows_published": 5, "rows_quarantined": 1,
-           "rows_duplicate": 2, "rows_other_day": 1}  # fmt: skip
+           "rows_duplicate": 2, "rows_other_day": 1, "rows_other_cluster": 0}  # fmt: skip
 
 
 def test_the_run_itself(said: Summary, result: tuple[Path, RunResult]) -> None:
