@@ -20,6 +20,7 @@ _LONGEST_HEADER = 65_536  # bytes
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _MOST_LINES = 100  # of one record; RocketMQ's own error texts have two
 _QUOTED = '"[^"]*"'
+_NO_CHARACTER = "\uffff"  # Spark's CSV parser takes it for the end, and the line after it for broken
 
 
 def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> str | None:
@@ -71,7 +72,7 @@ def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataF
     raw = F.col("raw")
     damage = (
         F.when(F.col("goes_on") | (raw == F.lit(header)) | ~raw.rlike(r"\S"), "blank")
-        .when(~F.is_valid_utf8(raw), "invalid_utf8")
+        .when(~F.is_valid_utf8(raw) | F.contains(raw, F.lit(_NO_CHARACTER)), "invalid_utf8")
         .when(_is_open(raw), "csv_open_quote")
         .when(_columns(raw) != size, "wrong_column_count")
     )

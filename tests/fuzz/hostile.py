@@ -23,7 +23,7 @@ _NAMES = (
     "'; DROP TABLE sends; --", "a' OR '1'='1", '`"', "x\\", "\\'", "\\N", "%s%n$1{0}", "[a-z]*", "a,b", 'a"b', "a\nb",
     "a\rb", "\x00", "a\x1b[31mb", "\x7f", "\u0085\u2028\u2029", "\u202e\u2066rtl\u2069", "e\u0301\u0323" * 8,
     "👩‍👩‍👧‍👦",
-    "集群-ü-\u0131-İ-ß-ﬃ", "\ufeff", "\ufffe\uffff", "\ud800", "a\udfffb", "\U0010ffff",
+    "集群-ü-\u0131-İ-ß-ﬃ", "\ufeff", "\ufffe", "\ud800", "a\udfffb", "\U0010ffff",
     "<script>alert(1)</script>",
     "{{7*7}}", "${7*7}", "C:\\x", "con", "a" * 10_000, "😀" * 3_000, "(" * 2_000, "a:b@c#1", "%RETRY%g", "%DLQ%g",
 )  # fmt: skip

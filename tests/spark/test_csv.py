@@ -41,6 +41,17 @@ def test_a_stray_quote_costs_its_own_line_only(spark: SparkSession, tmp_path: Pa
     assert [row["raw"] for row in staged.quarantine(DAY, "run").collect()] == ['c1,"PG unclosed']
 
 
+@pytest.mark.fault(10)
+def test_what_is_no_character_costs_its_own_line_only(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's CSV parser takes U+FFFF for the end of its input, and is at a loss with the line after it."""
+    lines = [HEAD, record(1), record(2, error="a\uffffb"), record(3), record(4, error="\uffff"), record(5)]
+    folder = write(tmp_path / "logs", {"a.csv": "\n".join(lines).encode()})
+    assert bad_lines(stage(spark, folder), folder) == {
+        ("a.csv", 3): ("invalid_utf8", None),
+        ("a.csv", 5): ("invalid_utf8", None),
+    }
+
+
 @pytest.mark.fault(7, 10)
 @pytest.mark.parametrize("kind", ["plain", "gzip", "small pieces"])
 def test_each_line_has_its_place(spark: SparkSession, tmp_path: Path, kind: str) -> None:
