@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from jobs.nightly import run_fault_latency
 from jobs.progress import Progress
 from jobs.run_record import Run, RunResult
-from jobs.settings import Settings, load_settings
+from jobs.settings import FilesInput, Settings, load_settings
 
 Line = dict[str, Any]
 
@@ -63,7 +63,7 @@ def published_rows(table: Path, columns: Sequence[str], equal: Mapping[str, obje
 
 
 class Site:
-    """A folder with `sends/` and a lake beside it."""
+    """A folder with `sends/`, `routes/` if any, and a lake beside them."""
 
     def __init__(
         self, spark: SparkSession, folder: Path, settings: Settings | None = None, *, first_run: int = 1
@@ -85,7 +85,11 @@ class Site:
             if chosen.inputs.sends.path
             else dataclasses.replace(chosen.inputs.sends, path=(str(self._sends),))
         )
-        full = dataclasses.replace(chosen, lake=str(self.lake), inputs=dataclasses.replace(chosen.inputs, sends=sends))
+        routes = self.folder / "routes"
+        inputs = dataclasses.replace(chosen.inputs, sends=sends)
+        if routes.is_dir():
+            inputs = dataclasses.replace(inputs, routes=FilesInput((str(routes),)))
+        full = dataclasses.replace(chosen, lake=str(self.lake), inputs=inputs)
         number = next(self._runs)
         call = Run(
             run_id=f"run-{number}", command="fault-latency", days=days, allow_empty=how.get("allow_empty", False),

@@ -54,6 +54,7 @@ def test_who_names_own_logs_and_a_lake_gets_nothing_of_the_samples(capsys: pytes
     for command in own:
         assert main(["plan", *shlex.split(command)[1:]]) == 0
         plan = capsys.readouterr().out
+        assert "  read " in plan
         assert "data_samples" not in plan
         assert "LabCluster" not in plan
 

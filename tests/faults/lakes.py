@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import deltalake
 
 from jobs.settings import load_settings
 from jobs.tables import RUN_LOG, TABLES
 from tests.site import D1, D2, Line, at, send
+from tests.snapshots import route
 
 LENIENT = load_settings([], ["max_bad_fraction=0.5"], {})
 
@@ -24,20 +26,42 @@ _REST = [
     send(at(D2, "00:00:20"), seq=6),
 ]
 FIRST: list[Line] = [*_REST, send(at(D1, "23:59:58"), 3_000, "RemotingTimeoutException", seq=7)]
-# Ended after the attempt with seq 2: a clock step, so that findings change too.
-CORRECTED: list[Line] = [*_REST, send(at(D1, "18:00:03"), 3_000, "RemotingTimeoutException", seq=1)]
+# Ended after the attempt with seq 2: a clock step, so that findings change too. One more bad line, one more move of
+# an order key, and routes: a correction changes every table.
+CORRECTED: list[Line] = [
+    *_REST,
+    send(at(D1, "18:00:03"), 3_000, "RemotingTimeoutException", seq=1),
+    send(at(D1, "12:00:07"), broker_name="broker-b", client_id="p2", order_key="k", queue_id=1, seq=8),
+    {"client_id": "p4"},
+]
+_QUEUES: dict[str, Any] = {"broker-a": 4, "broker-ıİ": 4, "broker-b": 4, "broker-c": 4}
+CORRECTED_ROUTES = [route(at(D1, "06:00:00"), **_QUEUES)]
 
 
-def content(lake: Path) -> dict[str, list[str]]:
-    """Each table but the run log: its rows, sorted, without run id and folder of the input."""
-    return {
-        table.name: sorted(
+def content(lake: Path, *, but: str = "") -> dict[str, list[str]]:
+    """Each table but the run log, and but the one named: its rows, sorted, without run id and folder of the input.
+
+    Some table has rows: to compare nothing with nothing shows nothing.
+    """
+    found = {
+        name: sorted(
             json.dumps({name: _plain(name, value) for name, value in row.items() if name != "run_id"}, default=str)
-            for row in deltalake.DeltaTable(str(lake / table.name)).to_pyarrow_table().to_pylist()
+            for row in deltalake.DeltaTable(str(lake / name)).to_pyarrow_table().to_pylist()
         )
-        for table in TABLES
-        if table is not RUN_LOG and (lake / table.name).is_dir()
+        for name in _tables(lake)
+        if name != but
     }
+    assert any(found.values()), f"{lake} holds no row to compare"
+    return found
+
+
+def by_day(content: dict[str, list[str]]) -> dict[tuple[str, str], list[str]]:
+    """The rows of each table and day."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for table, rows in content.items():
+        for row in rows:
+            found.setdefault((table, json.loads(row)["event_date"]), []).append(row)
+    return found
 
 
 def _plain(name: str, value: object) -> object:
@@ -46,8 +70,10 @@ def _plain(name: str, value: object) -> object:
 
 def versions(lake: Path) -> dict[str, int]:
     """Each table but the run log: its Delta version."""
-    return {
-        table.name: deltalake.DeltaTable(str(lake / table.name)).version()
-        for table in TABLES
-        if table is not RUN_LOG and (lake / table.name).is_dir()
-    }
+    found = {name: deltalake.DeltaTable(str(lake / name)).version() for name in _tables(lake)}
+    assert found, f"{lake} holds no table"
+    return found
+
+
+def _tables(lake: Path) -> list[str]:
+    return [table.name for table in TABLES if table is not RUN_LOG and (lake / table.name).is_dir()]

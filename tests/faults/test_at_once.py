@@ -90,7 +90,7 @@ def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site:
 
 
 @pytest.mark.slow  # whole programs
-@pytest.mark.fault(28)
+@pytest.mark.fault(28, simulated="another machine")
 def test_a_lock_is_broken_when_asked_and_the_run_log_tells(site: Site) -> None:
     left = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-05T03:00:00+00:00",
             "lease_until": "2026-03-05T23:00:00+00:00"}  # fmt: skip
@@ -141,23 +141,29 @@ def test_maintenance_of_a_table_that_is_being_swapped_is_a_conflict_or_harmless(
     day, over = lake.read_day(SENDS, "main", D1).localCheckpoint(), threading.Event()
 
     said: list[str] = []
+    compacted = threading.Event()
 
     def compacting() -> None:
         while not over.is_set():
             try:
                 DeltaTable.forPath(spark, lake.path(SENDS)).optimize().executeCompaction()
+                compacted.set()
             except PySparkException as error:
                 said.append(f"{type(error).__name__} {error}")
 
     compactor = threading.Thread(target=compacting)
     compactor.start()
+    swapped = 0
     try:
         for number in range(5):
             with suppress(LakeBusyError):
                 lake.publish_day(SENDS, day, "main", D1, {"run_id": f"swap-{number}"})
+                swapped += 1
     finally:
         over.set()
         compactor.join()
+    assert swapped
+    assert compacted.is_set()
     assert [each for each in said if "concurrent" not in each.lower()] == []
     assert content(site.lake)["sends"] == content(published.lake)["sends"]
 

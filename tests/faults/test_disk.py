@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jobs.errors import FaultlineError, LakeError
-from jobs.ingest import stage_sends, stage_snapshots
-from jobs.lake import Lake
 from jobs.spark_errors import failure
 from tests.faults.lakes import CORRECTED, content, versions
 from tests.faults.program import run_program
+from tests.faults.steps import GROUPS, SENDS, watched
 from tests.site import D1, Line, Site, at, send, write_lines
 from tests.snapshots import SnapshotSite
 
-pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
-
-
-TOLD: dict[str | tuple[str, str], str] = {
+SLOW = pytest.mark.slow  # each is two runs, and all are minutes
+SAID: dict[str | tuple[str, str], str] = {
     "full": "No space left",
     "read-only": "Read-only file system",
-    ("read-only", "staging"): "a folder cannot be made",  # Java does not tell why
+    ("read-only", "staging"): "a folder cannot be made",  # Java does not say why
     ("read-only", "queue_ownership"): "a folder cannot be made",  # that of the day, which had no row before
 }
 
@@ -80,77 +76,73 @@ def small(copied: Callable[[Path, list[Line]], Site], disk: Disk) -> Site:
     return copied(disk.at, CORRECTED)
 
 
-def _before(monkeypatch: pytest.MonkeyPatch, where: str, happens: Callable[[], None]) -> None:
-    """Let it happen once: before staging, or before the commit to a table."""
-    publish, pending = Lake.publish_day, [happens]
+def _survive(
+    site: Site | SnapshotSite, disk: Disk, fault: str, where: str, corrected: dict[str, list[str]], untouched: set[str]
+) -> None:
+    """The run ends with a sentence and without this commit, the next one in the corrected tables.
 
-    def staging(stage: Callable[..., Any]) -> Callable[..., Any]:
-        def staged(*given: Any) -> Any:
-            if where == "staging" and pending:
-                pending.pop()()
-            return stage(*given)
+    Args:
+        where: the step before which the disk takes no more.
+        untouched: the steps that come before any commit to a table but the run log.
+    """
+    before, pending = versions(site.lake), [disk.fill if fault == "full" else disk.protect]
 
-        return staged
-
-    def publishing(lake: Lake, table: Any, *given: Any, **named: Any) -> Any:
-        if where == table.name and pending:
+    def break_it(step: str) -> None:
+        if step == where and pending:
             pending.pop()()
-        return publish(lake, table, *given, **named)
 
-    monkeypatch.setattr("jobs.nightly.stage_sends", staging(stage_sends))
-    monkeypatch.setattr("jobs.allocation_run.stage_snapshots", staging(stage_snapshots))
-    monkeypatch.setattr(Lake, "publish_day", publishing)
-
-
-def _survive(site: Site | SnapshotSite, disk: Disk, fault: str, where: str, corrected: dict[str, list[str]]) -> None:
-    """The run ends with a sentence and without this commit or any after it, the next one in the corrected tables."""
-    before = versions(site.lake)
-    with pytest.raises((FaultlineError, Py4JError, PySparkException)) as caught:
+    with watched(break_it), pytest.raises((FaultlineError, Py4JError, PySparkException)) as caught:
         site.run(D1)
+    assert pending == []
     found = caught.value
-    told = str(found if isinstance(found, FaultlineError) else failure(found, str(site.lake)))  # as the program says it
-    assert TOLD.get((fault, where), TOLD[fault]) in told
+    said = str(found if isinstance(found, FaultlineError) else failure(found, str(site.lake)))  # as the program says it
+    table = where.split(maxsplit=1)[0]
+    assert SAID.get((fault, table), SAID[fault]) in said
     after = versions(site.lake)
-    assert after == before if where in {"staging", "sends"} else after[where] == before[where]
+    assert after.keys() == before.keys()
+    assert after == before if where in untouched else after.get(table) == before.get(table)
 
     if fault == "full":
         disk.free()
     else:
         disk.unprotect()
+    status = {row["status"] for row in site.rows("run_log", "status", run_id="run-20")}
+    assert status - {"FAILED"} == (set() if where in {"staging 1", "run_log 1"} else {"STARTED"})
     site.run(D1)
     assert content(site.lake) == corrected
     assert not (site.lake / "_staging").exists()
 
 
+def _everywhere(steps: Iterable[str], read_only: Iterable[str], quick: str) -> Iterable[object]:
+    """Full before staging and each commit; read-only before some."""
+    for fault, places in (("full", ("staging 1", *steps)), ("read-only", read_only)):
+        for where in places:
+            marks = () if (fault, where) == ("full", quick) else SLOW
+            yield pytest.param(fault, where, id=f"{fault} before {where}", marks=marks)
+
+
 @pytest.mark.fault(31)
-@pytest.mark.parametrize("where", ["staging", "sends", "producer_days"])
-@pytest.mark.parametrize("fault", ["full", "read-only"])
+@pytest.mark.parametrize(
+    ("fault", "where"), _everywhere(SENDS, ("staging 1", "sends 1", "producer_days 1"), quick="sends 1")
+)
 def test_a_disk_that_takes_no_more(
-    small: Site,
-    disk: Disk,
-    after_correction: dict[str, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    fault: str,
-    where: str,
+    small: Site, disk: Disk, after_correction: dict[str, list[str]], fault: str, where: str
 ) -> None:
-    _before(monkeypatch, where, disk.fill if fault == "full" else disk.protect)
-    _survive(small, disk, fault, where, after_correction)
+    _survive(small, disk, fault, where, after_correction, {"staging 1", "run_log 1", "sends 1"})
 
 
 @pytest.mark.fault(31)
-@pytest.mark.parametrize("where", ["staging", "queue_ownership"])
-@pytest.mark.parametrize("fault", ["full", "read-only"])
+@pytest.mark.parametrize(
+    ("fault", "where"), _everywhere(GROUPS, ("staging 1", "queue_ownership 1"), quick="quarantine 1")
+)
 def test_a_disk_that_takes_no_more_of_the_second_flow(
     groups: Callable[[Path], SnapshotSite],
     disk: Disk,
     groups_after_correction: dict[str, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
     fault: str,
     where: str,
 ) -> None:
-    site = groups(disk.at)
-    _before(monkeypatch, where, disk.fill if fault == "full" else disk.protect)
-    _survive(site, disk, fault, where, groups_after_correction)
+    _survive(groups(disk.at), disk, fault, where, groups_after_correction, {"staging 1", "run_log 1", "quarantine 1"})
 
 
 @pytest.mark.fault(31)
@@ -162,6 +154,7 @@ def test_a_read_only_lake_is_refused_at_once(small: Site, disk: Disk) -> None:
     assert versions(small.lake) == before
 
 
+@SLOW
 @pytest.mark.fault(31)
 def test_no_room_for_what_spark_shuffles(disk: Disk, tmp_path: Path) -> None:
     """Shuffled rows go below SPARK_LOCAL_DIRS; the lake has room."""

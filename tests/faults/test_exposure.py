@@ -8,7 +8,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -111,8 +110,6 @@ def test_settings_are_text_and_nothing_else(tmp_path: Path, text: str) -> None:
     from jobs.settings import load_settings
 
     (tmp_path / "site.toml").write_text(text)
-    before = time.monotonic()
     settings = load_settings([tmp_path / "site.toml"], [], {})
     assert getattr(settings, text.split(" ", 1)[0]).endswith(text.split("=", 1)[1].strip()[1:-1])
     assert not (ROOT / "owned").exists()
-    assert time.monotonic() - before < 5

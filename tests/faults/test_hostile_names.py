@@ -109,9 +109,11 @@ def test_what_is_said_is_one_line_that_a_terminal_only_shows(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     cli.main(arguments)
-    said = capsys.readouterr()
-    assert all(char.isprintable() for char in (said.out + said.err).replace("\n", ""))
-    assert "\nfaultline: all is well" not in said.out + said.err
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    assert "\\x1b]0;owned" in said  # the name is there, shown
+    assert all(char.isprintable() for char in said.replace("\n", ""))
+    assert "\nfaultline: all is well" not in said
 
 
 @pytest.mark.fault(6, 41)

@@ -1,4 +1,4 @@
-"""A machine that dies at any step of a run: what was published stays, and the next run ends in the same tables."""
+"""A machine that dies before or after any commit: days stay whole, and the next run ends in the same tables."""
 
 from __future__ import annotations
 
@@ -6,58 +6,59 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.faults.lakes import CORRECTED, FIRST, content
+from tests.faults.lakes import CORRECTED, FIRST, by_day, content
+from tests.faults.steps import GROUPS, SECOND_DAY, SENDS, logged
+from tests.faults.undisturbed import run_undisturbed
 from tests.site import D1, D2, Line, Site
 from tests.snapshots import SnapshotSite
 
-pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
-
 ROOT = Path(__file__).parents[2]
 Copied = Callable[[Path, list[Line]], Site]
-DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
-           "producer_days", "send_calls", "findings")  # fmt: skip
-STEPS_OF_GROUPS = [
-    ("after", "staging 1"),
-    ("after", "quarantine 1"),
-    ("after", "queue_allocation 1"),
-    ("before", "run_log 2"),
-]
-STEPS = [
-    ("after", "staging 1"),
-    ("before", "run_log 1"),
-    ("after", "run_log 1"),
-    ("before", "sends 1"),
-    *(("after", f"{table} 1") for table in ("sends", "quarantine", "topic_brokers", "order_key_moves", *DERIVED)),
-    ("before", "findings 1"),
-    ("before", "run_log 2"),
-    ("after", "run_log 2"),
-]
+Content = dict[str, list[str]]
+QUICK = {("before", "isolation_intervals 1"), ("after", "queue_allocation 1")}
+"""One amid the commits of each flow; the others take a JVM each, which is minutes."""
 
 
-def _killed(site: Site | SnapshotSite, when: str, step: str) -> list[str]:
-    """What the run log holds of a run that was killed there, sorted."""
+def _sweep(steps: Iterable[str]) -> Iterable[object]:
+    for step in steps:
+        for when in ("before", "after"):
+            marks = () if (when, step) in QUICK else pytest.mark.slow
+            yield pytest.param(when, step, id=f"{when} {step}", marks=marks)
+
+
+def _killed(site: Site | SnapshotSite, steps: Sequence[str], when: str, step: str) -> None:
+    """Kill a run there: its process group is gone, and the run log says how far it came."""
     command = [sys.executable, "-m", "tests.faults.killed", str(site.folder), when, step]
     killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, start_new_session=True)
     assert killed.returncode == -signal.SIGKILL, killed.stdout + killed.stderr
-    return [row["status"] for row in site.rows("run_log", "status", run_id="run-10")]
+    found = [row["status"] for row in site.rows("run_log", "status", run_id="run-10")]
+    assert found == logged(steps, when, step)
+
+
+def _each_day_is_whole(left: Content, before: Content, after: Content, when: str, step: str) -> None:
+    """Of each table, each day is as it was or as it is to be; what was to be committed says which."""
+    then, now, found = by_day(before), by_day(after), by_day(left)
+    for key in then.keys() | now.keys() | found.keys():
+        assert found.get(key, []) in (then.get(key, []), now.get(key, [])), key
+    table, _, nth = step.partition(" ")
+    key = (table, f"{D1 if nth == '1' else D2}")
+    if table != "run_log":
+        assert found.get(key, []) == (then if when == "before" else now).get(key, [])
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(
-    ("when", "step"),
-    [pytest.param(*each, id=" ".join(each)) for each in STEPS],
-)
+@pytest.mark.parametrize(("when", "step"), [pytest.param("after", "staging 1", marks=pytest.mark.slow), *_sweep(SENDS)])
 def test_the_next_run_makes_good(
-    copied: Copied, tmp_path: Path, after_correction: dict[str, list[str]], when: str, step: str
+    copied: Copied, tmp_path: Path, published: Site, after_correction: Content, when: str, step: str
 ) -> None:
     site = copied(tmp_path, CORRECTED)
-    left = {"after staging 1": [], "before run_log 1": [], "after run_log 2": ["STARTED", "SUCCEEDED"]}
-    assert _killed(site, when, step) == left.get(f"{when} {step}", ["STARTED"])
+    _killed(site, SENDS, when, step)
+    _each_day_is_whole(content(site.lake), content(published.lake), after_correction, when, step)
     site.run(D1)
     assert content(site.lake) == after_correction
     assert [row["status"] for row in site.rows("run_log", "status", run_id="run-20")] == ["STARTED", "SUCCEEDED"]
@@ -65,27 +66,15 @@ def test_the_next_run_makes_good(
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(
-    ("when", "step", "left"),
-    [
-        ("before", "run_log 3", ["STARTED", "SUCCEEDED"]),
-        ("before", "isolation_intervals 2", ["STARTED", "STARTED", "SUCCEEDED"]),
-        ("after", "fault_item_state 2", ["STARTED", "STARTED", "SUCCEEDED"]),
-        ("before", "run_log 4", ["STARTED", "STARTED", "SUCCEEDED"]),
-        ("after", "run_log 4", ["STARTED", "STARTED", "SUCCEEDED", "SUCCEEDED"]),
-    ],
-)
+@pytest.mark.parametrize(("when", "step"), _sweep(SECOND_DAY))
 def test_the_next_run_goes_on_to_the_days_that_start_from_it(
-    two_days: Callable[[Path], Site],
-    tmp_path: Path,
-    after_both: dict[str, list[str]],
-    when: str,
-    step: str,
-    left: list[str],
+    two_days: Callable[[Path], Site], tmp_path: Path, after_both: Content, when: str, step: str
 ) -> None:
     """The second day starts from the first: a run that corrects the first recomputes it, and is killed there."""
     site = two_days(tmp_path)
-    assert _killed(site, when, step) == left
+    before = content(site.lake)
+    _killed(site, [*SENDS, *SECOND_DAY], when, step)
+    _each_day_is_whole(content(site.lake), before, after_both, when, step)
     site.run(D1)
     assert content(site.lake) == after_both
 
@@ -106,31 +95,26 @@ def two_days(copied: Copied, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 @pytest.fixture(scope="module")
-def after_both(two_days: Callable[[Path], Site], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    site = two_days(tmp_path_factory.mktemp("both"))
-    assert [done.day.date for done in site.run(D1).days] == [D1, D2]
-    return content(site.lake)
+def after_both(two_days: Callable[[Path], Site], tmp_path_factory: pytest.TempPathFactory) -> Content:
+    """The tables of both days after an undisturbed run, whose steps these are."""
+    run = run_undisturbed(two_days(tmp_path_factory.mktemp("both")))
+    assert sorted(run.steps) == sorted(["staging 1", *SENDS, *SECOND_DAY])
+    before, after = by_day(run.before), by_day(run.after)
+    assert all(before["isolation_intervals", f"{day}"] != after["isolation_intervals", f"{day}"] for day in (D1, D2))
+    return run.after
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(("when", "step"), [pytest.param(*each, id=" ".join(each)) for each in STEPS_OF_GROUPS])
+@pytest.mark.parametrize(
+    ("when", "step"), [pytest.param("after", "staging 1", marks=pytest.mark.slow), *_sweep(GROUPS)]
+)
 def test_the_next_run_of_the_second_flow_makes_good(
-    groups: Callable[[Path], SnapshotSite],
-    groups_after_correction: dict[str, list[str]],
-    tmp_path: Path,
-    when: str,
-    step: str,
+    groups: Callable[[Path], SnapshotSite], groups_after_correction: Content, tmp_path: Path, when: str, step: str
 ) -> None:
     site = groups(tmp_path)
-    assert _killed(site, when, step) == ([] if step == "staging 1" else ["STARTED"])
+    before = content(site.lake)
+    _killed(site, GROUPS, when, step)
+    _each_day_is_whole(content(site.lake), before, groups_after_correction, when, step)
     site.run(D1)
     assert content(site.lake) == groups_after_correction
     assert not (site.lake / "_staging").exists()
-
-
-def test_every_step_of_a_run_is_in_the_sweep(site: Site) -> None:
-    """Nothing is killed: the steps that there are."""
-    command = [sys.executable, "-m", "tests.faults.killed", str(site.folder), "after", "never 1"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, start_new_session=True)
-    steps = {step.rpartition(":")[0] for step in done.stdout.split()}
-    assert steps == {step.split()[0] for _, step in STEPS}

@@ -6,7 +6,6 @@ import gzip
 import os
 import random
 import struct
-import time
 import zlib
 from pathlib import Path
 
@@ -41,10 +40,8 @@ def _different_lines(number: int) -> bytes:
 def test_a_bomb_behind_ordinary_lines_is_refused_by_what_its_end_says(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     _bomb(tmp_path / "logs/bomb.jsonl.gz", _different_lines(1_000), 200)
-    began = time.monotonic()
     with pytest.raises(InputUnreadableError, match=r"bomb\.jsonl\.gz grows more than 500 times when it is unpacked"):
         stage(spark, tmp_path / "logs")
-    assert time.monotonic() - began < 10  # Spark did not read it
 
 
 @pytest.mark.slow  # gigabytes are unpacked, by a program of its own whose JVM must live

@@ -20,12 +20,12 @@ from tests.faults.program import ROOT, run_program
 from tests.site import D1, D2, Line, Site, send, write_lines
 from tests.spark.send_logs import DAY, fates, line, stage, write
 
-pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
+SLOW = pytest.mark.slow  # a run of the whole program, or several
 SAMPLES = ROOT / "conf/local.toml"
 
 
 ELSEWHERE = [
-    pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish"),
+    pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish", marks=SLOW),
     pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic"),
 ]
 
@@ -49,6 +49,7 @@ def test_zone_and_language_of_the_machine_change_nothing(
     assert content(tmp_path / "lake") == content(published.lake)
 
 
+@SLOW
 @pytest.mark.fault(21, 23)
 @pytest.mark.parametrize(("zone", "locale", "java"), ELSEWHERE)
 def test_nor_do_they_change_who_owned_which_queue(
@@ -73,6 +74,7 @@ def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     return found
 
 
+@SLOW
 @pytest.mark.fault(16)
 @pytest.mark.parametrize(
     "conf",
@@ -134,6 +136,7 @@ def test_the_29th_of_february_is_a_day(spark: SparkSession, tmp_path: Path) -> N
     assert {str(day): count for day, count in staged.other_days.items()} == {"2028-02-28": 1, "2028-03-01": 1}
 
 
+@SLOW
 @pytest.mark.fault(22)
 def test_only_the_middle_day_again(spark: SparkSession, tmp_path: Path) -> None:
     site = Site(spark, tmp_path, LENIENT)

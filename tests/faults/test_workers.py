@@ -18,11 +18,10 @@ from tests.faults.lakes import content
 from tests.site import D1, START, Site
 from tests.snapshots import SnapshotSite, connection, members, route
 
-pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
-
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow  # a cluster of three JVMs
 @pytest.mark.fault(30)
 def test_executors_that_die_change_nothing(published: Site, tmp_path: Path) -> None:
     (tmp_path / "sends").symlink_to(published.folder / "sends")
@@ -36,16 +35,13 @@ def test_executors_that_die_change_nothing(published: Site, tmp_path: Path) -> N
 
 @pytest.mark.fault(30)
 def test_a_python_worker_that_dies_fails_the_run_and_the_next_makes_good(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On one machine Spark tries no task again; on a cluster it does."""
     hour = START[D1] + 3_600_000
-    sites = [SnapshotSite(spark, tmp_path_factory.mktemp(name)) for name in ("well", "ill")]
-    for site in sites:
-        site.log("consumers", [connection(hour, ["c1", "c2"]), members(hour, ["c1", "c2"])])
-        site.log("routes", [route(hour, a=4)])
-    well, ill = sites
-    well.run(D1)
+    site = SnapshotSite(spark, tmp_path)
+    site.log("consumers", [connection(hour, ["c1", "c2"]), members(hour, ["c1", "c2"])])
+    site.log("routes", [route(hour, a=4)])
 
     def dying(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
         os._exit(len(strategies) + len(topics) + len(queues) + len(client_ids))
@@ -53,12 +49,12 @@ def test_a_python_worker_that_dies_fails_the_run_and_the_next_makes_good(
     with monkeypatch.context() as patched:
         patched.setattr("udfs.allocation_udf._shares_of_batch", dying)
         with pytest.raises((Py4JError, PySparkException)) as caught:
-            ill.run(D1)
-    told = str(failure(caught.value, str(ill.lake)))
-    assert told.startswith("a Python worker died, killed or out of memory; run it again; other days stay whole (")
-    failed = ill.rows("run_log", "status", "message", status="FAILED")
-    assert [row["message"] for row in failed] == [told]
-    assert ill.rows("queue_allocation") == []
-    ill.run(D1)
-    assert ill.rows("queue_allocation") == well.rows("queue_allocation")
-    assert well.rows("queue_allocation")
+            site.run(D1)
+    said = str(failure(caught.value, str(site.lake)))
+    assert said.startswith("a Python worker died, killed or out of memory; run it again; other days stay whole (")
+    failed = site.rows("run_log", "status", "message", status="FAILED")
+    assert [row["message"] for row in failed] == [said]
+    assert site.rows("queue_allocation") == []
+    site.run(D1)
+    shares = site.rows("queue_allocation", "client_id", "queue_id")
+    assert [(row["client_id"], row["queue_id"]) for row in shares] == [("c1", 0), ("c1", 1), ("c2", 2), ("c2", 3)]

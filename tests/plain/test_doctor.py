@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -58,9 +57,8 @@ def test_a_machine_that_is_well(site: Path, capsys: pytest.CaptureFixture[str]) 
     assert {"java.io.tmpdir", "spark.local.dir", "driver address", "lake", "lock", "tables"} <= checks.keys()
 
 
-def test_it_takes_seconds_and_no_spark(site: Path) -> None:
+def test_it_takes_no_spark(site: Path) -> None:
     """In a process of its own, as a user calls it; text, and no colour in a pipe."""
-    began = time.monotonic()
     code = "import sys; from jobs.cli import main; code = main(['doctor']); "
     code += "from pyspark import SparkContext; assert SparkContext._gateway is None; sys.exit(code)"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -68,7 +66,6 @@ def test_it_takes_seconds_and_no_spark(site: Path) -> None:
         [sys.executable, "-c", code], cwd=site, env=environ, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 10
     assert "\x1b" not in done.stdout
     assert done.stdout.splitlines()[-1].partition(" ok")[0].isdecimal()
 

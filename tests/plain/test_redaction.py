@@ -107,7 +107,7 @@ def test_a_long_hostile_text_takes_no_time() -> None:
     began = time.monotonic()
     for text in ("a" * 200_000, "secret" * 40_000, "://a:" * 20_000, "token=" * 40_000, "'" * 200_000):
         redacted(text)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # going back at each letter would take hours
 
 
 def test_the_hash_of_the_settings_tells_nothing_of_a_secret() -> None:
@@ -206,7 +206,9 @@ def test_a_long_secret_is_hidden_before_what_is_said_is_shortened(
     assert cli.main(["nightly", "--lake", "x", "--date", "2026-11-21", *secret]) == 1
     assert capsys.readouterr().err == "faultline: 403 for …\n"
     assert cli.main(["plan", "nightly", "--lake", "x", *secret, "--set", f"cluster={token}"]) == 0
-    assert "cAnAry" not in capsys.readouterr().out
+    plan = capsys.readouterr().out
+    assert "spark.site.token = '…'" in plan
+    assert "cAnAry" not in plan
 
 
 def test_the_parser_shows_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,7 +156,7 @@ def test_a_live_lease_of_another_machine_is_respected(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.fault(28)
+@pytest.mark.fault(28, simulated="another machine")
 def test_an_ended_lease_of_another_machine_is_taken_over(tmp_path: Path) -> None:
     _left(tmp_path)
     assert _taken(tmp_path, at=NOON + dt.timedelta(minutes=2)) == (

@@ -46,7 +46,7 @@ def _found(text: bytes, how: str) -> str | None:
     return None
 
 
-@pytest.mark.fault(20, 45)
+@pytest.mark.fault(20, 45, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 @pytest.mark.parametrize("how", ["plain", "packed"])
 def test_exactly_the_lines_that_are_too_long_are_found(how: str) -> None:
     rng = random.Random(11)
@@ -61,14 +61,14 @@ def test_exactly_the_lines_that_are_too_long_are_found(how: str) -> None:
         assert said.startswith(f"f has line {place + 1} of more than"), lengths
 
 
-@pytest.mark.fault(20)
+@pytest.mark.fault(20, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 def test_of_a_file_with_short_lines_nearly_nothing_is_read() -> None:
     file = _Counted(b"short\n" * 100_000)
     check_plain_lines("f", file, 600_000)
     assert file.taken == 10 * 600_000 // (LONGEST // 2)
 
 
-@pytest.mark.fault(20, 45)
+@pytest.mark.fault(20, 45, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 def test_bytes_read_are_compared_with_what_gzips_say_modulo_4_gib() -> None:
     assert is_all(read=100, said=100, files=1)
     assert is_all(read=101, said=100, files=1)  # a last line without an end

@@ -323,6 +323,7 @@ def test_a_correction_leaves_nothing_stale_and_the_rows_of_others_as_they_were(s
         of_others, of_others_now = (
             [row | {"line": None} for row in rows[table] if row.get("client_id") != "p1"] for rows in (before, now)
         )  # a line less stands before theirs
+        assert of_others, table
         assert of_others_now == of_others, table
 
 

@@ -67,8 +67,12 @@ class _Clock:
 
 
 def _tables(lake: Path) -> dict[str, list[str]]:
-    """Every derived table as sorted rows, as delta-rs reads them."""
-    return {name: sorted(json.dumps(row, default=str, sort_keys=True) for row in _rows(lake, name)) for name in DERIVED}
+    """Every derived table as sorted rows, as delta-rs reads them; none is empty."""
+    found = {
+        name: sorted(json.dumps(row, default=str, sort_keys=True) for row in _rows(lake, name)) for name in DERIVED
+    }
+    assert all(found.values()), [name for name, rows in found.items() if not rows]
+    return found
 
 
 def _rows(lake: Path, name: str) -> list[dict[str, Any]]:

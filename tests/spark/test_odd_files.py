@@ -156,7 +156,7 @@ def test_long_and_broken_names_are_read(spark: SparkSession, tmp_path: Path) -> 
     assert fates(stage(spark, folder)) == {"PUBLISHED": len(names)}
 
 
-@pytest.mark.fault(6)
+@pytest.mark.fault(6, simulated="a Java that cannot spell the name")
 def test_a_name_that_java_cannot_spell_is_named(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +241,7 @@ def _lines_of_a_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_text, "_CHUNK_BYTES", LONG // 100)
 
 
-@pytest.mark.fault(20, 45)
+@pytest.mark.fault(20, 45, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 @pytest.mark.usefixtures("_lines_of_a_megabyte")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "two.jsonl.gz"])
 def test_a_line_that_the_reader_passes_over_is_named(spark: SparkSession, tmp_path: Path, name: str) -> None:
@@ -262,7 +262,7 @@ def test_a_line_that_the_reader_passes_over_is_named(spark: SparkSession, tmp_pa
     assert said.endswith("which no log has; remove or replace it")
 
 
-@pytest.mark.fault(20)
+@pytest.mark.fault(20, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 @pytest.mark.usefixtures("_lines_of_a_megabyte")
 def test_all_other_text_is_read_whole(spark: SparkSession, tmp_path: Path) -> None:
     """Byte order marks, last lines with and without an end, CRLF, several members, lines just short enough."""
@@ -280,7 +280,7 @@ def test_all_other_text_is_read_whole(spark: SparkSession, tmp_path: Path) -> No
     assert fates(staged) == {"PUBLISHED": 5_003, "QUARANTINED": 4}
 
 
-@pytest.mark.fault(20)
+@pytest.mark.fault(20, simulated="limits of 1 kB and 1 MB in place of 128 MiB")
 def test_bytes_that_are_missing_without_a_long_line_are_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

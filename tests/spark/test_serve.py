@@ -220,7 +220,7 @@ def test_beeline_answers(site: Site, server: Served) -> None:
 
 @pytest.mark.fault(44)
 def test_it_listens_to_this_machine_alone(server: Served) -> None:
-    socket.create_connection(("127.0.0.1", server.port), timeout=5).close()
+    socket.create_connection(("127.0.0.1", server.port), timeout=30).close()
     listening = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
     of_port = re.findall(rf"^\s*\d+: ([0-9A-F]+):{server.port:04X} \S+ 0A", listening, re.MULTILINE)
     assert of_port
@@ -235,7 +235,7 @@ def test_a_signal_ends_it_cleanly(server: Served, site: Site) -> None:
     assert "Traceback" not in said
     time.sleep(0.1)
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", server.port), timeout=5)
+        socket.create_connection(("127.0.0.1", server.port), timeout=30)
     assert sorted(each.name for each in (site.folder / "server").iterdir()) == ["err"]
 
 

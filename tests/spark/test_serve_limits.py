@@ -135,7 +135,7 @@ def test_a_server_that_was_started_anew_ends_cleanly(server: Served) -> None:
     assert "Traceback" not in server.said()
 
 
-@pytest.mark.fault(32)
+@pytest.mark.fault(32, simulated="the minutes between the server's starts")
 def test_it_gives_up_after_five_starts_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("jobs.serving.watch.time.monotonic", lambda: clock[0])

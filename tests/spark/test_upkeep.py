@@ -8,6 +8,7 @@ import datetime as dt
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ import deltalake
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import jobs.maintain
 from jobs.day import Day
@@ -201,6 +203,64 @@ def test_maintained_tables_hold_the_same_rows_in_fewer_files(spark: SparkSession
     assert _content(untidy)["sends"] == before["sends"]
     optimized = [each for each in table_history(spark, _settings(untidy), "sends", 10) if each.operation == "OPTIMIZE"]
     assert [(each.run_id, each.table) for each in optimized] == [("upkeep", "sends")]
+
+
+def _a_swapped_day(spark: SparkSession, site: Site, broker: str) -> set[str]:
+    """Publish the first day of the north with all sends to the broker; the files that the swap put out of use."""
+    lake = Lake(spark, str(site.lake))
+    rows = lake.read_day(SENDS, "north", D1).withColumn("broker_name", F.lit(broker)).localCheckpoint()
+    before = set(_files(site, "sends")["path"])
+    lake.publish_day(SENDS, rows, "north", D1, {"run_id": broker})
+    return before - set(_files(site, "sends")["path"])
+
+
+def _days_later(site: Site, folder: Path, days: int) -> Path:
+    """A copy of the lake on which so many days have passed since all that was done to it."""
+    shutil.copytree(site.lake, folder)
+    for commit in folder.glob("*/_delta_log/*.json"):
+        aged = re.sub(
+            r'"(deletionTimestamp|modificationTime|timestamp|inCommitTimestamp)":(\d+)',
+            lambda match: f'"{match[1]}":{int(match[2]) - days * 86_400_000}',
+            commit.read_text(encoding="utf-8"),
+        )
+        commit.write_text(aged, encoding="utf-8")
+    for checksum in folder.glob("*/_delta_log/*.crc"):
+        checksum.unlink()
+    for checksum in folder.glob("*/_delta_log/.*.crc"):
+        checksum.unlink()
+    for file in folder.rglob("*"):
+        old = file.stat().st_mtime - days * 86_400
+        os.utime(file, (old, old))
+    return folder
+
+
+@pytest.mark.fault(29, simulated="the days that pass before a vacuum")
+def test_a_vacuum_deletes_what_only_old_versions_need_and_nothing_else(
+    spark: SparkSession, untidy: Site, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of three versions of a day the first has been out of use for 8 days, the second since a moment ago."""
+    long_unused = _a_swapped_day(spark, untidy, "second")
+    folder = tmp_path_factory.mktemp("later")
+    _days_later(untidy, folder / "lake", days=8)
+    site = Site(spark, folder)
+    just_unused = _a_swapped_day(spark, site, "third")
+    in_use = set(_files(site, "sends")["path"])
+    assert long_unused
+    assert just_unused
+    table = site.lake / "sends"
+    before, version = site.rows("sends"), site.version("sends")
+    opened = Lake(spark, str(site.lake)).read(SENDS)  # a reader who came before the vacuum
+    assert {row["broker_name"] for row in before if row["cluster"] == "north"} >= {"third"}
+
+    found = _of(_maintained(spark, site, apply=True), "sends")
+    assert found.files_to_delete == len(long_unused)
+    left = {f"{file.relative_to(table)}" for file in table.rglob("*.parquet") if "_delta_log" not in file.parts}
+    assert left & long_unused == set()
+    assert left >= just_unused | in_use
+    assert site.rows("sends") == before
+    assert opened.count() == len(before) > 0
+    earlier = deltalake.DeltaTable(str(table), version=version - 1).to_pyarrow_table().to_pylist()
+    assert {row["broker_name"] for row in earlier if row["cluster"] == "north"} >= {"second"}
 
 
 def test_the_history_names_runs_and_rows(spark: SparkSession, few_tables: Site) -> None:
