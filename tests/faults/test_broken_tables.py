@@ -58,19 +58,17 @@ def _cut_file(table: Path) -> None:
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
+QUICK = (_cut_commit, "sends")
+
+
 @pytest.mark.fault(33)
 @pytest.mark.parametrize(
-    "table", [pytest.param("fault_item_state", marks=SLOW), pytest.param("run_log", marks=SLOW), "sends"]
-)
-@pytest.mark.parametrize(
-    "breaks",
+    ("breaks", "table"),
     [
-        _cut_commit,
-        _empty_commit,
-        _lost_commit,
-        _rotten_commit,
+        pytest.param(breaks, table, id=f"{breaks.__name__[1:]}-{table}", marks=() if (breaks, table) == QUICK else SLOW)
+        for breaks in (_cut_commit, _empty_commit, _lost_commit, _rotten_commit)
+        for table in ("fault_item_state", "run_log", "sends")
     ],
-    ids=lambda each: each.__name__[1:],
 )
 def test_a_broken_log_stops_the_run_with_a_sentence(site: Site, breaks: Callable[[Path], None], table: str) -> None:
     before = content(site.lake, but=table)
@@ -152,6 +150,7 @@ def test_a_table_with_mapped_columns_is_swapped_whole(spark: SparkSession, site:
     assert lake.read(FAULT_ITEM_STATE).count() == len(content(published.lake)["fault_item_state"])
 
 
+@SLOW
 @pytest.mark.fault(35)
 @pytest.mark.parametrize(
     ("sql", "told"),

@@ -6,10 +6,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.faults.lakes import CORRECTED, FIRST, by_day, content
 from tests.faults.steps import GROUPS, SECOND_DAY, SENDS, logged
@@ -24,11 +25,12 @@ QUICK = {("before", "isolation_intervals 1"), ("after", "queue_allocation 1")}
 """One amid the commits of each flow; the others take a JVM each, which is minutes."""
 
 
-def _sweep(steps: Iterable[str]) -> Iterable[object]:
-    for step in steps:
-        for when in ("before", "after"):
-            marks = () if (when, step) in QUICK else pytest.mark.slow
-            yield pytest.param(when, step, id=f"{when} {step}", marks=marks)
+def _sweep(*steps: str) -> list[ParameterSet]:
+    return [
+        pytest.param(when, step, id=f"{when} {step}", marks=() if (when, step) in QUICK else pytest.mark.slow)
+        for step in steps
+        for when in ("before", "after")
+    ]
 
 
 def _killed(site: Site | SnapshotSite, steps: Sequence[str], when: str, step: str) -> None:
@@ -52,7 +54,7 @@ def _each_day_is_whole(left: Content, before: Content, after: Content, when: str
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(("when", "step"), [pytest.param("after", "staging 1", marks=pytest.mark.slow), *_sweep(SENDS)])
+@pytest.mark.parametrize(("when", "step"), _sweep("staging 1", *SENDS))
 def test_the_next_run_makes_good(
     copied: Copied, tmp_path: Path, published: Site, after_correction: Content, when: str, step: str
 ) -> None:
@@ -66,7 +68,7 @@ def test_the_next_run_makes_good(
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(("when", "step"), _sweep(SECOND_DAY))
+@pytest.mark.parametrize(("when", "step"), _sweep(*SECOND_DAY))
 def test_the_next_run_goes_on_to_the_days_that_start_from_it(
     two_days: Callable[[Path], Site], tmp_path: Path, after_both: Content, when: str, step: str
 ) -> None:
@@ -105,9 +107,7 @@ def after_both(two_days: Callable[[Path], Site], tmp_path_factory: pytest.TempPa
 
 
 @pytest.mark.fault(25)
-@pytest.mark.parametrize(
-    ("when", "step"), [pytest.param("after", "staging 1", marks=pytest.mark.slow), *_sweep(GROUPS)]
-)
+@pytest.mark.parametrize(("when", "step"), _sweep("staging 1", *GROUPS))
 def test_the_next_run_of_the_second_flow_makes_good(
     groups: Callable[[Path], SnapshotSite], groups_after_correction: Content, tmp_path: Path, when: str, step: str
 ) -> None:

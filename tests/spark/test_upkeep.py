@@ -226,8 +226,6 @@ def _days_later(site: Site, folder: Path, days: int) -> Path:
         commit.write_text(aged, encoding="utf-8")
     for checksum in folder.glob("*/_delta_log/*.crc"):
         checksum.unlink()
-    for checksum in folder.glob("*/_delta_log/.*.crc"):
-        checksum.unlink()
     for file in folder.rglob("*"):
         old = file.stat().st_mtime - days * 86_400
         os.utime(file, (old, old))
