@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.comparison import EXPIRES_MS, only_answers
-from jobs.allocation.stretches import holding, pieces, stretches, united
+from jobs.allocation.stretches import STRETCH, holding, pieces, stretches, united
 from jobs.day import Day
 
 CAUSES = (
@@ -153,7 +153,7 @@ def refusals(failed: DataFrame) -> DataFrame:
 def flapping(members: DataFrame) -> DataFrame:
     """Members that drop off a broker's list and return within two minutes, three times in ten: `client_id` as well."""
     of_each = members.withColumn("client_id", F.explode(F.array_distinct("client_ids")))
-    in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy("valid_from_ms")
+    in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy(*STRETCH)
     away_ms = F.col("valid_from_ms") - F.lag("valid_until_ms").over(in_time)
     returns = of_each.withColumn("away_ms", away_ms).where(f"away_ms BETWEEN 1 AND {_AWAY_MS}")
     often = returns.withColumn("acts_from_ms", F.lag("valid_from_ms", _FLAPS - 1).over(in_time)).where(
@@ -193,7 +193,7 @@ def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int, day: Day)
 
     The first capture counts as a change, as what was before is not known; what stood at 00:00 does not.
     """
-    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms")
+    in_time = Window.partitionBy(*keys).orderBy(*STRETCH)
     changes = told.withColumn("before_ms", F.lag("last_answer_ms").over(in_time)).where(
         F.col("before_ms").isNotNull() | (F.col("valid_from_ms") > day.start_ms)
     )

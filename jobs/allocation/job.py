@@ -31,6 +31,7 @@ from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.seen import seen_clients
 from jobs.allocation.strategies import group_strategies
+from jobs.allocation.stretches import lasting
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.dated import dated
 from jobs.day import Day
@@ -95,9 +96,10 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     stale_ms = settings.max_staleness_ms
     spark = snapshots.consumers.sparkSession
     before = carried_routes(opening.topic_queues)
-    routes = keep("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    seen_routes = keep("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
     lists = member_answers(snapshots.consumers)
-    members = keep("members", group_members(lists, day, opening.group_members, stale_ms))
+    seen_members = keep("members", group_members(lists, day, opening.group_members, stale_ms))
+    routes, members = lasting(seen_routes), lasting(seen_members)
     told = keep("connections", connections(snapshots.consumers))
     answers = keep("answers", running_info(snapshots.running_info))
     strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers), snapshots.client_logs))
@@ -111,7 +113,7 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     expected = keep("expected", queue_allocation(allocated))
     owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, keep)
     subjects = topics.select(*SUBJECT).distinct()
-    languages, flaps = mixed_languages(told, stale_ms), keep("flaps", flapping(members))
+    languages, flaps = mixed_languages(told, stale_ms), keep("flaps", flapping(seen_members))
     causes = reduce(
         DataFrame.unionByName,
         (
@@ -122,8 +124,8 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
             stopped_not_expired(owned.known),
             silent_clients(owned.silences),
             refusals(owned.refused),
-            stale_route(routes, subjects, day),
-            rebalance_not_run(members, day),
+            stale_route(seen_routes, subjects, day),
+            rebalance_not_run(seen_members, day),
             languages,
         ),
     )
@@ -136,7 +138,7 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
     )
     return Allocation(
         topic_queues=topic_queues(routes).transform(dated, day, "valid_from_ms", "valid_until_ms"),
-        route_changes=route_changes(routes).transform(dated, day, "changed_at_ms"),
+        route_changes=route_changes(seen_routes).transform(dated, day, "changed_at_ms"),
         group_members=members.withColumn("members", F.size("client_ids")).transform(
             dated, day, "valid_from_ms", "valid_until_ms"
         ),

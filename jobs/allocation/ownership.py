@@ -18,7 +18,7 @@ from jobs.allocation.logged_ownership import (
     with_lives,
 )
 from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
-from jobs.allocation.stretches import merged, stretches
+from jobs.allocation.stretches import lasting, merged, stretches
 from jobs.day import Day
 from jobs.kept import Keep
 
@@ -118,7 +118,7 @@ def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
         ),
     )
     held = told.withColumn("held", F.array_sort(shown).cast(_HELD))
-    return stretches(held, list(_CLIENT), "held", day, before, max_staleness_ms)
+    return lasting(stretches(held, list(_CLIENT), "held", day, before, max_staleness_ms))
 
 
 def _queues_told(told: DataFrame) -> DataFrame:

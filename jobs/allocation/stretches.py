@@ -22,6 +22,7 @@ def stretches(
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key
     plus the usual (median) distance of its captures, nor past 24:00. A capture that tells nothing changes nothing.
+    What stood at 00:00 and no longer is a stretch without length, for those who look for changes; see `lasting`.
 
     Args:
         answers: `captured_at_ms`, `keys`, `value`; a null value = nothing is known.
@@ -57,16 +58,22 @@ def stretches(
     next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
+    stood = (F.col("captured_at_ms") < day.start_ms) & (F.col("valid_until_ms") == day.start_ms)
     held = known.withColumns(
         {
             "valid_until_ms": until,
             "unanswered": unanswered,
             "valid_from_ms": F.greatest("captured_at_ms", F.lit(day.start_ms)),
         }
-    ).where("valid_until_ms > valid_from_ms")
+    ).where((F.col("valid_until_ms") > F.col("valid_from_ms")) | stood)
     return merged(held, keys, (value,)).select(
         *keys, value, "valid_from_ms", "valid_until_ms", F.col("captured_at_ms").alias("last_answer_ms"), "unanswered"
     )
+
+
+def lasting(stretches: DataFrame) -> DataFrame:
+    """Without those that have no length."""
+    return stretches.where("valid_until_ms > valid_from_ms")
 
 
 def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
@@ -75,7 +82,7 @@ def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
     Columns: `keys`, `values`, `valid_from_ms`, `valid_until_ms`; the greatest `captured_at_ms` and the sum of
     `unanswered` where there are such columns.
     """
-    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms")
+    in_time = Window.partitionBy(*keys).orderBy(*STRETCH)
     same = F.col("valid_from_ms") == F.lag("valid_until_ms").over(in_time)
     for value in values:
         same = same & F.col(value).eqNullSafe(F.lag(value).over(in_time))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.stretches import stretches
+from jobs.allocation.stretches import STRETCH, stretches
 from jobs.day import Day
 from jobs.sources.topic_route import is_static, order_numbers
 
@@ -128,7 +128,7 @@ def topic_queues(routes: DataFrame) -> DataFrame:
 
 def route_changes(routes: DataFrame) -> DataFrame:
     """The table's rows, without day and cluster: each broker whose queues changed from one stretch to the next."""
-    in_time = Window.partitionBy("topic").orderBy("valid_from_ms")
+    in_time = Window.partitionBy("topic").orderBy(*STRETCH)
     pairs = routes.select(
         "topic",
         F.col("valid_from_ms").alias("changed_at_ms"),

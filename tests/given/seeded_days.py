@@ -47,14 +47,14 @@ def write_seeded_sends(folder: Path, seed: int, days: Sequence[dt.date], cluster
         for nth, day in enumerate(days):
             lines = [named | line for line in seeded_sends(chance, day, producers)]
             texts = [json.dumps(line) for line in lines]
-            texts = _with_repeats(chance, texts) + (_bad_lines(chance, lines) if nth < 2 else [])
+            texts = _with_repeats(chance, texts) + (bad_lines(lines[chance.randrange(len(lines))]) if nth < 2 else [])
             packed = ".gz" if (nth + number) % 2 else ""
             write_text(folder / "sends" / cluster / f"sends-{day}.jsonl{packed}", texts)
         write_text(
             folder / "routes" / f"routes-{cluster}.jsonl",
             [json.dumps(named | line) for line in seeded_routes(chance, days)],
         )
-    (folder / "settings.toml").write_text(_settings(clusters[0]), encoding="utf-8")
+    (folder / "settings.toml").write_text(settings_text(clusters[0]), encoding="utf-8")
 
 
 def write_text(file: Path, lines: Iterable[str]) -> None:
@@ -81,8 +81,7 @@ def seeded_sends(chance: random.Random, day: dt.date, producers: Sequence[Produc
         outages = outages_within(chance, start_ms + first, start_ms + last)
         for producer in producers:
             if producer.restarts and chance.random() < 0.6:
-                producer.starts += 1
-                producer.seq, producer.turn, producer.isolated_until_ms = 0, chance.randrange(9), {}
+                producer.starts_anew(chance.randrange(9))
             at_ms = start_ms + first + chance.randrange(producer.every_ms)
             while at_ms < start_ms + last:
                 attempts = list(attempts_of(chance, producer, at_ms, outages))
@@ -124,9 +123,8 @@ def _with_repeats(chance: random.Random, texts: list[str]) -> list[str]:
     return [*texts, *again]
 
 
-def _bad_lines(chance: random.Random, lines: Sequence[Line]) -> list[str]:
-    """A few lines of each kind that cannot be used, and some of other days."""
-    good = lines[chance.randrange(len(lines))]
+def bad_lines(good: Line) -> list[str]:
+    """The line as it cannot be used, a few of each kind, and on two other days."""
     changes: list[Line] = [
         {"client_id": ""}, {"latency_ms": None}, {"latency_ms": -3}, {"outcome": None}, {"outcome": "Perhaps"},
         {"mode": "BATCH"}, {"broker_name": None, "broker_addr": None}, {"ended_at_ms": 17, "started_at_ms": 12},
@@ -136,7 +134,7 @@ def _bad_lines(chance: random.Random, lines: Sequence[Line]) -> list[str]:
     return [*(json.dumps(good | change) for change in changes), '{"client_id": "cut', "[1, 2]", "", "no JSON at all"]
 
 
-def _settings(cluster: str) -> str:
+def settings_text(cluster: str) -> str:
     """What the site of these producers would write."""
     return f"""\
 cluster = "{cluster}"

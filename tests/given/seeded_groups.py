@@ -45,6 +45,7 @@ GROUPS = {
         'client_rebalance = false\nrequest_mode = "POP"\npop_share_queue_num = -1',
     ),
 }
+KINDS = ("consumers", "routes", "running_info")
 LOGGED = "g_avg"
 """The group whose first member writes a log, the only one of its process."""
 
@@ -104,36 +105,56 @@ class Site:
 def write_seeded_groups(folder: Path, seed: int, days: Sequence[dt.date]) -> None:
     """`consumers/`, `routes/`, `running_info/` (a file a day), `client_logs/` and `settings.toml` below the folder."""
     chance = random.Random(f"groups {seed}")
-    groups = []
-    for number, name in enumerate(GROUPS):
-        pool = tuple(f"IDC{1 + member % 2}-10.2.{number}.{member}@{member}" for member in range(5))
-        groups.append(Group(name, pool, set(pool[: 1 + chance.randrange(4)])))
-    site = Site(groups, {(topic, broker): chance.randrange(2, 6) for topic in TOPICS for broker in BROKERS})
-    logger, log = groups[0].pool[0], _Log(groups[0].pool[0])
+    site = made_up_site(chance, tuple(GROUPS))
+    logger, log = site.groups[0].pool[0], ClientLog(site.groups[0].pool[0])
     for day in days:
-        lines: dict[str, list[Line]] = {"consumers": [], "routes": [], "running_info": []}
+        lines: dict[str, list[Line]] = {kind: [] for kind in KINDS}
         for at_ms in _ticks(chance, start_of(day)):
             site.moves(chance)
-            for group in site.groups:
-                group.moves(chance)
-                lines["consumers"] += _members(chance, group, at_ms)
-                if chance.random() < 0.3:
-                    lines["running_info"] += _running_infos(chance, site, group, at_ms)
-            lines["routes"] += _routes(chance, site, at_ms)
-            if logger in groups[0].members:
-                log.holds(at_ms + 900, _share(site.all_queues(TOPICS[0]), sorted(groups[0].members), logger))
+            for kind, found in captures(chance, site, at_ms, moves=True).items():
+                lines[kind] += found
+            if logger in site.groups[0].members:
+                log.holds(at_ms + 900, shares(site.all_queues(TOPICS[0]), sorted(site.groups[0].members), logger))
             else:
                 log.stops(at_ms + 900)
-        for kind, told in lines.items():
-            texts = [json.dumps(line) for line in told]
+        for kind, of_kind in lines.items():
+            texts = [json.dumps(line) for line in of_kind]
             write_text(
-                folder / kind / f"{kind}-{day}.jsonl.gz", texts + (_bad_lines(told[0]) if day == days[0] else [])
+                folder / kind / f"{kind}-{day}.jsonl.gz", texts + (bad_lines(of_kind[0]) if day == days[0] else [])
             )
     write_text(folder / "client_logs" / "host-1" / "rocketmq_client.log", log.lines)
-    (folder / "settings.toml").write_text(_settings(groups), encoding="utf-8")
+    (folder / "settings.toml").write_text(settings_text(), encoding="utf-8")
 
 
-class _Log:
+def made_up_site(chance: random.Random, names: Sequence[str]) -> Site:
+    """Both topics, and of each named group some members."""
+    groups = []
+    for name in names:
+        pool = pool_of(name)
+        groups.append(Group(name, pool, set(pool[: 1 + chance.randrange(4)])))
+    return Site(groups, {(topic, broker): chance.randrange(2, 6) for topic in TOPICS for broker in BROKERS})
+
+
+def pool_of(group: str) -> tuple[str, ...]:
+    """Everyone who may be a member."""
+    number = list(GROUPS).index(group)
+    return tuple(f"IDC{1 + member % 2}-10.2.{number}.{member}@{member}" for member in range(5))
+
+
+def captures(chance: random.Random, site: Site, at_ms: int, *, moves: bool) -> dict[str, list[Line]]:
+    """What the collector gets on one round; `moves`: members come and go meanwhile."""
+    lines: dict[str, list[Line]] = {kind: [] for kind in KINDS}
+    for group in site.groups:
+        if moves:
+            group.moves(chance)
+        lines["consumers"] += _members(chance, group, at_ms)
+        if chance.random() < 0.3:
+            lines["running_info"] += _running_infos(chance, site, group, at_ms)
+    lines["routes"] += _routes(chance, site, at_ms)
+    return lines
+
+
+class ClientLog:
     """What one consumer of release 4.9.8 writes to its log."""
 
     def __init__(self, client_id: str) -> None:
@@ -224,7 +245,7 @@ def _running_infos(chance: random.Random, site: Site, group: Group, at_ms: int) 
     """What each member says it holds: an even share, or now and then something else."""
     for number, client_id in enumerate(sorted(group.members)):
         topics = TOPICS if chance.random() < 0.9 else TOPICS[:1]
-        held = [each for topic in topics for each in _share(site.all_queues(topic), sorted(group.members), client_id)]
+        held = [each for topic in topics for each in shares(site.all_queues(topic), sorted(group.members), client_id)]
         if held and chance.random() < 0.05:
             held.pop()
         table = ",".join(
@@ -239,28 +260,27 @@ def _running_infos(chance: random.Random, site: Site, group: Group, at_ms: int) 
         yield line | ({"code": 0, "body": body} if chance.random() < 0.97 else {"code": None, "body": None})
 
 
-def _share(queues: Sequence[Queue], members: Sequence[str], client_id: str) -> list[Queue]:
+def shares(queues: Sequence[Queue], members: Sequence[str], client_id: str) -> list[Queue]:
     """An even share in stretches, the longer ones first."""
     place, each, more = members.index(client_id), *divmod(len(queues), len(members))
     first = place * each + min(place, more)
     return list(queues[first : first + each + (place < more)])
 
 
-def _bad_lines(good: Line) -> list[str]:
+def bad_lines(good: Line) -> list[str]:
     """Lines that cannot be used: no time, no name, no JSON, a control character, and one of another day."""
     subject = "topic" if "topic" in good else "consumer_group"
     changes: list[Line] = [{"captured_at_ms": None}, {subject: ""}, {subject: "T\u0001"}, {"body": "{", "code": 0}]
     return [*(json.dumps(good | change) for change in changes), "no JSON", '{"captured_at_ms": 1']
 
 
-def _settings(groups: Sequence[Group]) -> str:
+def settings_text() -> str:
     """What the site of these consumers would write."""
     parts = ['max_bad_fraction = 0.05\n[client_logs."client_logs"]\nclient_version = "4.9.8"\ntime_zone = "UTC"']
     parts += [f'[groups."{name}"]\n{lines}' for name, (_, lines) in GROUPS.items() if lines]
-    pools = {group.name: group.pool for group in groups}
-    for number, client_id in enumerate(pools["g_mix"]):
+    for number, client_id in enumerate(pool_of("g_mix")):
         parts.append(f'[groups."g_mix".clients."{client_id}"]\nstrategy = "{("AVG", "AVG_BY_CIRCLE")[number % 2]}"')
-    for number, client_id in enumerate(pools["g_config"]):
+    for number, client_id in enumerate(pool_of("g_config")):
         queues = [[BROKERS[number % 2], number], [BROKERS[0], 0], ["broker-zz", 0]][: 1 + number]
         parts.append(f'[groups."g_config".clients."{client_id}"]\nqueues = {json.dumps(queues)}')
     return "\n\n".join(parts) + "\n"

@@ -73,6 +73,11 @@ class Producer:
         turns = [BROKERS[(self.turn + step) % len(BROKERS)] for step in range(len(BROKERS))]
         return next((name for name in turns if self.isolated_until_ms.get(name, 0) <= at_ms), turns[0])
 
+    def starts_anew(self, turn: int) -> None:
+        """Its next process knows nothing and counts from the beginning."""
+        self.starts += 1
+        self.seq, self.turn, self.isolated_until_ms = 0, turn, {}
+
     def learns(self, broker: str, at_ms: int, latency_ms: int) -> None:
         """An answer's latency moves the broker's fault item."""
         earned = max((isolation for floor, isolation in self.ladder if latency_ms >= floor), default=0)

@@ -1,20 +1,13 @@
-"""What stands at midnight: passed on over an empty day, dead with its process, marked when unknown, whole in a view.
-
-And the property behind it: by day, in any order, from any files, in any partitions, the tables are the same.
-"""
+"""What stands at midnight: passed on over an empty day, dead with its process, marked when unknown, whole in a view."""
 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
-import random
 from pathlib import Path
 from typing import Any
 
 import deltalake
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from jobs.answers.published import open_published
@@ -235,77 +228,3 @@ def test_a_day_whose_sends_are_no_longer_kept_stays_as_it_is(
     assert result.stale_days == [D2]
     assert site.rows("isolation_intervals", event_date=D2) == before
     assert len(site.rows("producer_days", event_date=D2)) == 1
-
-
-CLIENTS = {"p1": "4.9.8", "p2": "5.1.4", "p3": "5.3.3"}
-ANY_SEND = st.builds(
-    lambda client, seconds, latency, outcome, broker, seq: send(
-        START[D2] + seconds * 1_000, latency, outcome, client_id=client, client_version=CLIENTS[client],
-        broker_name=broker, seq=seq,
-    ),
-    st.sampled_from(sorted(CLIENTS)),
-    st.integers(-8, 8),  # around one midnight: ties, isolations across it, and lines of both days
-    st.sampled_from([5, 700, 3_500]),
-    st.sampled_from(["SEND_OK", "SEND_OK", "RemotingTimeoutException", "MQBrokerException"]),
-    st.sampled_from(["broker-a", "broker-b"]),
-    st.one_of(st.none(), st.integers(1, 9)),
-)  # fmt: skip
-ALWAYS = [send(at(D1, "06:00:00"), broker_name="broker-c"), send(at(D2, "06:00:00"), broker_name="broker-c")]
-TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
-
-
-def _tie(offset_ms: int, latency_ms: int, outcome: str, client: str, seq: int | None) -> Line:
-    return send(
-        START[D2] + offset_ms, latency_ms, outcome, client_id=client, client_version=CLIENTS[client], seq=seq,
-        broker_name="broker-a",
-    )  # fmt: skip
-
-
-# Attempts of one producer at one broker that end in the same millisecond, at midnight and before it.
-TIES = [
-    _tie(0, 5, "RemotingTimeoutException", "p1", None),
-    _tie(0, 5, "SEND_OK", "p1", None),
-    _tie(0, 5, "SEND_OK", "p1", None),  # an exact copy
-    _tie(0, 700, "SEND_OK", "p1", None),
-    _tie(-1, 3_500, "SEND_OK", "p1", None),
-    _tie(-1, 700, "SEND_OK", "p1", None),
-    _tie(0, 5, "MQBrokerException", "p2", 2),
-    _tie(0, 5, "SEND_OK", "p2", 1),
-    _tie(-1, 5, "RemotingTimeoutException", "p3", 9),
-    _tie(-1, 3_500, "RemotingTimeoutException", "p3", 8),
-]
-
-
-@pytest.mark.slow  # five nights for each example
-@pytest.mark.fault(16, 22)
-@pytest.mark.timeout(3600)
-@example(sends=TIES, seed=7, files=3)
-@given(sends=st.lists(ANY_SEND, min_size=8, max_size=12), seed=st.integers(0, 99), files=st.integers(1, 3))
-@settings(
-    max_examples=2,  # besides the one above
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-def test_any_order_of_days_and_lines_ends_in_the_same_tables(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, sends: list[Line], seed: int, files: int
-) -> None:
-    at_once, by_day = (Site(spark, tmp_path_factory.mktemp(name)) for name in ("at-once", "by-day"))
-    lines = [*ALWAYS, *sends]
-    at_once.log(lines)
-    at_once.run(D1, D2)
-
-    shuffled = random.Random(seed).sample(lines, len(lines))
-    for number, part in enumerate(itertools.islice(shuffled, first, None, files) for first in range(files)):
-        by_day.log(part, f"part-{number}.jsonl")
-    usual = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "3")
-    try:
-        by_day.run(D2)
-        by_day.run(D1)
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", str(usual))
-    found = {table: by_day.rows(table) for table in TOLD}
-    assert {table for table, rows in found.items() if rows} >= {"sends", "broker_windows", "producer_days"}
-    assert found == {table: at_once.rows(table) for table in TOLD}

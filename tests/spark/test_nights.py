@@ -1,4 +1,4 @@
-"""Days one by one, in any order, again, corrected, or all at once: the same tables."""
+"""Days at once over midnight; a day again, and corrected."""
 
 from __future__ import annotations
 
@@ -105,16 +105,6 @@ def test_isolation_is_cut_at_midnight_and_carried_over(at_once: Path) -> None:
         ("2026-03-02", 0, 6_000, "RemotingTimeoutException", "EXPIRED", True, False, False),
         ("2026-03-03", day, day + 10_000, "MQBrokerException", "EXPIRED", False, False, False),
     ]
-
-
-@pytest.mark.fault(16, 22)
-def test_days_in_any_order_end_in_the_same_tables(spark: SparkSession, folder: Path, at_once: Path) -> None:
-    lake = folder / "any-order"
-    shuffled = _write(folder / "shuffled", [LOG[place] for place in (3, 0, 4, 2, 1)])
-    for day in (D2, D3, D1):
-        last = _night(spark, lake, shuffled, day)
-    assert [(done.day.date, done.cascaded) for done in last.days] == [(D1, False), (D2, True), (D3, True)]
-    assert _tables(lake) == _tables(at_once)
 
 
 @pytest.mark.fault(26)

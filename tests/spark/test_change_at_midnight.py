@@ -1,0 +1,70 @@
+"""A change that is captured at exactly 00:00:00.000: the day that it begins knows what was before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.settings import load_settings
+from tests.site import D1, D2, START, Line
+from tests.snapshots import SnapshotSite, connection, route, running_info
+
+SECONDS = range(-60, 120, 5)
+"""When snapshots were taken, from midnight on; the last one holds for another five."""
+COLUMNS = ("consumer_group", "broker_name", "queue_id", "kind", "cause", "found_from_ms", "found_until_ms")
+
+
+def _ms(second: int) -> int:
+    return START[D2] + second * 1_000
+
+
+def _holds(group: str, client_id: str, queues: Iterable[int], second: int, topic: str) -> Line:
+    held = [(topic, "a", queue) for queue in queues]
+    return running_info(_ms(second), client_id, "AllocateMessageQueueAveragely", held, [topic], consumer_group=group)
+
+
+@pytest.fixture(scope="module")
+def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SnapshotSite:
+    """Two days. At midnight y joins x in JOINED, which get queue 2 right after 15 s; the group STALE consumes R, which
+    gets two more queues then, and follows after 40 s."""
+    made = SnapshotSite(spark, tmp_path_factory.mktemp("midnight"), load_settings([], [], {}))
+    consumers, routes, answers = list[Line](), list[Line](), list[Line]()
+    for second in SECONDS:
+        joined = "x" if second < 0 else "xy"
+        consumers.append(connection(_ms(second), [*joined], "T", consumer_group="JOINED"))
+        consumers.append(connection(_ms(second), ["x", "y"], "R", consumer_group="STALE"))
+        routes.append(route(_ms(second), topic="T", a=3))
+        routes.append(route(_ms(second), topic="R", a=2 if second < 0 else 4))
+        of_joined = {"x": (0, 1, 2), "y": ()} if second < 15 else {"x": (0, 1), "y": (2,)}
+        of_stale = {"x": (0,), "y": (1,)} if second < 40 else {"x": (0, 1), "y": (2, 3)}
+        answers += [_holds("JOINED", each, of_joined[each], second, "T") for each in joined]
+        answers += [_holds("STALE", each, of_stale[each], second, "R") for each in "xy"]
+    made.log("consumers", consumers)
+    made.log("routes", routes)
+    made.log("running_info", answers)
+    made.run(D1, D2)
+    return made
+
+
+def test_clients_get_their_time_to_follow(site: SnapshotSite) -> None:
+    found = [tuple(row.values()) for row in site.rows("allocation_findings", *COLUMNS, basis="OBSERVED")]
+    assert found == [
+        ("JOINED", "a", 2, "AGAINST_STRATEGY", "REBALANCE_NOT_RUN", _ms(0), _ms(15)),
+        ("STALE", "a", 1, "AGAINST_STRATEGY", "STALE_ROUTE", _ms(0), _ms(40)),
+        ("STALE", "a", 2, "UNASSIGNED", "STALE_ROUTE", _ms(0), _ms(40)),
+        ("STALE", "a", 3, "UNASSIGNED", "STALE_ROUTE", _ms(0), _ms(40)),
+    ]
+
+
+def test_the_route_changed_then(site: SnapshotSite) -> None:
+    columns = ("event_date", "topic", "changed_at_ms", "change", "readable_before", "readable_after")
+    assert [tuple(row.values()) for row in site.rows("route_changes", *columns)] == [(D2, "R", _ms(0), "CHANGED", 2, 4)]
+
+
+def test_no_stretch_is_without_length(site: SnapshotSite) -> None:
+    for table in ("topic_queues", "group_members", "queue_allocation", "queue_ownership"):
+        rows = site.rows(table, "event_date", "valid_from_ms", "valid_until_ms")
+        assert {row["event_date"] for row in rows} == {D1, D2}
+        assert all(row["valid_from_ms"] < row["valid_until_ms"] for row in rows)
