@@ -61,7 +61,7 @@ class StagedSends(Staged):
         """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
         if self.routes is None:
             return self.inputs[0].lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
-        return topic_brokers(self.routes, day, only_own=len(self.clusters()) > 1).withColumns(
+        return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
             {
                 "event_date": F.lit(day.date),
                 "valid_from_at": F.timestamp_millis("valid_from_ms"),
@@ -73,7 +73,7 @@ class StagedSends(Staged):
         """The queues to send to of the day's topics (`PUBLISH_QUEUES`); no rows when the site gave no routes."""
         if self.routes is None:
             return self.inputs[0].lines.sparkSession.createDataFrame([], PUBLISH_QUEUES)
-        return publish_queues(self.routes, day, only_own=len(self.clusters()) > 1)
+        return publish_queues(self.routes, day, only_own=len(self.clusters(day.date)) > 1)
 
 
 def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:

@@ -99,8 +99,9 @@ class DrawnSends:
     @cached_property
     def bad(self) -> list[str]:
         """Lines that cannot be used, of other days, and blank ones."""
-        good = next((line for line in self.lines if "cluster" not in line), None)
-        return [] if good is None else [text for nth, text in enumerate(bad_lines(good)) if nth in self.bad_kinds]
+        own = [line for line in self.lines if "cluster" not in line]
+        kinds = bad_lines(own[self.files.seed % len(own)]) if own else []
+        return [text for nth, text in enumerate(kinds) if nth in self.bad_kinds]
 
     def write_in_order(self, folder: Path) -> None:
         """`sends/`, one file, in the order in which they ended, and the rest."""

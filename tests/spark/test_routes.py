@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.ingest import StagedSends
 from jobs.settings import load_settings
+from jobs.sources.judged_lines import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.topic_route import broker_names, topic_brokers
 from jobs.staged import Counts
@@ -196,6 +199,20 @@ def test_brokers_of_another_cluster_can_be_left_out(
     both = json.dumps({key: own[key] + other[key] for key in own})
     hosts = _hosts(_routes(spark, tmp_path, _answer(NOON_MS, both)), only_own=only_own)
     assert [host[-1] for host in hosts] == names
+
+
+@pytest.mark.parametrize(("day_of_other", "names"), [(DAY.date, {"a"}), (DAY.after.date, {"a", "b"})])
+def test_they_are_left_out_on_days_on_which_both_send_whatever_else_is_published(
+    spark: SparkSession, tmp_path: Path, day_of_other: dt.date, names: set[str]
+) -> None:
+    own, other = json.loads(_body("a")), json.loads(_body("b", cluster="other"))
+    both = json.dumps({key: own[key] + other[key] for key in own})
+    staged = _staged(spark, tmp_path, _answer(NOON_MS, both))
+    sends = {**staged.inputs[0].fates, (PUBLISHED, "other", day_of_other): 1}
+    of_two = dataclasses.replace(staged, inputs=(dataclasses.replace(staged.inputs[0], fates=sends),))
+    assert {row["broker_name"] for row in of_two.topic_brokers(DAY).collect()} == names
+    (queues,) = of_two.publish_queues(DAY).collect()
+    assert {queue["broker_name"] for span in queues["spans"] for queue in span["queues"]} == names
 
 
 def test_a_send_without_a_broker_name_gets_the_routes_name(spark: SparkSession, tmp_path: Path) -> None:
