@@ -40,6 +40,7 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
     `since_ms`: start of the isolation that the attempt went against; null = its broker was available;
     `is_surely_isolated`: its broker was not available in every order of tied writes; only then, null for all others,
     `available`: how many brokers of the topic were, in every order of tied writes;
+    `only_available`: that broker, if it was one;
     `hosts`: how many brokers the topic had.
     Brokers of a topic are those of any route that the client may have used, 40 s before to 15 s after; of those that
     were available, those of every such route. Without routes of a topic both are the brokers that the cluster's
@@ -73,6 +74,7 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
     hosts_then = F.when(told, hosts_throughout(F.col("writable"), since, until)).otherwise(named_hosts)
     all_hosts = F.when(told, hosts_at_some_time(F.col("writable"), since, until)).otherwise(named_hosts)
     surely = F.exists("met", _surely_went_against)
+    left = F.array_except(hosts_then, _brokers(F.col("met")))
     return (
         stretches_met(stretches, chosen)
         .withColumn("named_topic", topic)
@@ -83,7 +85,8 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
                 "isolated_brokers": _isolated_of(all_hosts),
                 "since_ms": F.array_max(_starts(F.filter("met", _went_against))),
                 "is_surely_isolated": surely,
-                "available": F.when(surely, F.size(F.array_except(hosts_then, _brokers(F.col("met"))))),
+                "available": F.when(surely, F.size(left)),
+                "only_available": F.when(surely & (F.size(left) == 1), F.get(left, F.lit(0))),
                 "hosts": F.when(surely, F.size(all_hosts)),
             }
         )

@@ -21,13 +21,14 @@ _WHY = {
 }
 
 
-def sent_while_isolated(choices: DataFrame) -> DataFrame:
+def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """One finding per producer, broker, isolation and cause.
 
     Args:
         choices: as `choices.choices` returns them.
+        attempts: the day's attempts with their process.
     """
-    sent = choices.where("is_surely_isolated").withColumn("cause", _cause())
+    sent = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
     found = sent.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
         F.min("chosen_at_ms").alias("found_from_ms"),
         (F.max("chosen_at_ms") + 1).alias("found_until_ms"),
@@ -58,14 +59,31 @@ def sent_while_isolated(choices: DataFrame) -> DataFrame:
     )
 
 
+def _with_tried_before(sent: DataFrame, attempts: DataFrame) -> DataFrame:
+    """With `tried_before`: where the attempt before it of the same send went; null = no retry, or not in the log.
+
+    One broker, or two where a client's hook fired twice. Looked up for retries with one available broker alone.
+    """
+    send = [*OWNER, "invoke_id"]
+    asked = sent.where("attempt > 1 AND available = 1").select(*send).distinct()
+    before = (
+        attempts.join(F.broadcast(asked), send, "left_semi")
+        .groupBy(*send, (F.col("attempt") + 1).alias("attempt"))
+        .agg(F.collect_set("broker_name").alias("tried_before"))
+    )
+    return sent.join(before, [*send, "attempt"], "left")
+
+
 def _cause() -> Column:
     is_retry = F.col("attempt") > 1
+    # MQFaultStrategy.selectOneMessageQueue: the last broker has no say from 4.8.0 to 5.1.0.
+    avoids_last = (F.col("profile") != "P2") & F.array_contains("tried_before", F.col("only_available"))
     return (
         F.when(~F.col("enforced"), "SWITCH_OFF")
         .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
         .when(F.col("hosts") <= 1, "ONLY_BROKER")
         .when(~has_other_available(), "ALL_ISOLATED")
         .when(is_retry & (F.col("profile") == "P1"), "RETRY_TO_LAST_BROKER")
-        .when(is_retry & (F.col("available") == 1), "RETRY_AVOIDS_LAST_BROKER")
+        .when(is_retry & avoids_last, "RETRY_AVOIDS_LAST_BROKER")
         .otherwise("UNEXPLAINED")
     )

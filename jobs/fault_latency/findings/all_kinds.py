@@ -60,7 +60,7 @@ def findings(
         return reduce(DataFrame.unionByName, found)
     without_broker = keep("stretches", stretches(sent, isolations, hosts, keep))
     found += [
-        sent_while_isolated(choices),
+        sent_while_isolated(choices, attempts),
         collateral_isolations(writes, health),
         all_isolated(without_broker, choices),
         lone_isolations(isolations, attempts, slow_ms, keep),
