@@ -19,9 +19,9 @@ _BROKER = ("cluster", "broker_name")
 def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, keep: Keep) -> DataFrame:
     """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
 
-    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from its
+    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from the
     minute of its first attempt of the day to that of its last; an isolation that crosses midnight makes it active up
-    to there.
+    to there. What it holds after that counts nowhere.
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
@@ -30,8 +30,9 @@ def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, s
         share: of the producers, between 0 and 1.
         keep: for what the incidents are asked of several times.
     """
-    held = isolations.where("enforced AND end_ms > start_ms")
-    active = _active(held, sent)
+    lasting = isolations.where("enforced AND end_ms > start_ms")
+    active = _active(lasting, sent)
+    held = _while_active(lasting, active)
     found = keep("incident-stretches", _stretches(held, active, share))
     noticed = keep("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
@@ -73,17 +74,22 @@ def _active(held: DataFrame, sent: DataFrame) -> DataFrame:
     )
 
 
+def _while_active(held: DataFrame, active: DataFrame) -> DataFrame:
+    """The part of each isolation in which its producer is active."""
+    within = {
+        "start_ms": F.greatest("start_ms", "active_from_ms"),
+        "end_ms": F.least("end_ms", "active_until_ms"),
+    }
+    return held.join(active, list(PRODUCER)).withColumns(within).where("end_ms > start_ms")
+
+
 def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
-    isolating = (
-        held.join(active, list(PRODUCER))
-        .select(
-            *_BROKER,
-            F.greatest("start_ms", "active_from_ms").alias("from_ms"),
-            F.least("end_ms", "active_until_ms").alias("until_ms"),
-            F.lit(1).alias("isolating"),
-            F.lit(0).alias("active"),
-        )
-        .where("until_ms > from_ms")
+    isolating = held.select(
+        *_BROKER,
+        F.col("start_ms").alias("from_ms"),
+        F.col("end_ms").alias("until_ms"),
+        F.lit(1).alias("isolating"),
+        F.lit(0).alias("active"),
     )
     living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
         *_BROKER,

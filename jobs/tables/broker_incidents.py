@@ -21,7 +21,7 @@ BROKER_INCIDENTS = Table(
             "active producers then: switch on, from the minute of the first attempt to that of the last",
         ),
         required("peak_share", DoubleType(), "peak_producers / producers"),
-        required("isolating_producers", LONG, "producers that isolated the broker at any time of the stretch"),
+        required("isolating_producers", LONG, "active producers that isolated the broker at any time of the stretch"),
         *instant("first_noticed", "when the first of them began to isolate it, the end of its bad send"),
         *instant("last_noticed", "when the last of them began"),
         required("first_producer", TEXT, "client id of the first to notice"),
