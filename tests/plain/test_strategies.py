@@ -213,6 +213,25 @@ def test_a_strategy_comes_back_from_json() -> None:
     assert Strategy.from_json({"name": "AVG", "version_number": 40701}).version == 40701
 
 
+def test_a_strategy_is_written_readably_and_needs_a_name() -> None:
+    assert '"订"' in Strategy("MACHINE_ROOM", machine_rooms=("订",)).as_json()
+    with pytest.raises(UnknownStrategyError, match="needs a name"):
+        Strategy.from_json({"version": 40908})
+
+
+def test_a_client_has_ten_places_on_the_ring_unless_it_is_told_otherwise() -> None:
+    """`AllocateMessageQueueConsistentHash()`."""
+    queues = [("broker-a", number) for number in range(100)]
+    found = {number: held(Strategy("CONSISTENT_HASH", virtual_nodes=number), queues, CLIENTS) for number in (9, 10, 11)}
+    assert held(Strategy("CONSISTENT_HASH"), queues, CLIENTS) == found[10]
+    assert found[10] not in (found[9], found[11])
+
+
+def test_a_room_within_a_room() -> None:
+    nested = Strategy("MACHINE_ROOM_NEARBY-MACHINE_ROOM_NEARBY-AVG")
+    assert held(nested, ROOM_QUEUES[:2], ["IDC1-x", "IDC1-y"]) == {"IDC1-x": "a0", "IDC1-y": "a1"}
+
+
 @pytest.mark.parametrize("name", ["", "avg", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-X", "POP:CONFIG"])
 def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     with pytest.raises(UnknownStrategyError, match=r"known are AVG, AVG_BY_CIRCLE, .*POP:AVG"):
@@ -233,6 +252,8 @@ def test_an_unknown_attribute_and_a_client_without_strategy() -> None:
         (2, "xyz", [("a", -1), ("a", -1), ("b", -1)]),  # as many as there are others
         (1, "xyz", [("a", 0), ("a", 1)]),  # its own, and the next one's
         (1, "vwxyz", [("b", 0)]),  # more clients than queues: dealt out again
+        (1, "uvwxyz", [("a", 0)]),
+        (0, "xyz", [("a", -1), ("a", -1), ("b", -1)]),
     ],
 )
 def test_pop(share_queue_num: int, clients: str, expected: list[Queue]) -> None:
@@ -240,6 +261,35 @@ def test_pop(share_queue_num: int, clients: str, expected: list[Queue]) -> None:
     assert of("x") == expected
     if share_queue_num < 0:
         assert of("stranger") == expected
+
+
+@pytest.mark.parametrize("clients", ["wxyz", "wxy"])
+def test_pop_gives_a_stranger_nothing_of_its_own(clients: str) -> None:
+    of = pop_allocator(Strategy("AVG"), "T", [("a", 0), ("a", 1), ("b", 0)], list(clients), 1)
+    assert of("stranger") == []
+
+
+def test_pop_refuses_what_the_broker_refuses() -> None:
+    dealt = pop_allocator(Strategy("AVG"), "T", [("a", 0)], ["x", "y", "z"], 1)
+    with pytest.raises(AllocationError, match="currentCID is empty"):
+        dealt(" ")
+    with pytest.raises(AllocationError, match="cidAll is null"):
+        pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, 1)
+    assert pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, -1)("x") == [("a", -1)]
+    with pytest.raises(AllocationError, match="mqAll is null"):
+        pop_allocator(Strategy("AVG"), "T", None, ["x"], -1)
+
+
+def test_what_a_broker_hands_out_by_its_share_number_and_what_it_lacks() -> None:
+    queues: list[Queue] = [("a", 0), ("a", 1), ("b", 0)]
+    popped = shares(Strategy("POP:AVG", pop_share_queue_num=1), "T", queues, ["x", "y", "z"])
+    assert [share.queues for share in popped] == [
+        (queues[0], queues[1]),
+        (queues[1], queues[2]),
+        (queues[2], queues[0]),
+    ]
+    (lacking,) = shares(Strategy("BROKER:CONFIG", queues=(("a", 0),)), "T", queues, ["x"])
+    assert lacking == Share("x", "UNCHANGED", "QueryAssignmentProcessor: unsupported strategy", ())
 
 
 def test_pop_and_own_strategies_travel_as_json_through_the_same_path() -> None:

@@ -44,6 +44,21 @@ def test_a_sweep_is_every_floor_with_every_isolation() -> None:
     assert policies[1].ladder.isolations_ms == (0, 0, 6000, 15000, 18000, 30000, 90000)
 
 
+def test_a_sweep_rests_on_its_profile_and_rounds() -> None:
+    (policy,) = ask(sweeps=["P1/0.333/0.0001"]).policies
+    assert (policy.name, policy.profile, policy.write_rule) == ("P1 x0.333/x0.0001", "P1", "LAST_WRITE")
+    assert policy.ladder.floors_ms == (17, 33, 183, 333, 666, 999, 4995)  # 16.65, 33.3, 183.15 …
+    assert policy.ladder.isolations_ms == (0, 0, 3, 6, 12, 18, 60)
+
+
+def test_the_most_that_may_be_asked() -> None:
+    assert len(ask(sweeps=[f"P5/{','.join(map(str, range(1, 501)))}/1"]).policies) == 500
+    (longest,) = ask(ladders=["a=86400000/86400000"]).policies
+    assert longest.ladder.longest_ms == 86_400_000
+    (widest,) = ask(sweeps=["P5/1000/1"]).policies
+    assert widest.ladder.floors_ms[-1] == 15_000_000
+
+
 def test_a_file_of_ladders(tmp_path: Path) -> None:
     file = tmp_path / "ladders.toml"
     file.write_text('[ladders."<b>"]\nlatency_max_ms = [9]\nnot_available_ms = [4]\nprofile = "P1"\n')
@@ -66,6 +81,10 @@ def test_policies_that_do_the_same_share_a_rule() -> None:
         ({"ladders": ["short"]}, UsageError, "--ladder 'short' has no form like short=550,2000/1000,5000@P5"),
         ({"ladders": ["short=5"]}, UsageError, "give floors/isolations"),
         ({"ladders": ["=5/5"]}, UsageError, "has no name"),
+        ({"ladders": [" =5/5"]}, UsageError, "has no name"),
+        ({"ladders": ["a=86400001/5"]}, UsageError, "--ladder 'a' has 86400001 ms; give 0 to 86400000"),
+        ({"sweeps": [f"P5/{','.join(map(str, range(1, 502)))}/1"]}, UsageError, "501 policies are asked; ask at most"),
+        ({"sweeps": ["P5/1000.1/1"]}, UsageError, "'1000.1' is no list of factors"),
         ({"ladders": ["P5=5/5"]}, UsageError, "'P5' is the name of a released policy"),
         ({"ladders": ["AS_RUN=5/5"]}, UsageError, "'AS_RUN' is the name of a released policy"),
         ({"ladders": ["a=5,6/5"]}, UsageError, "has 2 floors but 1 isolations; give one isolation per floor"),

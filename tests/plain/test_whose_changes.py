@@ -26,7 +26,6 @@ def tells(client: str, *queues: Queue) -> Line:
 
 
 DROPPED = Line("DROPPED", (A0,))
-HOUR_MS = 3_600_000
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,15 @@ HOUR_MS = 3_600_000
             [added(), Line("BEGUN", (), "x"), added(), tells("x", A0)], {}, "-xxx", id="taken before its start"
         ),
         pytest.param(
-            [added(), Line("ALLOCATED", (A0,), "x", at_ms=HOUR_MS)], {}, "-x", id="taken an hour before the result"
+            [added(), Line("ALLOCATED", (A0,), "x", at_ms=300_000)], {}, "xx", id="taken five minutes before the result"
+        ),
+        pytest.param([added(), Line("ALLOCATED", (A0,), "x", at_ms=300_001)], {}, "-x", id="and a millisecond more"),
+        pytest.param([Line("BEGUN", (), "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two begins anew"),
+        pytest.param(
+            [DROPPED, added(), tells("x", A0)],
+            {"y": [A0], "z": [A0]},
+            "-xx",
+            id="dropped by one of two, and taken by a third",
         ),
         pytest.param(
             [DROPPED, tells("x", A0), added(), tells("y", A0)],

@@ -1,0 +1,282 @@
+"""What a report counts, puts in order and leaves out, in lakes small enough to count by hand."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.answers.minutes import MOST_POINTS, Point, minutes
+from jobs.answers.night import MOST_FINDINGS, MOST_INCIDENTS, NIGHTS_BEFORE, Day, headline, night
+from jobs.answers.published import Published, open_published
+from jobs.answers.timeline import MOST_BROKERS, MOST_ROWS, isolation_hover, timeline
+from jobs.answers.words import percent, safe_cell
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    BROKER_INCIDENTS,
+    BROKER_WINDOWS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    REBALANCES,
+    Table,
+)
+from tests.answers.hostile_night import BEFORE, NIGHT, START, isolation, window
+from tests.answers.lakes import publish, write_rows
+
+WHERE = {"event_date": NIGHT, "cluster": "main"}
+
+
+def lake_of(folder: Path, table: Table, *rows: dict[str, Any]) -> Published:
+    publish(folder, NIGHT)
+    write_rows(folder, table, [WHERE | row for row in rows])
+    return open_published(str(folder), None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "with_day", "text"),
+    [
+        ("end_ms", START + 86_400_000, False, "24:00:00.000"),  # a day ends at 24:00 of itself
+        ("valid_until_ms", START, False, "24:00:00.000"),
+        ("end_ms", START + 86_400_000, True, "2026-03-03 00:00:00.000"),
+        ("end_ms", START + 1, False, "00:00:00.001"),
+        ("start_ms", START, False, "00:00:00.000"),
+        ("moved_at_ms", START, False, "00:00:00.000"),
+        ("valid_from_ms", START, False, "00:00:00.000"),
+        ("isolated_ms", 1_200, False, "1,200"),
+        ("sends", 0, False, "0"),
+        ("enforced", True, False, "yes"),
+        ("enforced", False, False, "no"),
+        ("left", [], False, "–"),
+        ("left", None, False, "–"),
+        ("topic", "a", False, "a"),
+    ],
+)
+def test_a_cell(column: str, value: object, text: str, *, with_day: bool) -> None:
+    assert safe_cell(column, value, with_day=with_day) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        (1, 10, "10 %"),
+        (99, 1000, "9.9 %"),
+        (5, 100, "5 %"),
+        (995, 10_000, "9.9 %"),
+        (1, 8, "12 %"),
+        (0, 5, "0 %"),
+        (5, 0, "0 %"),
+        (10, 10, "100 %"),
+    ],
+)
+def test_a_share(part: float, whole: float, text: str) -> None:
+    assert percent(part, whole) == text
+
+
+def incident(start_s: int, lasts_s: int, broker: str = "b") -> dict[str, Any]:
+    start_ms = START + start_s * 1_000
+    return {"broker_name": broker, "start_ms": start_ms, "end_ms": start_ms + lasts_s * 1_000}
+
+
+def test_the_longest_incidents_are_told_in_order_of_time(tmp_path: Path) -> None:
+    """The two shortest are left out; of equal ones the later."""
+    lasting = [incident(100 - place, 10 + place, f"b{place:02d}") for place in range(MOST_INCIDENTS - 2)]
+    ties = [incident(200, 9, "z"), incident(200, 9, "y"), incident(300, 9, "x"), incident(400, 1, "w")]
+    found = night(lake_of(tmp_path, BROKER_INCIDENTS, *lasting, *ties))
+    told = [each["broker_name"] for each in found.incidents]
+    assert told == [*(f"b{place:02d}" for place in reversed(range(MOST_INCIDENTS - 2))), "y", "z"]
+    assert found.not_drawn == ("2 incidents beyond the 50 longest",)
+    assert (found.whole.incidents, found.days[-1].incidents) == (52, 52)
+    assert "52 incidents: the longest took b47 from " in found.headline
+
+
+def test_as_many_as_may_be_told_leave_nothing_out(tmp_path: Path) -> None:
+    found = night(lake_of(tmp_path, BROKER_INCIDENTS, *(incident(place, 1) for place in range(MOST_INCIDENTS))))
+    assert (len(found.incidents), found.not_drawn) == (MOST_INCIDENTS, ())
+
+
+def finding(severity: str, from_ms: int, sentence: str = "s", kind: str = "ALL_ISOLATED") -> dict[str, Any]:
+    return {
+        "kind": kind, "cause": kind, "severity": severity, "found_from_ms": START + from_ms,
+        "found_until_ms": START + from_ms + 1, "sentence": sentence,
+    }  # fmt: skip
+
+
+def test_the_gravest_findings_come_first(tmp_path: Path) -> None:
+    few = [
+        finding("INFO", 0, "i", "CLOCK_STEP"),
+        finding("WARNING", 5, "w2"),
+        finding("WARNING", 5, "w1"),
+        finding("CRITICAL", 9, "a later one", "CLOCK_STEP"),
+        finding("CRITICAL", 8, "c1"),
+    ]
+    many = [finding("INFO", 10 + place, "later") for place in range(MOST_FINDINGS)]
+    found = night(lake_of(tmp_path, FINDINGS, *few, *many))
+    assert [each["sentence"] for each in found.findings[:6]] == ["c1", "a later one", "w1", "w2", "i", "later"]
+    assert len(found.findings) == MOST_FINDINGS
+    assert found.not_drawn == ("5 findings beyond the 200 gravest",)
+    assert list(found.kinds.items()) == [("ALL_ISOLATED", MOST_FINDINGS + 3), ("CLOCK_STEP", 2)]
+    assert found.whole.findings == MOST_FINDINGS + 5
+
+
+def test_fourteen_nights_before_stand_beside_it(tmp_path: Path) -> None:
+    days = [NIGHT - dt.timedelta(days=number) for number in range(NIGHTS_BEFORE + 3)]
+    publish(tmp_path, *days)
+    rows = [window(0, sends=number) | {"event_date": day} for number, day in enumerate(days)]
+    write_rows(tmp_path, BROKER_WINDOWS, rows)
+    found = night(open_published(str(tmp_path), None, None, None))
+    assert [(day.date, day.sends) for day in found.days] == [
+        (day, number) for number, day in reversed(list(enumerate(days[: NIGHTS_BEFORE + 1])))
+    ]
+
+
+def test_what_a_day_counts(tmp_path: Path) -> None:
+    publish(tmp_path, BEFORE, NIGHT)
+    held = [
+        isolation("p1", "a", 0, 100),
+        isolation("p1", "b", 0, 50),
+        isolation("p2", "a", 0, 7, enforced=False),
+        isolation("p3", "a", 9, 9),
+        isolation("p4", "a", 0, 1, event_date=BEFORE),
+    ]
+    write_rows(tmp_path, ISOLATION_INTERVALS, held)
+    write_rows(tmp_path, BROKER_WINDOWS, [window(0, sends=5, failures=2), window(1, sends=6, failures=1)])
+    write_rows(tmp_path, REBALANCES, [WHERE | {"consumer_group": each, "moved": 4} for each in "gh"])
+    write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | {"consumer_group": each} for each in "ghi"])
+    before, asked = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).days
+    assert asked == Day(NIGHT, 11, 3, 2, 150, 1, 0, 0, 2, 8, 3)
+    assert before == Day(BEFORE, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0)
+    both = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).whole
+    assert both == Day(NIGHT, 11, 3, 3, 151, 2, 0, 0, 2, 8, 3)
+
+
+def test_a_night_of_groups_alone_has_its_sentence() -> None:
+    nothing = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
+    only_findings = headline(Day(NIGHT, **nothing | {"group_findings": 1}), [])
+    assert only_findings == "0 rebalances moved 0 queues; no send attempts are published."
+
+
+def test_windows_are_summed_and_percentiles_are_the_highest(tmp_path: Path) -> None:
+    found = minutes(
+        lake_of(
+            tmp_path,
+            BROKER_WINDOWS,
+            window(0, "a", sends=5, failures=1, isolated_ms=10, latency_p50_ms=7, isolating_producers=2),
+            window(0, "b", sends=6, failures=2, isolated_ms=20, latency_p50_ms=3, latency_max_ms=9),
+            window(1, "b", sends=1, isolated_ms=5),
+        ),
+        1,
+    )
+    assert found.width_ms == 60_000
+    assert found.all_brokers == (
+        Point(START, 11, 3, 30, 7, None, None, 9, 2),
+        Point(START + 60_000, 1, 0, 5, None, None, None, None, 0),
+    )
+    assert found.of_broker == {
+        "b": (Point(START, 6, 2, 20, 3, None, None, 9, 0), Point(START + 60_000, 1, 0, 5, None, None, None, None, 0))
+    }
+    assert found.brokers == 2
+
+
+@pytest.mark.parametrize(
+    ("worse", "than"),
+    [
+        ({"isolated_ms": 2}, {"isolated_ms": 1, "failures": 9, "sends": 9}),
+        ({"isolated_ms": 1, "failures": 2}, {"isolated_ms": 1, "failures": 1, "sends": 9}),
+        ({"failures": 1, "sends": 2}, {"failures": 1, "sends": 1}),
+        ({"broker_name": "a"}, {"broker_name": "b"}),
+    ],
+)
+def test_the_worst_brokers_come_first(tmp_path: Path, worse: dict[str, Any], than: dict[str, Any]) -> None:
+    rows = [window(0, "of less", **{"sends": 0, **than}), window(0, "of more", **{"sends": 0, **worse})]
+    named = [{**row, "broker_name": each.get("broker_name", row["broker_name"])} for row, each in
+             zip(rows, (than, worse), strict=True)]  # fmt: skip
+    found = minutes(lake_of(tmp_path, BROKER_WINDOWS, *named), 8)
+    assert list(found.of_broker) == [named[1]["broker_name"], named[0]["broker_name"]]
+
+
+@pytest.mark.parametrize(
+    ("last_minute", "width_minutes"),
+    [
+        (MOST_POINTS - 1, 1),
+        (MOST_POINTS, 2),
+        (2 * MOST_POINTS - 1, 2),
+        (2 * MOST_POINTS, 5),
+        (1440 * MOST_POINTS, 1440),
+    ],
+)
+def test_windows_get_wider_as_there_are_more(tmp_path: Path, last_minute: int, width_minutes: int) -> None:
+    found = minutes(lake_of(tmp_path, BROKER_WINDOWS, window(0), window(last_minute)), 8)
+    assert found.width_ms == width_minutes * 60_000
+
+
+def test_the_worst_first_on_the_timeline(tmp_path: Path) -> None:
+    """By isolation, then by what would have been with the switch on, then by name."""
+    rows = [
+        isolation("p1", "off", 0, 900, enforced=False),
+        isolation("p2", "off", 0, 901, enforced=False),
+        isolation("p1", "less off", 0, 3, enforced=False),
+        isolation("p1", "on", 0, 2),
+        isolation("p2", "on", 0, 2),
+        isolation("p3", "on", 0, 1),
+        isolation("p3", "on", 5, 7),
+        isolation("p3", "on", 8, 8),
+        isolation("p9", "less", 0, 5),
+        isolation("p8", "less", 0, 800, enforced=False),
+    ]
+    drawn = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows))
+    assert [(row.broker_name, row.client_id, row.isolated_ms, row.would_ms, row.isolations) for row in drawn.rows] == [
+        ("on", None, 7, 0, 4),
+        ("on", "p3", 3, 0, 2),
+        ("on", "p1", 2, 0, 1),
+        ("on", "p2", 2, 0, 1),
+        ("less", None, 5, 800, 2),
+        ("less", "p9", 5, 0, 1),
+        ("less", "p8", 0, 800, 1),
+        ("off", None, 0, 1_801, 2),
+        ("off", "p2", 0, 901, 1),
+        ("off", "p1", 0, 900, 1),
+        ("less off", None, 0, 3, 1),
+        ("less off", "p1", 0, 3, 1),
+    ]
+    assert drawn.not_drawn == ("1 isolation of no length, where only the band of the end says isolated",)
+    assert (drawn.rows_of("less"), drawn.rows_of("none")) == ((4, 6), None)
+    assert sorted((each.row, each.hollow) for each in drawn.bars if each.row >= 5) == [
+        (5, False), (6, True), (8, True), (9, True), (11, True),
+    ]  # fmt: skip
+
+
+def test_each_broker_has_its_turn_until_the_rows_are_used_up(tmp_path: Path) -> None:
+    """A broker with a hundred producers leaves room for the second ones of others, and a thirteenth has none."""
+    most = [isolation(f"p{number:03d}", "a", 0, 10_000 - number) for number in range(MOST_ROWS)]
+    others = [
+        isolation(client, f"b{number:02d}", 0, 5_000 - number)
+        for number in range(MOST_BROKERS)
+        for client in ("p", "q")
+    ]
+    drawn = timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *most, *others))
+    assert len(drawn.rows) == MOST_ROWS
+    assert {row.broker_name for row in drawn.rows} == {"a", *(f"b{number:02d}" for number in range(MOST_BROKERS - 1))}
+    of_others = [row for row in drawn.rows if row.broker_name != "a" and row.client_id]
+    assert len(of_others) == 2 * (MOST_BROKERS - 1)
+    shown = MOST_ROWS - MOST_BROKERS
+    (left_out,) = drawn.not_drawn
+    rows_left = MOST_ROWS + 2 * MOST_BROKERS - shown
+    assert left_out.startswith(f"{rows_left} rows of a broker and a producer, with {rows_left} isolations of ")
+    assert left_out.endswith(f"beyond the {shown} worst; 1 broker not drawn at all")
+
+
+def test_what_a_bar_says(tmp_path: Path) -> None:
+    rows = [
+        isolation("p1", "a", 0, 5, extensions=2, end_latest_ms=START + 9),
+        isolation("p2", "a", 0, 5, enforced=False, client_version=None),
+    ]
+    first, second = (isolation_hover(each) for each in timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows)).bars)
+    assert "p1 held it off" in first
+    assert "extended 2 times" in first
+    assert "the end lies in" in first
+    assert "p2 would have held, with its switch on, it off" in second
+    assert "client ?, group PG" in second
+    assert "extended" not in second
+    assert "the end lies in" not in second
