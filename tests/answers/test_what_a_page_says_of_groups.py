@@ -1,0 +1,253 @@
+"""Groups on the page: which are the most troubled, what is drawn of them, and what is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.answers.gantt import Bar, in_lanes, lanes, merged, stretch_words
+from jobs.answers.groups import (
+    MOST_CHANGES,
+    MOST_DRAWN,
+    MOST_FINDINGS,
+    MOST_GROUPS,
+    MOST_QUEUES,
+    NOBODY,
+    Groups,
+    Ownership,
+    consumer_groups,
+    owner_hover,
+    rebalance_hover,
+)
+from jobs.answers.published import open_published
+from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
+from tests.answers.hostile_night import NIGHT, START, owned
+from tests.answers.lakes import publish, write_rows
+
+Row = dict[str, Any]
+WHERE = {"event_date": NIGHT, "cluster": "main"}
+
+
+def fault(from_ms: int, until_ms: int, queue_id: int | None = 0, **other: object) -> Row:
+    return {
+        **WHERE, "consumer_group": "g", "topic": "T", "broker_name": "a", "queue_id": queue_id, "kind": "UNASSIGNED",
+        "cause": "UNEXPLAINED", "basis": "OBSERVED", "found_from_ms": START + from_ms,
+        "found_until_ms": START + until_ms, "sentence": "s", **other,
+    }  # fmt: skip
+
+
+def change(at_ms: int, moved: int = 1, **other: object) -> Row:
+    return {
+        **WHERE, "consumer_group": "g", "topic": "T", "changed_at_ms": START + at_ms, "trigger": "JOINED",
+        "joined": ["x"], "left": [], "queues": 9, "moved": moved, "fewest_moves": 1, **other,
+    }  # fmt: skip
+
+
+def groups_of(folder: Path, **rows: list[Row]) -> Groups:
+    tables: dict[str, Table] = {
+        each.name: each for each in (ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES)
+    }
+    publish(folder, NIGHT)
+    for name, told in rows.items():
+        write_rows(folder, tables[name], told)
+    return consumer_groups(open_published(str(folder), None, None, None))
+
+
+def test_the_most_troubled_come_first(tmp_path: Path) -> None:
+    """By time × queues at fault, then queues moved, then findings, then name."""
+    found = groups_of(
+        tmp_path,
+        allocation_findings=[
+            fault(0, 100, consumer_group="long"),
+            fault(0, 60, consumer_group="two queues"),
+            fault(0, 60, 1, consumer_group="two queues"),
+            fault(0, 99, kind="FLAPPING", queue_id=None, topic=None, broker_name=None, consumer_group="flaps"),
+            fault(0, 99, consumer_group=None, kind="TOPIC_WITHOUT_ROUTE"),
+        ],
+        rebalances=[change(0, 3, consumer_group="moves"), change(9, 2, consumer_group="moves", fewest_moves=0)],
+        queue_allocation=[
+            WHERE | {"consumer_group": each, "topic": "T", "broker_name": "a", "client_id": "x"} for each in ("b", "a")
+        ],
+    )
+    assert [(each.consumer_group, each.fault_ms, each.moved, each.findings) for each in found.groups] == [
+        ("two queues", 120, 0, 2),
+        ("long", 100, 0, 1),
+        ("moves", 0, 5, 0),
+        ("flaps", 0, 0, 1),
+        ("a", 0, 0, 0),
+        ("b", 0, 0, 0),
+    ]
+    moves = found.groups[2]
+    assert (moves.rebalances, moves.needed) == (2, 1)
+    assert {each.consumer_group for each in found.findings} == {"long", "two queues", "flaps", None}
+
+
+@pytest.mark.parametrize(
+    ("faults", "fault_ms"),
+    [
+        ([fault(0, 10), fault(20, 30)], 20),
+        ([fault(0, 10), fault(5, 30)], 30),
+        ([fault(0, 30), fault(5, 10)], 30),
+        ([fault(0, 30), fault(5, 10), fault(20, 40)], 40),
+        ([fault(0, 10), fault(0, 10, topic="U")], 20),
+        ([fault(0, 10), fault(0, 10, broker_name="b")], 20),
+        ([fault(0, 10), fault(0, 10, kind="DOUBLY_OWNED"), fault(0, 11, kind="AGAINST_STRATEGY")], 11),
+        ([fault(0, 10, kind="IDLE_CLIENT")], 0),
+    ],
+)
+def test_a_queue_with_several_faults_at_a_time_counts_once(tmp_path: Path, faults: list[Row], fault_ms: int) -> None:
+    (group,) = groups_of(tmp_path, allocation_findings=faults).groups
+    assert group.fault_ms == fault_ms
+
+
+def test_findings_of_one_kind_and_cause_are_told_by_the_longest(tmp_path: Path) -> None:
+    found = groups_of(
+        tmp_path,
+        allocation_findings=[
+            fault(50, 60, sentence="short"),
+            fault(70, 100, sentence="long"),
+            fault(80, 110, 1, sentence="as long"),
+            fault(0, 40, cause="VIEWS_DIFFER", sentence="another cause"),
+            fault(0, 25, kind="DOUBLY_OWNED", sentence="another kind"),
+            fault(0, 20, consumer_group="h", sentence="another group"),
+        ],
+    )
+    told = [(each.sentence, each.count, each.first_ms - START, each.longest_ms) for each in found.findings]
+    assert told == [
+        ("another cause", 1, 0, 40),
+        ("long", 3, 50, 30),
+        ("another kind", 1, 0, 25),
+        ("another group", 1, 0, 20),
+    ]
+
+
+def test_what_is_beyond_the_most_is_named(tmp_path: Path) -> None:
+    found = groups_of(
+        tmp_path,
+        allocation_findings=[
+            fault(0, 1 + number, consumer_group=f"g{number:03d}") for number in range(MOST_FINDINGS + 1)
+        ],
+        queue_ownership=[owned(0, "x", 0, 9, consumer_group=f"g{number:03d}") for number in range(MOST_FINDINGS + 1)],
+    )
+    assert (len(found.groups), len(found.findings), len(found.ownership)) == (MOST_GROUPS, MOST_FINDINGS, MOST_DRAWN)
+    assert found.groups[0].consumer_group == f"g{MOST_FINDINGS}"
+    assert found.not_drawn == (
+        "who owned the queues of 195 groups with less trouble",
+        "151 groups beyond the 50 with most trouble",
+        "1 kind of findings about groups, the shortest ones",
+    )
+
+
+def test_as_many_as_may_be_are_all_told(tmp_path: Path) -> None:
+    rows = [fault(0, 1, consumer_group=f"g{number}") for number in range(MOST_DRAWN)]
+    assert groups_of(tmp_path, allocation_findings=rows).not_drawn == ()
+
+
+def one(folder: Path, **rows: list[Row]) -> Ownership:
+    (found,) = groups_of(
+        folder, queue_allocation=[WHERE | {"consumer_group": "g", "topic": "T", "broker_name": "a"}], **rows
+    ).ownership
+    return found
+
+
+def test_logs_tell_better_than_answers(tmp_path: Path) -> None:
+    both = one(tmp_path, queue_ownership=[owned(0, "log", 0, 9), owned(0, "answer", 0, 9, source="RUNNING_INFO")])
+    assert (both.known_from, [bar.kind for bar in both.bars]) == ("who held them, by the clients' logs", ["log"])
+
+
+def test_answers_tell_better_than_the_strategy(tmp_path: Path) -> None:
+    told = one(tmp_path, queue_ownership=[owned(0, "answer", 0, 9, source="RUNNING_INFO")])
+    assert (told.known_from, [bar.kind for bar in told.bars]) == ("who held them, by the clients' answers", ["answer"])
+
+
+def test_queues_stand_by_topic_and_retry_topics_last(tmp_path: Path) -> None:
+    rows = [
+        owned(1, "x", 0, 9), owned(0, "x", 0, 9), owned(0, "x", 0, 9, topic="%RETRY%g"),
+        owned(0, "x", 0, 9, broker_name="b"), owned(0, "x", 0, 9, topic="A"),
+    ]  # fmt: skip
+    found = one(tmp_path, queue_ownership=rows)
+    assert found.queues == (
+        ("A", "broker-a", 0), ("T", "b", 0), ("T", "broker-a", 0), ("T", "broker-a", 1), ("%RETRY%g", "broker-a", 0),
+    )  # fmt: skip
+    assert min((bar.row, bar.start_ms, bar.end_ms) for bar in found.bars) == (0, START, START + 9_000)
+
+
+def test_the_queues_whose_owner_changed_least_are_left_out(tmp_path: Path) -> None:
+    often = [owned(0, client, start, start + 1) for start, client in enumerate("xyx")]
+    rows = [owned(number, "x", 0, 9) for number in range(1, MOST_QUEUES + 2)]
+    found = one(tmp_path, queue_ownership=[*rows, *often])
+    assert len(found.queues) == MOST_QUEUES
+    assert ("T", "broker-a", 0) in found.queues
+    assert ("T", "broker-a", MOST_QUEUES) not in found.queues
+    assert found.not_drawn == ("2 queues of group g whose owner changed least",)
+
+
+def test_rebalances_that_moved_most_come_first(tmp_path: Path) -> None:
+    most = [change(100 + number, 5) for number in range(MOST_CHANGES)]
+    first = [change(9, 7), change(8, 6), change(7, 6, topic="U"), change(7, 6)]
+    found = one(tmp_path, rebalances=[*most, *first, change(0, 99, consumer_group="h")])
+    told = [(each["moved"], each["changed_at_ms"] - START, each["topic"]) for each in found.rebalances]
+    assert told[:5] == [(7, 9, "T"), (6, 7, "T"), (6, 7, "U"), (6, 8, "T"), (5, 100, "T")]
+    assert len(told) == MOST_CHANGES
+    assert found.not_drawn == ("4 rebalances of group g beyond the 200 that moved most",)
+
+
+def test_of_groups_that_are_drawn_those_that_moved_most_come_first(tmp_path: Path) -> None:
+    found = groups_of(
+        tmp_path,
+        allocation_findings=[fault(0, 100)],
+        rebalances=[change(0, 1), change(0, 5, consumer_group="h")],
+        queue_ownership=[owned(0, "x", 0, 9), owned(0, "x", 0, 9, consumer_group="h")],
+    )
+    assert [each.consumer_group for each in found.groups] == ["g", "h"]
+    assert [each.consumer_group for each in found.ownership] == ["h", "g"]
+
+
+def test_what_a_rebalance_and_an_owner_say() -> None:
+    told = rebalance_hover(change(0, 1_000, joined=list("abcdef"), queues=2_000))
+    assert told == (
+        "<b>T</b> 2026-03-02 00:00:00.000 UTC<br>JOINED<br>joined a, b, c, d, e<br>left –<br>"
+        "moved 1,000 queues of 2,000, 1 needed"
+    )
+    row = owned(3, "x", 0, 9)
+    alone = Bar(0, NOBODY, True, START, START + 1_000, row)
+    assert owner_hover(alone) == ("<b>T broker-a:3</b><br>nobody<br>2026-03-02 00:00:00.000 – 00:00:01.000 UTC, 1.0 s")
+    together = Bar(0, NOBODY, True, START, START + 1_000, row, rows=2)
+    assert owner_hover(together) == f"{owner_hover(alone)}<br>2 stretches, drawn as one"
+
+
+def test_a_stretch_over_midnight_names_both_days() -> None:
+    assert stretch_words(START - 1, START).startswith("2026-03-01 23:59:59.999 – 2026-03-02 00:00:00.000 UTC, ")
+
+
+def bar(start_ms: int, end_ms: int, kind: str = "slow", row: int = 0, *, hollow: bool = False) -> Bar:
+    return Bar(row, kind, hollow, start_ms, end_ms, {"at": start_ms})
+
+
+def test_bars_are_joined_over_a_pixel_first_and_then_over_more() -> None:
+    """A pixel of 16,000 ms is 10 ms."""
+    ends = [bar(0, 1), bar(15_999, 16_000)]
+    near, beyond = [bar(100, 110), bar(120, 130)], [bar(200, 210), bar(221, 230)]
+    told = [(each.start_ms, each.end_ms, each.rows) for each in merged([*ends, *near, *beyond], 5)]
+    assert told == [(0, 1, 1), (100, 130, 2), (200, 210, 1), (221, 230, 1), (15_999, 16_000, 1)]
+    told = [(each.start_ms, each.end_ms, each.rows) for each in merged([*ends, *near, *beyond], 4)]
+    assert told == [(0, 1, 1), (100, 130, 2), (200, 230, 2), (15_999, 16_000, 1)]
+
+
+def test_an_outline_is_not_joined_with_a_bar_and_the_first_tells_for_all() -> None:
+    told = merged([bar(0, 100), bar(10, 20), bar(15, 16, hollow=True), bar(90, 95)], 2)
+    assert [(each.start_ms, each.end_ms, each.rows, each.hollow, each.source["at"]) for each in told] == [
+        (0, 100, 3, False, 0),
+        (15, 16, 1, True, 15),
+    ]
+
+
+def test_lanes_are_as_many_as_overlap_at_once() -> None:
+    first, second, third, after, below = bar(0, 10), bar(5, 20), bar(10, 15), bar(20, 30), bar(0, 10, row=1)
+    found = lanes([below, after, third, second, first])
+    assert found == {first: (0, 2), second: (1, 2), third: (0, 2), after: (0, 1), below: (0, 1)}
+    middles, thickness = in_lanes([first, second, after], found)
+    assert middles == pytest.approx([-0.19, 0.19, 0.0])
+    assert thickness == pytest.approx([0.38, 0.38, 0.76])
