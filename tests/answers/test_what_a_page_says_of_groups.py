@@ -107,8 +107,8 @@ def test_findings_of_one_kind_and_cause_are_told_by_the_longest(tmp_path: Path) 
         tmp_path,
         allocation_findings=[
             fault(50, 60, sentence="short"),
-            fault(70, 100, sentence="long"),
-            fault(80, 110, 1, sentence="as long"),
+            fault(70, 100, sentence="as long"),
+            fault(80, 110, 1, sentence="long"),
             fault(0, 40, cause="VIEWS_DIFFER", sentence="another cause"),
             fault(0, 25, kind="DOUBLY_OWNED", sentence="another kind"),
             fault(0, 20, consumer_group="h", sentence="another group"),
@@ -145,6 +145,12 @@ def test_as_many_as_may_be_are_all_told(tmp_path: Path) -> None:
     assert groups_of(tmp_path, allocation_findings=rows).not_drawn == ()
 
 
+def test_as_many_groups_as_may_be_are_all_told(tmp_path: Path) -> None:
+    rows = [fault(0, 1, consumer_group=f"g{number}") for number in range(MOST_GROUPS)]
+    found = groups_of(tmp_path, allocation_findings=rows)
+    assert found.not_drawn == (f"who owned the queues of {MOST_GROUPS - MOST_DRAWN} groups with less trouble",)
+
+
 def one(folder: Path, **rows: list[Row]) -> Ownership:
     (found,) = groups_of(
         folder, queue_allocation=[WHERE | {"consumer_group": "g", "topic": "T", "broker_name": "a"}], **rows
@@ -175,12 +181,11 @@ def test_queues_stand_by_topic_and_retry_topics_last(tmp_path: Path) -> None:
 
 
 def test_the_queues_whose_owner_changed_least_are_left_out(tmp_path: Path) -> None:
-    often = [owned(0, client, start, start + 1) for start, client in enumerate("xyx")]
-    rows = [owned(number, "x", 0, 9) for number in range(1, MOST_QUEUES + 2)]
+    often = [owned(MOST_QUEUES + 1, client, start, start + 1) for start, client in enumerate("xyx")]
+    rows = [owned(number, "x", 0, 9) for number in range(MOST_QUEUES + 1)]
     found = one(tmp_path, queue_ownership=[*rows, *often])
     assert len(found.queues) == MOST_QUEUES
-    assert ("T", "broker-a", 0) in found.queues
-    assert ("T", "broker-a", MOST_QUEUES) not in found.queues
+    assert [queue[2] for queue in found.queues] == [*range(MOST_QUEUES - 1), MOST_QUEUES + 1]
     assert found.not_drawn == ("2 queues of group g whose owner changed least",)
 
 
