@@ -55,6 +55,41 @@ def test_a_long_sweep_shows_the_first_and_every_best() -> None:
     assert "p30" not in told
 
 
+def test_twenty_lines_are_shown_and_no_more() -> None:
+    """The fewest good ones are steered away by the first, so that no other is a best one."""
+    lines = [line(f"p{number:02}", 100 - number, 100 + number) for number in range(21)]
+    assert "another broker\n" in what_if_text(summary(*lines[:20]))
+    told = what_if_text(summary(*lines))
+    assert "another broker, 20 of 21\n" in told
+    assert ("p19" in told, "p20" in told) == (True, False)
+
+
+def test_policies_share_a_line_only_when_all_four_figures_are_the_same() -> None:
+    lines = [
+        line("a", 5, 5), dataclasses.replace(line("b", 5, 5), missed=1), line("c", 5, 5, isolations=4),
+        dataclasses.replace(line("d", 5, 5), isolated_ms=120_000), line("e", 5, 6), line("f", 6, 5),
+    ]  # fmt: skip
+    shown = what_if_text(summary(*lines)).splitlines()[4:9]
+    assert [row[5:].split("  ")[0] for row in shown] == ["f", "a, b", "c", "d", "e"]
+
+
+def test_of_many_alike_four_are_named() -> None:
+    assert "p0, p1, p2, p3  " in what_if_text(summary(*(line(f"p{number}", 1, 1) for number in range(4))))
+    assert "p0, p1, p2, p3 and 2 more" in what_if_text(summary(*(line(f"p{number}", 1, 1) for number in range(6))))
+
+
+def test_what_there_is_no_need_to_say_is_not_said() -> None:
+    told = summary(line("P5", 30, 9))
+    assert "AS_RUN: each producer" not in what_if_text(told)
+    assert "AS_RUN: each producer under its own version" in what_if_text(summary(line("AS_RUN", 1, 1)))
+    plain = dataclasses.replace(told, starts_empty=False, switch_on_share=0.0, not_replayed={}, lake="a\x1bb")
+    for note in ("the first day starts", "switch was on", "not replayed"):
+        assert note not in what_if_text(plain)
+    assert "per broker and day: a\\x1bb/policy_outcomes" in what_if_text(plain)
+    days = dataclasses.replace(told, days=["2026-11-20", "2026-11-21", "2026-11-22"], clusters=["c", "d\x1b"])
+    assert what_if_text(days).startswith("2026-11-20 to 2026-11-22  cluster c, d\\x1b: 1,000 sends")
+
+
 def test_nothing_bad_and_no_policy_is_no_error() -> None:
     quiet = dataclasses.replace(summary(line("P5", 0, 0)), bad_sends=0, switch_on_share=None)
     assert "P5      0            0" in what_if_text(quiet)
