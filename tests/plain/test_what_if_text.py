@@ -65,9 +65,11 @@ def test_twenty_lines_are_shown_and_no_more() -> None:
 
 
 def test_policies_share_a_line_only_when_all_four_figures_are_the_same() -> None:
+    """Each differs from its neighbour in one figure."""
     lines = [
-        line("a", 5, 5), dataclasses.replace(line("b", 5, 5), missed=1), line("c", 5, 5, isolations=4),
-        dataclasses.replace(line("d", 5, 5), isolated_ms=120_000), line("e", 5, 6), line("f", 6, 5),
+        line("a", 5, 5), dataclasses.replace(line("b", 5, 5), missed=1),
+        dataclasses.replace(line("c", 5, 5), isolated_ms=120_000), line("d", 5, 5, isolations=4),
+        line("e", 5, 6, isolations=4), line("f", 6, 5),
     ]  # fmt: skip
     shown = what_if_text(summary(*lines)).splitlines()[4:9]
     assert [row[5:].split("  ")[0] for row in shown] == ["f", "a, b", "c", "d", "e"]
@@ -122,3 +124,10 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_runs(
     monkeypatch.setattr("jobs.environment.find_spec", lambda _: None)
     with pytest.raises(PlatformError, match="--picture needs the package plotly"):
         check_picture(tmp_path / "x.html")
+
+
+def test_the_best_are_beaten_by_none_before_them() -> None:
+    lines = [line("a", 5, 9), line("b", 5, 2), line("c", 4, 8), line("d", 3, 2), line("e", 2, 1)]
+    assert [(each.policy, each.is_best) for each in with_best(lines)] == [
+        ("b", True), ("a", False), ("c", False), ("d", False), ("e", True),
+    ]  # fmt: skip
