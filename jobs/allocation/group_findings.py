@@ -44,8 +44,9 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
     )
     owners = F.size("owners_expected")
     kind = F.when(owners == 0, "UNASSIGNED").when((owners > 1) & ~are_shared(F.col("strategy")), "DOUBLY_OWNED")
+    loses_shares = F.col("has_twins") & (F.col("strategy") != "CONFIG")  # where each id has a list of its own
     cause = (
-        F.when(F.col("has_twins") & (owners == 0), "DUPLICATE_CLIENT_ID")  # which gives no queue to a second one
+        F.when(loses_shares & (owners == 0), "DUPLICATE_CLIENT_ID")  # which gives no queue to a second one
         .when(F.col("fails"), "STRATEGY_FAILS")
         .when(F.col("strategy") == "MIXED", "MIXED_STRATEGIES")
         .when(owners == 0, "STRATEGY_LEAVES_OUT")

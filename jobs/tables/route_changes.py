@@ -13,11 +13,16 @@ ROUTE_CHANGES = Table(
         required("changed_at_ms", LONG, "first capture with the new route; epoch ms"),
         required("changed_at", INSTANT, "first capture with the new route; UTC"),
         BROKER_NAME,
-        required("change", TEXT, "ADDED, REMOVED or CHANGED"),
-        column("readable_before", INT, "readable queues before; null = the broker was not in the route"),
-        column("readable_after", INT, "readable queues from now on; null = the broker is gone"),
-        column("writable_before", INT, "writable queues before; null = the broker was not in the route"),
-        column("writable_after", INT, "writable queues from now on; null = the broker is gone"),
+        required(
+            "change",
+            TEXT,
+            "ADDED: the broker has queues from now on; REMOVED: it has none any more, as it left the route, or as none"
+            " may be read or written; CHANGED: it has others",
+        ),
+        column("readable_before", INT, "readable queues before; null = the broker had no queues"),
+        column("readable_after", INT, "readable queues from now on; null = the broker has no queues"),
+        column("writable_before", INT, "writable queues before; null = the broker had no queues"),
+        column("writable_after", INT, "writable queues from now on; null = the broker has no queues"),
     ),
     closed_lists={"change": ("ADDED", "REMOVED", "CHANGED")},
 )

@@ -29,6 +29,9 @@ SETTINGS = [
     'groups."TWIN-CONFIGURED".strategy="CONFIG"',
     'groups."TWIN-CONFIGURED".clients."x".queues=[["a", 0], ["a", 1]]',
     'groups."TWIN-CONFIGURED".clients."y".queues=[["a", 1], ["a", 2]]',
+    'groups."TWIN-LEFT-OUT".strategy="CONFIG"',
+    'groups."TWIN-LEFT-OUT".clients."x".queues=[["a", 0]]',
+    'groups."TWIN-LEFT-OUT".clients."y".queues=[["a", 1]]',
     'groups."MIXED".clients."y".strategy="AVG_BY_CIRCLE"',
     'groups."ONE-FAILS".clients."r-1".strategy="MACHINE_ROOM_NEARBY-AVG"',
     'groups."BROKER".client_rebalance=false',
@@ -213,6 +216,7 @@ def _consumers() -> list[Line]:
         *_members("ONE-FAILS", ["r-1"], [0]),
         *_members("ONE-FAILS", ["-2", "r-1"], range(60, 540, 60)),
         *_members("TWIN-CONFIGURED", "xxy"),
+        *_members("TWIN-LEFT-OUT", "xxy"),
         # The other pairs of a kind and a cause.
         *_members("CONFIGURED", "xyz"),
         *_members("EMPTY-ID", ["", "x"]),

@@ -139,6 +139,11 @@ STORIES: dict[str, list[Found]] = {
         _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
         ("EXPECTED", "DOUBLY_OWNED", "STRATEGY_NAMES_TWICE", "T a1", "x y", "x y", None, -300, 540),
     ],
+    # Nor does it take a queue that no list has.
+    "TWIN-LEFT-OUT": [
+        _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
+        ("EXPECTED", "UNASSIGNED", "STRATEGY_LEAVES_OUT", "T a2", "", "", None, -300, 540),
+    ],
 }  # fmt: skip
 
 
@@ -383,7 +388,7 @@ def test_changes_of_a_route(site: SnapshotSite) -> None:
         (60, "a", "CHANGED", 2, 2, 2, 0),  # no permission to write
         (60, "b", "REMOVED", 2, None, 2, None),
         (60, "c", "ADDED", None, 1, None, 1),
-        (120, "a", "REMOVED", 2, None, 0, None),  # no permission at all
+        (120, "a", "REMOVED", 2, None, 0, None),  # in the route, but no permission at all
         (240, "a", "ADDED", None, 2, None, 3),
         (240, "c", "REMOVED", 1, None, 1, None),
         (300, "a", "CHANGED", 2, 2, 3, 0),  # no master
