@@ -19,7 +19,7 @@ import pytest
 from agreement import RECORDINGS, RUNS, band_holds, producers_of, scored, settings_toml
 from findings_agreement import is_out, lies_in, out_of_time_isolations, outages, true_updates
 from pyspark.sql import SparkSession
-from unexplained import UNEXPLAINED, unnamed, where
+from unexplained import differs, where
 
 from jobs.day import Day
 from jobs.fault_latency.job import replayed
@@ -163,8 +163,8 @@ def test_first_attempts_that_contradict_the_replay_are_known_one_by_one(recordin
     contradictions = sum(row["contradictions"] for row in days)
     print(f"{run}: {contradictions} first attempts contradict the replay, of {sum(row['sends'] for row in days)} sends")
     found = [(row["client_id"],) for row in days for _ in range(row["contradictions"])]
-    differs = unnamed(run, found, [(each.client_id,) for each in UNEXPLAINED[run]])
-    assert not differs, differs
+    wrong = differs(run, found, "client_id")
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize("run", EACH)
@@ -238,9 +238,8 @@ def test_sends_to_isolated_brokers_are_explained(recordings: Recordings, run: st
     sends = sum(row["sends"] for row in found)
     unexplained = [each for row in found if row["cause"] == "UNEXPLAINED" for each in where(row)]
     print(f"{run}: sends to isolated brokers: {sends - len(unexplained)} / {sends} explained")
-    named = [(each.client_id, each.broker_name, each.chosen_at) for each in UNEXPLAINED[run]]
-    differs = unnamed(run, unexplained, named)
-    assert not differs, differs
+    wrong = differs(run, unexplained, "client_id", "broker_name", "chosen_at")
+    assert not wrong, wrong
     assert not _findings(recordings, run, "CLOCK_STEP")
     assert not _findings(recordings, run, "LADDER_ARRAYS_DIFFER")
 
