@@ -75,7 +75,8 @@ def test_a_broker_that_refused_at_submit_is_isolated_in_the_call_up_to_5_2(
         (50300, SPENT, 4_000, False),
         (40908, REFUSED, 4_000, True),
         (40908, REFUSED, 1_600, True),
-        (40908, REFUSED, 400, False),
+        (40908, REFUSED, 1_000, True),
+        (40908, REFUSED, 999, False),
         (40908, "RemotingTimeoutException", 4_000, False),
     ],
 )
@@ -123,6 +124,7 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     [
         pytest.param(40908, 1_030, [], True, id="the first attempt there connects"),
         pytest.param(40908, 1_010, [], False, id="within 10 ms nothing was awaited"),
+        pytest.param(40908, 1_011, [], True, id="a millisecond more"),
         pytest.param(50104, 1_030, [], True, id="up to 5.1.4"),
         pytest.param(50200, 1_030, [], False, id="5.2.0 starts its clock before"),
         pytest.param(40908, 1_030, [("a:1", 900, "SEND_OK")], False, id="one was answered: the channel was in use"),

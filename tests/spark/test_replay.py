@@ -165,6 +165,44 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
         LAST_WRITE, [write(1_000, seq=None), write(1_000, 500, seq=7)],
         [isolation(1_000, 1_000, "CLEARED", end_latest_ms=1_500)], ["OPENED", "CLEARED"],
     ),
+    "same millisecond, seq and start: the invoke id decides": (
+        LAST_WRITE,
+        [write(1_000, 500, seq=None, invoke_id=2, row_hash=1), write(1_000, seq=None, invoke_id=1, row_hash=2)],
+        [isolation(1_000, 1_500, "EXPIRED", end_earliest_ms=1_000)], ["OPENED"],
+    ),
+    "then the attempt": (
+        LAST_WRITE, [write(1_000, 500, seq=1, attempt=2, row_hash=1), write(1_000, seq=1, attempt=1, row_hash=2)],
+        [isolation(1_000, 1_500, "EXPIRED", end_earliest_ms=1_000)], ["OPENED"],
+    ),
+    "then the line": (
+        LAST_WRITE, [write(1_000, 500, seq=1, row_hash=2, step=1), write(1_000, seq=1, row_hash=1, step=2)],
+        [isolation(1_000, 1_500, "EXPIRED", end_earliest_ms=1_000)], ["OPENED"],
+    ),
+    "then the place beside its own line": (
+        LAST_WRITE, [write(1_000, 500, seq=1, row_hash=1, step=2), write(1_000, seq=1, row_hash=1, step=1)],
+        [isolation(1_000, 1_500, "EXPIRED", end_earliest_ms=1_000)], ["OPENED"],
+    ),
+    "a millisecond apart: the order is not certain": (
+        LAST_WRITE, [write(1_000), write(1_001, 500)], [isolation(1_001, 1_501, "EXPIRED", end_earliest_ms=1_001)],
+        ["OPENED"],
+    ),
+    "what may stand ends where the next isolation starts": (
+        LAST_WRITE, [write(1_000, 500, seq=1), write(1_000, seq=2), write(1_200, 300)],
+        [isolation(1_000, 1_000, "CLEARED", end_latest_ms=1_200), isolation(1_200, 1_500, "EXPIRED")],
+        ["OPENED", "CLEARED", "OPENED"],
+    ),
+    "midnight cuts the band": (
+        LAST_WRITE, [write(999_800, 300, seq=1), write(999_800, 500, seq=2)],
+        [isolation(999_800, DAY_END, "DAY_END", extensions=1)], ["OPENED", "EXTENDED"],
+    ),
+    "an end that may be before midnight": (
+        LAST_WRITE, [write(999_800, 100, seq=1), write(999_800, 500, seq=2)],
+        [isolation(999_800, DAY_END, "DAY_END", end_earliest_ms=999_900, extensions=1)], ["OPENED", "EXTENDED"],
+    ),
+    "a process that is over cuts the band": (
+        LAST_WRITE, [write(1_000, 500, seq=1, dies_at_ms=1_300), write(1_000, seq=2, dies_at_ms=1_300)],
+        [isolation(1_000, 1_000, "CLEARED", end_latest_ms=1_300)], ["OPENED", "CLEARED"],
+    ),
     "two milliseconds apart: the order is certain": (
         LAST_WRITE, [write(1_000), write(1_002, 500)], [isolation(1_002, 1_502, "EXPIRED")], ["OPENED"],
     ),

@@ -9,7 +9,10 @@ from chispa import assert_column_equality
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.producers import with_rules
 from jobs.profiles import released_profiles
+from jobs.settings import ProducerSettings
+from udfs.choice import began_at_ms, chosen_at_ms
 from udfs.ladder import Ladder, isolation_ms, plain_isolation_ms
 from udfs.outcome import (
     counts_as_failure,
@@ -17,6 +20,7 @@ from udfs.outcome import (
     effective_outcome,
     is_answer,
     is_known_outcome,
+    is_out_of_time,
     leaves_reachable,
 )
 from udfs.policy import gated_by_reachable, keeps_latest, not_available_ms
@@ -275,3 +279,100 @@ def test_the_released_profiles_begin_where_the_rules_changed() -> None:
         ("P4", "5.1.4", 50104),
         ("P5", "5.2.0", 50200),
     ]
+
+
+def test_equal_ladders_of_releases_with_other_constants_are_told_apart(spark: SparkSession) -> None:
+    """A failure counts as 30 s up to 5.1.3, as 10 s from 5.1.4 on."""
+    ladder = Ladder((10_000, 30_000), (50, 60))
+    profiles = released_profiles()
+    own = [profiles[0].policy("of old", ladder), profiles[-1].policy("of new", ladder)]
+    rule = not_available_ms(F.col("policy"), F.col("latency_ms"), F.col("is_failure"), own)
+    rows = [
+        ("of old", 5, True, 60),
+        ("of new", 5, True, 50),
+        ("of old", 10_000, False, 50),
+        ("of new", 30_000, False, 60),
+    ]
+    _assert_rule(spark, rule, "policy string, latency_ms bigint, is_failure boolean", rows, "bigint")
+
+
+def test_an_attempt_that_had_no_time(spark: SparkSession) -> None:
+    rows = [
+        ("RemotingTimeoutException", 50, True),
+        ("RemotingTimeoutException", 51, False),
+        ("RemotingTooMuchRequestException", 0, True),
+        ("RemotingTooMuchRequestException", 51, False),
+        ("RemotingConnectException", 0, False),
+        ("SEND_OK", 0, False),
+        (None, 0, None),
+    ]
+    rule = is_out_of_time(F.col("outcome"), F.col("latency_ms"))
+    _assert_rule(spark, rule, "outcome string, latency_ms bigint", rows, "boolean")
+
+
+def test_when_an_attempt_began_and_its_broker_was_chosen(spark: SparkSession) -> None:
+    times = [
+        # started, ended, latency, began, chosen on a day that starts at 1,000
+        (1_500, 2_000, 400, 1_500, 1_500),  # as logged, whatever the latency says
+        (None, 2_000, 400, 1_600, 1_600),
+        (2_500, 2_000, 400, 2_500, 2_000),  # the clock was set back meanwhile
+        (900, 1_100, 200, 900, 1_000),  # under way at 00:00
+        (None, None, None, None, None),
+    ]
+    schema = "started_at_ms bigint, ended_at_ms bigint, latency_ms bigint"
+    _assert_rule(spark, began_at_ms(), schema, [(*row[:3], row[3]) for row in times], "bigint")
+    known = [(*row[:3], row[4]) for row in times[:-1]]
+    _assert_rule(spark, chosen_at_ms(F.lit(1_000).cast("bigint")), schema, known, "bigint")
+
+
+RULES_OF = [
+    # version, language, the number, the profile, why it is not replayed
+    ("3.6.2", None, 30602, None, "CLIENT_TOO_OLD"),
+    ("4.0.0", "JAVA", 40000, "P1", None),
+    ("4.7.1", None, 40701, "P1", None),
+    ("4.8.0", "java", 40800, "P2", None),
+    ("5.1.0", None, 50100, "P2", None),
+    ("V5_1_1", None, 50101, "P3", None),
+    ("5.1.3", None, 50103, "P3", None),
+    ("5.1.4", None, 50104, "P4", None),
+    ("5.1.99", None, 50199, "P4", None),
+    ("5.2.0", None, 50200, "P5", None),
+    ("9.0.0", None, 90000, "P5", None),
+    ("latest", None, None, None, "CLIENT_VERSION_UNKNOWN"),
+    (None, None, None, None, "CLIENT_VERSION_UNKNOWN"),
+    (None, "GO", None, None, "NOT_A_JAVA_CLIENT"),
+    ("5.3.3", "GO", 50303, "P5", "NOT_A_JAVA_CLIENT"),
+]
+
+
+def test_the_rules_of_each_version(spark: SparkSession) -> None:
+    schema = (
+        "client_id string, producer_group string, client_version string, client_language string,"
+        " fault_latency_enabled boolean, detector_enabled boolean, queue_chosen_by string"
+    )
+    rows = [(str(place), "g", *each[:2], None, None, None) for place, each in enumerate(RULES_OF)]
+    found = with_rules(spark.createDataFrame(rows, schema), released_profiles(), {}).collect()
+    told = {int(row["client_id"]): (row["version_number"], row["profile"], row["not_replayed"]) for row in found}
+    assert told == {place: each[2:] for place, each in enumerate(RULES_OF)}
+    assert {(row["enforced"], row["switch_assumed"], row["detector"], row["by_caller"]) for row in found} == {
+        (False, True, False, False)
+    }
+
+
+def test_a_client_ids_settings_win_over_its_groups_key_by_key(spark: SparkSession) -> None:
+    settings = {
+        "g": ProducerSettings(client_version="5.3.3", fault_latency_enabled=True, queue_chosen_by="CALLER"),
+        "p": ProducerSettings(client_version="4.9.8", detector_enabled=True),
+    }
+    schema = (
+        "client_id string, producer_group string, client_version string, client_language string,"
+        " fault_latency_enabled boolean, detector_enabled boolean, queue_chosen_by string"
+    )
+    rows = [("p", "g", *[None] * 5), ("q", "g", *[None] * 5), ("r", "h", *[None] * 5)]
+    found = with_rules(spark.createDataFrame(rows, schema), released_profiles(), settings).collect()
+    names = ("version", "enforced", "switch_assumed", "detector", "by_caller")
+    assert {row["client_id"]: tuple(row[name] for name in names) for row in found} == {
+        "p": ("4.9.8", True, False, True, True),
+        "q": ("5.3.3", True, False, False, True),
+        "r": (None, False, True, False, False),
+    }

@@ -124,3 +124,83 @@ def test_a_broker_is_bad_in_a_second_when_half_of_the_attempts_that_begin_then_a
     found = broker_health(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS)
     told = {row["bucket"]: (sorted(row["tried_brokers"]), row["bad_brokers"]) for row in found.collect()}
     assert told == {5: (["a", "b", "e"], ["a"]), 6: (["a"], ["a"])}
+
+
+def test_what_is_slow_and_what_failed(spark: SparkSession) -> None:
+    attempts = [
+        _attempt(1, 9_000, 550),
+        _attempt(2, 9_000, 549),
+        _attempt(3, 9_000, 900, "SENT"),  # one-way: its time says nothing
+        _attempt(4, 9_000, 900, REFUSED),
+        _attempt(5, 9_000, 900, "FLUSH_DISK_TIMEOUT"),
+        _attempt(6, 8_000, 300, "FLUSH_SLAVE_TIMEOUT", invoke_id=1),  # 7,700 to 8,250, in two attempts
+        _attempt(7, 8_250, 200, invoke_id=1, attempt=2),
+        _attempt(8, 8_000, 5, started_at_ms=None),  # it began its latency before its end
+    ]
+    found = {row["row_hash"]: row for row in _calls(spark, attempts).collect()}
+    told = {key: (row["total_ms"], row["failed"], row["slow"], row["is_bad_first"]) for key, row in found.items()}
+    assert told == {
+        1: (550, False, True, True),
+        2: (549, False, False, False),
+        3: (900, False, False, False),
+        4: (900, True, False, True),
+        5: (900, False, True, True),
+        6: (550, False, True, False),
+        8: (5, False, False, False),
+    }
+
+
+def test_the_attempts_of_a_send_are_in_the_total_order(spark: SparkSession) -> None:
+    """First by the end, then by seq (none is last), by the start, by the attempt, by the line."""
+    other: dict[str, Any] = {"outcome": REFUSED, "broker_name": "z"}
+    attempts = [
+        _attempt(12, 9_001, invoke_id=1, seq=1, **other),
+        _attempt(11, 9_000, invoke_id=1, seq=2),
+        _attempt(21, 9_000, invoke_id=2, seq=None, **other),
+        _attempt(22, 9_000, invoke_id=2, seq=9),
+        _attempt(31, 9_000, invoke_id=3, seq=2, **other),
+        _attempt(32, 9_000, invoke_id=3, seq=1),
+        _attempt(41, 9_000, 5, invoke_id=4, **other),
+        _attempt(42, 9_000, 6, invoke_id=4),
+        _attempt(51, 9_000, invoke_id=5, attempt=2, **other),
+        _attempt(52, 9_000, invoke_id=5, attempt=1),
+        _attempt(62, 9_000, invoke_id=6, **other),
+        _attempt(61, 9_000, invoke_id=6),
+    ]
+    found = _calls(spark, attempts).collect()
+    assert {row["row_hash"]: (row["broker_names"], row["outcome"]) for row in found} == {
+        first: (["a", "z"], REFUSED) for first in (11, 22, 32, 42, 52, 61)
+    }
+
+
+def test_attempts_are_counted_by_their_numbers(spark: SparkSession) -> None:
+    attempts = [
+        _attempt(1, 9_000, invoke_id=1, attempt=None),
+        _attempt(2, 9_001, invoke_id=1, attempt=None),
+        _attempt(3, 9_000, invoke_id=2, attempt=1, result_broker_name="b"),
+        _attempt(4, 9_001, invoke_id=2, attempt=1),  # the hook fired twice, the first time with a hidden retry
+        _attempt(5, 9_000, invoke_id=3, result_broker_name="a"),
+    ]
+    found = _calls(spark, attempts).collect()
+    assert {row["row_hash"]: (row["attempts"], row["broker_names"], row["retried"]) for row in found} == {
+        1: (2, ["a", "a"], True),
+        3: (1, ["a", "b", "a"], True),
+        5: (1, ["a"], False),
+    }
+
+
+def test_what_a_send_would_have_been_spared_is_told_by_its_first_attempt(spark: SparkSession) -> None:
+    off: dict[str, Any] = {"enforced": False, "invoke_id": 7}
+    attempts = [
+        _attempt(1, 1_000, outcome=REFUSED, **off),
+        _attempt(2, 1_010, attempt=2, broker_name="b", **off),
+        _attempt(3, 1_000, cluster="d", **off),
+        _attempt(4, 1_010, outcome=REFUSED, attempt=2, broker_name="b", cluster="d", **off),
+    ]
+    choices = [(cluster, "p", "g", row_hash, ["a"], 0) for cluster, row_hash in (("c", 1), ("d", 3))]
+    found = send_calls(
+        _calls(spark, attempts), spark.createDataFrame(choices, CHOICES), spark.createDataFrame([], HEALTH)
+    )
+    assert {row["cluster"]: row["fault_latency"] for row in found.collect()} == {
+        "c": "WOULD_HAVE_SPARED", "d": "WOULD_HAVE_COST",
+    }  # fmt: skip

@@ -1,0 +1,135 @@
+"""Which brokers a topic's route named, and what a client may have known of it: both sides of each edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from chispa import assert_column_equality
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.hosts import (
+    fewest_queues,
+    hosted_since_use,
+    hosted_throughout,
+    hosts_at_some_time,
+    hosts_throughout,
+    most_queues,
+    topic_hosts,
+)
+from udfs.fault_window import FAR_MS
+
+SPANS = "spans array<struct<broker_name: string, from_ms: bigint, until_ms: bigint>>"
+OF_A = [("a", 100, 200), ("b", 0, 1_000)]
+SINCE, UNTIL = F.col("since_ms"), F.col("until_ms")
+
+
+def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tuple[Any, ...]], kind: str) -> None:
+    """The rule gives each row's last value."""
+    frame = spark.createDataFrame(rows, f"{schema}, expected {kind}")
+    assert_column_equality(frame.withColumn("found", rule), "found", "expected")
+
+
+def test_brokers_of_every_answer(spark: SparkSession) -> None:
+    rows = [
+        (OF_A, 100, 199, ["a", "b"]),
+        (OF_A, 99, 150, ["b"]),
+        (OF_A, 150, 200, ["b"]),
+        (OF_A, 0, 1_000, []),
+        ([], 0, 1, []),
+        (None, 0, 1, None),
+    ]
+    schema = f"{SPANS}, since_ms bigint, until_ms bigint"
+    _assert_rule(spark, hosts_throughout(F.col("spans"), SINCE, UNTIL), schema, rows, "array<string>")
+    named = [(spans, since, until, None if told is None else "a" in told) for spans, since, until, told in rows]
+    _assert_rule(spark, hosted_throughout(F.col("spans"), F.lit("a"), SINCE, UNTIL), schema, named, "boolean")
+
+
+def test_brokers_of_any_answer(spark: SparkSession) -> None:
+    twice = [("a", 100, 200), ("a", 300, 400)]
+    rows = [
+        (OF_A, 50, 99, ["b"]),
+        (OF_A, 50, 100, ["a", "b"]),
+        (OF_A, 199, 300, ["a", "b"]),
+        (OF_A, 200, 300, ["b"]),
+        (twice, 150, 350, ["a"]),
+        (None, 0, 1, None),
+    ]
+    rule = hosts_at_some_time(F.col("spans"), SINCE, UNTIL)
+    _assert_rule(spark, rule, f"{SPANS}, since_ms bigint, until_ms bigint", rows, "array<string>")
+
+
+def test_a_broker_known_since_it_was_used(spark: SparkSession) -> None:
+    """An answer may be in use from 15 s before its capture, and the one before it until 40 s after it was replaced."""
+    once = [("a", 100_000, 200_000), ("b", 0, FAR_MS)]
+    left_before = [("a", 0, 90_000), *once]
+    rows = [
+        (once, 85_000, 150_000, True),
+        (once, 84_999, 150_000, False),
+        (once, 150_000, 199_999, True),
+        (once, 150_000, 200_000, False),
+        (left_before, 129_999, 150_000, False),  # what it used may be the answer before it left
+        (left_before, 130_000, 150_000, True),
+        ([("b", 0, FAR_MS)], 150_000, 160_000, False),
+        (once, None, 150_000, False),
+        (once, 150_000, None, False),
+    ]
+    rule = hosted_since_use(F.col("spans"), F.lit("a"), F.col("used_at_ms"), UNTIL)
+    _assert_rule(spark, rule, f"{SPANS}, used_at_ms bigint, until_ms bigint", rows, "boolean")
+
+
+def test_fewest_and_most_queues(spark: SparkSession) -> None:
+    counts = "counts array<struct<broker_name: string, from_ms: bigint, until_ms: bigint, queues: bigint>>"
+    told = [("a", 0, 100, 4), ("a", 100, 200, 8), ("b", 0, 200, 2)]
+    rows = [
+        (told, 50, 99, 4, 4),
+        (told, 50, 100, 4, 8),
+        (told, 99, 150, 4, 8),
+        (told, 100, 150, 8, 8),
+        (told, 200, 300, None, None),
+    ]
+    schema = f"{counts}, since_ms bigint, until_ms bigint"
+    fewest = [(*row[:3], row[3]) for row in rows]
+    _assert_rule(spark, fewest_queues(F.col("counts"), F.lit("a"), SINCE, UNTIL), schema, fewest, "bigint")
+    most = [(*row[:3], row[4]) for row in rows]
+    _assert_rule(spark, most_queues(F.col("counts"), SINCE, UNTIL), schema, most, "bigint")
+
+
+ROUTES = (
+    "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
+    " read_queue_nums int, write_queue_nums int, has_master boolean"
+)
+
+
+@pytest.fixture(scope="module")
+def hosts(spark: SparkSession) -> dict[str, Any]:
+    routes = [
+        ("c", "t", 100, 200, "a", 6, 4, 4, True),
+        ("c", "t", 100, 200, "b", 6, 4, 2, True),
+        ("c", "t", 200, 300, "a", 6, 4, 8, True),
+        ("c", "t", 200, 300, "b", 4, 4, 2, True),  # no permission to write
+        ("c", "t", 300, 400, "a", 6, 4, 4, True),
+        ("c", "t", 300, 400, "b", 6, 4, 2, True),
+        ("c", "t", 300, 400, "n", 6, 4, 0, True),  # no queue to write to
+    ]
+    (row,) = topic_hosts(spark.createDataFrame(routes, ROUTES)).collect()
+    return row.asDict(recursive=True)
+
+
+def test_the_first_answer_counts_from_the_beginning_and_the_last_without_end(hosts: dict[str, Any]) -> None:
+    assert hosts["known_from_ms"] == 100
+    spans = {name: sorted(tuple(each.values()) for each in hosts[name]) for name in ("writable", "queued")}
+    assert spans == {
+        "writable": [("a", 0, FAR_MS), ("b", 0, 200), ("b", 300, FAR_MS)],
+        "queued": [("a", 0, FAR_MS), ("b", 0, FAR_MS)],
+    }
+
+
+def test_queues_are_those_that_may_be_written_to(hosts: dict[str, Any]) -> None:
+    assert sorted(tuple(each.values()) for each in hosts["queue_counts"]) == [
+        (0, 200, 6), (200, 300, 8), (300, FAR_MS, 6),
+    ]  # fmt: skip
+    assert sorted(tuple(each.values()) for each in hosts["broker_counts"]) == [
+        ("a", 0, 200, 4), ("a", 200, 300, 8), ("a", 300, FAR_MS, 4), ("b", 0, 200, 2), ("b", 300, FAR_MS, 2),
+    ]  # fmt: skip
