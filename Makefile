@@ -6,14 +6,14 @@ export FAULTLINE_HOME := $(CURDIR)
 export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 
 PYTHON := .venv/bin/python
-PYTEST_ARGS ?= -n 2 --dist loadfile
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 LOCK_ARGS ?=
 FUZZ_ARGS ?=
 BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick test-all faults freeze fuzz check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick test-all durations faults freeze fuzz check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ test-quick: setup browser ## the tests that start no Spark, in seconds
 
 test-all: check browser ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
 	@$(PYTHON) -m pytest -m "" $(PYTEST_ARGS)
+
+durations: setup browser ## what `make test` runs, and which files took long written into tests/durations.toml: these begin first
+	@$(PYTHON) -m pytest --record-durations $(PYTEST_ARGS)
 
 faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)

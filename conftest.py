@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-pytest_plugins = ["tests.faults.summary"]
+pytest_plugins = ["tests.faults.summary", "tests.harness.order", "tests.harness.untouched"]
+
+# What Hypothesis remembers of failures stays from run to run, and out of the checkout.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", f"{tempfile.gettempdir()}/faultline-hypothesis-{os.getuid()}")
 
 # Programs that tests start see a few lines and end: Java's second compiler would take a third of their CPU.
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
@@ -22,7 +26,7 @@ GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryM
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of the whole run; small, as the data is."""
     from jobs.session import open_session
 
@@ -33,6 +37,7 @@ def spark() -> Iterator[SparkSession]:
                 "spark.sql.shuffle.partitions": "2",
                 "spark.default.parallelism": "2",
                 "spark.driver.extraJavaOptions": "-Dsite=tests",
+                "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
                 **INTERPRETED,
             }
         )
@@ -60,6 +65,7 @@ def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _doctest_names(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     """Doctests that show a frame find `spark` and `F`; those that do not start no session."""
-    if isinstance(request.node, pytest.DoctestItem) and "spark." in str(request.node.dtest.docstring):  # type: ignore[attr-defined]
+    doctest = getattr(request.node, "dtest", None)
+    if doctest is not None and "spark." in str(doctest.docstring):
         doctest_namespace["spark"] = request.getfixturevalue("spark")
         doctest_namespace["F"] = F
