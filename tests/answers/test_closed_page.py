@@ -190,6 +190,7 @@ def test_a_chart_cannot_be_shared_even_if_the_button_came_back(plot: tuple[Page,
     assert (outside.asked[before:], len(page.context.pages), page.url) == ([], 1, here)
 
 
+@pytest.mark.last  # what it asks for may arrive late, and would count against another page
 def test_the_tests_see_a_page_that_is_not_closed(watched: Browser, outside: Outside, tmp_path: Path) -> None:
     graph_objects.Figure(data=[{"type": "scatter", "y": [1, 2]}]).write_html(tmp_path / "open.html", div_id="open")
     page = watched.new_page()

@@ -29,8 +29,12 @@ from tests.site import D1, D2, Site, at, send
 
 @pytest.fixture(scope="module")
 def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """A lake with one night."""
-    made = Site(spark, tmp_path_factory.mktemp("serve"))
+    return _one_night(spark, tmp_path_factory.mktemp("serve"))
+
+
+def _one_night(spark: SparkSession, folder: Path) -> Site:
+    """A lake with one night, and the log of the next."""
+    made = Site(spark, folder)
     lake = LiteralLake(made.lake)
     (made.folder / "secret.txt").write_text("secret\n", encoding="utf-8")
     lake.add("run_log", D1, {"run_id": "r", "flow": "FAULT_LATENCY", "status": "SUCCEEDED"})
@@ -181,10 +185,12 @@ def test_one_client_does_not_move_another(connect: Callable[[str], Ask]) -> None
     assert other("SELECT current_database()") == [("faultline",)]
 
 
-@pytest.mark.slow  # a night beside the server
+@pytest.mark.slow  # a server of its own, and a night beside it
 @pytest.mark.fault(29)
-def test_a_night_published_meanwhile_is_seen_whole(site: Site, connect: Callable[[str], Ask]) -> None:
-    watch, over = connect(""), threading.Event()
+def test_a_night_published_meanwhile_is_seen_whole(spark: SparkSession, tmp_path: Path) -> None:
+    site = _one_night(spark, tmp_path)
+    server = Served(site.lake, site.folder / "server")
+    watch, over = client(spark, server.url), threading.Event()
     counts: list[str] = []
 
     def watching() -> None:
@@ -200,8 +206,9 @@ def test_a_night_published_meanwhile_is_seen_whole(site: Site, connect: Callable
         watcher.join()
     assert len(counts) > 1
     assert (counts[0], counts == sorted(counts)) == ("0", True)
-    found = connect("")("SELECT event_date, last_night FROM worst_brokers ORDER BY event_date")
+    found = client(spark, server.url)("SELECT event_date, last_night FROM worst_brokers ORDER BY event_date")
     assert found == [("2026-03-01", "false"), ("2026-03-02", "true")]
+    server.end()
 
 
 def test_beeline_answers(site: Site, server: Served) -> None:
@@ -227,6 +234,7 @@ def test_it_listens_to_this_machine_alone(server: Served) -> None:
     assert set(of_port) <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
+@pytest.mark.last
 def test_a_signal_ends_it_cleanly(server: Served, site: Site) -> None:
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(timeout=60) == 0

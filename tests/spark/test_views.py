@@ -314,10 +314,9 @@ def stitched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_isolation_over_two_midnights_is_whole(spark: SparkSession, stitched: Path) -> None:
     asked = "SELECT enforced, start_ms, end_ms, cause, ended_by, days FROM ({}) ORDER BY enforced, start_ms"
     asked = asked.format(read_view("whole_isolations").select)
-    spark.read.format("delta").load(str(stitched / "isolation_intervals")).createOrReplaceTempView(
-        "isolation_intervals"
-    )
-    assert [tuple(row) for row in spark.sql(asked).collect()] == STITCHED
+    own = spark.newSession()  # the view would hide the table of that name from the others
+    own.read.format("delta").load(str(stitched / "isolation_intervals")).createTempView("isolation_intervals")
+    assert [tuple(row) for row in own.sql(asked).collect()] == STITCHED
     connection = duckdb.connect()
     told = deltalake.DeltaTable(str(stitched / "isolation_intervals")).to_pyarrow_table()
     connection.register("isolation_intervals", told)
