@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +61,13 @@ def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands of the program get the tests' session and cannot end it."""
     monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test stands in a folder of its own, with no settings but its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
 @pytest.fixture(autouse=True)

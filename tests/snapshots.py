@@ -39,6 +39,13 @@ def connection(at_ms: int, client_ids: Sequence[str], *topics: str, broker: str 
     return members(at_ms, None, broker, **other) | {"body": json.dumps(body)}
 
 
+def last_speaks_go(line: Line) -> Line:
+    """The connection, its last client one of Go."""
+    body = json.loads(line["body"])
+    body["connectionSet"][-1]["language"] = "GO"
+    return line | {"body": json.dumps(body)}
+
+
 def route(at_ms: int, code: int | None = 0, topic: str = "T", **queues: int | tuple[int, int, int]) -> Line:
     """The name server's route: broker to number of queues, or to (read queues, write queues, permission)."""
     full = {name: of if isinstance(of, tuple) else (of, of, 6) for name, of in queues.items()}

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, QUEUE_OWNERSHIP, REBALANCES
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
 
 NIGHT = dt.date(2026, 3, 2)
 START = 1_772_409_600_000  # 00:00 UTC, epoch ms

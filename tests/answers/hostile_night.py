@@ -15,7 +15,7 @@ from jobs.tables import (
     QUEUE_OWNERSHIP,
     REBALANCES,
 )
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
 
 BEFORE, NIGHT = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
 START = 1_772_409_600_000  # 00:00 UTC of NIGHT, epoch ms

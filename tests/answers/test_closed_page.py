@@ -15,7 +15,7 @@ from plotly import graph_objects
 from plotly.offline import get_plotlyjs
 
 from jobs.what_if_picture import write_picture
-from tests.plain.test_what_if_text import line, summary
+from tests.given.what_if_answers import line, summary
 
 SHOWN = {"toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d"}
 NOT_SHOWN = {

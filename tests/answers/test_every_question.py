@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +20,10 @@ from jobs.tables import (
     SENDS,
     Table,
 )
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
+from tests.site import D1, START
 
-D1 = dt.date(2026, 3, 1)
-T1 = 1_772_323_200_000  # 00:00 UTC, epoch ms
+T1 = START[D1]
 HEADINGS = {
     "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed noticed_first_by",
     "findings": "from until severity kind cause in_words",

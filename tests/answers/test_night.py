@@ -22,7 +22,9 @@ from jobs.answers.timeline_figure import timeline_figure
 from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, QUEUE_ALLOCATION
 from tests.answers.bad_night import write_bad_night
 from tests.answers.hostile_night import BEFORE, DRAWN, NIGHT, START, isolation, window, write_night
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 QUIET = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
 INCIDENT = {"broker_name": "b1", "start_ms": 0, "end_ms": 90_000, "peak_producers": 3, "producers": 4}
@@ -40,12 +42,6 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
     lake = tmp_path_factory.mktemp("bad")
     write_bad_night(lake, 60_000)
     return open_published(str(lake), None, None, None)
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,12 @@ from jobs.tables import (
     SENDS,
     Table,
 )
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
+from tests.site import D1, D2, START
 
-D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
-T1, T2 = 1_772_323_200_000, 1_772_409_600_000  # 00:00 UTC of each, epoch ms
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+T1, T2 = START[D1], START[D2]
 SQL = "x' OR '1'='1'; DROP TABLE sends --"
 ANSI = "\x1b[31mred\x1b]0;owned\x07"
 FORMULA = '=HYPERLINK("http://evil","x")'
@@ -84,12 +86,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sends = [{"event_date": D1, "cluster": "main", "ended_at_ms": T1 + each, **send} for each in range(5)]
     write_rows(root, SENDS, sends)
     return root
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
 class Said:

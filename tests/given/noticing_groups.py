@@ -7,12 +7,11 @@ then y holds a0 as well, y alone a1, and nobody a2.
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.site import D1, Line, at
-from tests.snapshots import SnapshotSite, connection, members, route, running_info
+from tests.snapshots import SnapshotSite, connection, last_speaks_go, members, route, running_info
 
 NOON = at(D1, "12:00:00")
 AVG = "AllocateMessageQueueAveragely"
@@ -158,12 +157,6 @@ def _logs() -> Logs:
     return logs
 
 
-def _in_go(line: Line) -> Line:
-    body = json.loads(line["body"])
-    body["connectionSet"][-1]["language"] = "GO"
-    return line | {"body": json.dumps(body)}
-
-
 def _consumers() -> list[Line]:
     by_x_y = (
         "NOTHING", "JOINED", "ASKED-10", "ASKED-30", "ONE-LOGS", "TWICE", "TWICE-TO-ONE", "ELSEWHERE", "X-ELSEWHERE",
@@ -189,7 +182,7 @@ def _consumers() -> list[Line]:
         *_members("VIEWS", "xy", TIMES, "T", "V"),
         *_told("VIEWS", "b", _each(TIMES, "xy", "x", 120, 180)),
         *_members("STOPPED", "xyz", TIMES, "S"),
-        *(_in_go(line) if line["captured_at_ms"] == _ms(120) else line for line in _members("LANGUAGES", "xy")),
+        *(last_speaks_go(line) if line["captured_at_ms"] == _ms(120) else line for line in _members("LANGUAGES", "xy")),
         *_members("STOOD", "xy", [FIRST_S, FIRST_S + 60, FIRST_S + 120], "M"),
         *_members("BEGAN", "xy", [FIRST_S + each + 0.001 for each in (0, 60, 120)], "M"),
         *_members("UNTIL-MIDNIGHT", "xy", [LAST_S - 150, LAST_S - 90, LAST_S - 30], "N"),

@@ -17,8 +17,8 @@ import pytest
 from jobs.environment import java_command, spark_jars_folder
 from jobs.jars import Jar, cached
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "tests" / "hook"
 HOOK = ROOT / "docs" / "hook" / "FaultlineSendHook.java"
 LOCK: Mapping[str, list[dict[str, str]]] = tomllib.loads((HERE / "jars.toml").read_text())["client"]
 # What a client needs to start besides its own jars, and Spark ships.

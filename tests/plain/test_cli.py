@@ -13,14 +13,9 @@ from jobs import cli
 from jobs.errors import InputMissingError
 from jobs.interruption import Interrupted
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 DAY = "2026-11-21"
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test stands in a folder of its own, with no settings but its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
 def _plan(capsys: pytest.CaptureFixture[str], *arguments: str, lake: tuple[str, ...] = ("--lake", "lake")) -> str:

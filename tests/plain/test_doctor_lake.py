@@ -19,7 +19,7 @@ from jobs.doctor.lake import lake
 from jobs.doctor.tables import _sizes, _store
 from jobs.input_files import list_local
 from jobs.tables import PRODUCER_DAYS, RUN_LOG, TABLES
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 
 DAYS = [dt.date(2026, 11, day) for day in (20, 21, 22)]
 TABLE = PRODUCER_DAYS.name

@@ -10,15 +10,10 @@ import pytest
 
 from jobs import allocation_run, cli, nightly, plan
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 ROOT = Path(__file__).parents[2]
 DAY = "2026-11-21"
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test stands in a folder of its own, with no settings but its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
 
 
 _INPUTS = ("sends", "routes", "consumers", "running-info", "client-logs")

@@ -118,13 +118,7 @@ def test_the_hash_of_the_settings_tells_nothing_of_a_secret() -> None:
     assert hash_of("spark.sql.shuffle.partitions=5") == hash_of()
 
 
-@pytest.fixture
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
-
-
-@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.usefixtures("own_folder")
 def test_the_plan_shows_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "site.toml").write_text(
         f"""
@@ -148,7 +142,7 @@ def test_the_plan_shows_none(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "spark.site.index.tokenizer = 'standard'" in said.out
 
 
-@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize("error", [LakeError, ValueError])
 @pytest.mark.parametrize("options", [[], ["-v"]], ids=["quiet", "verbose"])
 def test_an_error_and_its_trace_show_none(
@@ -173,7 +167,7 @@ def test_an_error_and_its_trace_show_none(
     assert "variable-canary" not in said.err
 
 
-@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize("key", ["spark.hadoop.fs.s3a.secret.key", "spark.a.password"])
 def test_a_mistake_in_the_settings_shows_none(capsys: pytest.CaptureFixture[str], key: str) -> None:
     assert cli.main(["plan", "nightly", "--lake", "x", "--set", f"{key}=['{CANARY}']"]) == 2
@@ -192,7 +186,7 @@ def test_progress_and_the_doctor_show_none() -> None:
         assert "cannot be reached" in said
 
 
-@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.usefixtures("own_folder")
 def test_a_long_secret_is_hidden_before_what_is_said_is_shortened(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

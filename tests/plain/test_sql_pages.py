@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobs.serving.views import VIEWS, read_view
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1, at
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,8 @@ from jobs.errors import FaultlineError, SettingsError, UsageError
 from jobs.profiles import released_profiles
 from jobs.what_if.asked import AS_RUN, Asked, asked_policies
 from jobs.what_if.rules import rules
-from jobs.what_if_summary import PolicyLine, with_best
+from jobs.what_if_summary import with_best
+from tests.given.what_if_answers import line
 
 PROFILES = released_profiles()
 
@@ -128,10 +129,6 @@ def test_a_file_is_closed_and_typed(tmp_path: Path, text: str, sentence: str) ->
     with pytest.raises(SettingsError) as raised:
         ask(files=[file])
     assert sentence in str(raised.value)
-
-
-def line(policy: str, hits: int, false_alarms: int) -> PolicyLine:
-    return PolicyLine(policy, "P5", [], [], 0, 0, 0, hits + false_alarms, hits, false_alarms, 0)
 
 
 def test_the_best_are_those_that_no_other_beats() -> None:

@@ -9,20 +9,8 @@ import pytest
 
 from jobs.errors import PlatformError, UsageError
 from jobs.what_if_picture import check_picture, write_picture
-from jobs.what_if_summary import PolicyLine, WhatIfSummary, with_best
 from jobs.what_if_text import what_if_text
-
-
-def line(policy: str, hits: int, false_alarms: int, isolations: int = 3) -> PolicyLine:
-    return PolicyLine(policy, "P5", [550], [2000], isolations, 60_000, 0, hits + false_alarms, hits, false_alarms, 7)
-
-
-def summary(*lines: PolicyLine) -> WhatIfSummary:
-    return WhatIfSummary(
-        run_id="r", lake="lake", days=["2026-11-21"], clusters=["c"], slow_ms=550, sends=1_000, bad_sends=40,
-        unavoidable=7, policies=with_best(lines), starts_empty=True, switch_on_share=0.25,
-        not_replayed={"NOT_A_JAVA_CLIENT": 2},
-    )  # fmt: skip
+from tests.given.what_if_answers import line, summary
 
 
 def test_the_answer_on_one_screen() -> None:

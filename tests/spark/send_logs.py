@@ -7,7 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from jobs.day import Day
@@ -44,6 +47,12 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     return folder
+
+
+def write_parquet(folder: Path, name: str, columns: Mapping[str, Any]) -> None:
+    """A Parquet file of these columns below `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(dict(columns)), folder / name)
 
 
 def stage(spark: SparkSession, folder: Path, *paths: str, settings: Settings | None = None) -> StagedSends:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.settings import load_settings
 from jobs.tables.allocation_findings import CAUSES, KINDS
 from tests.site import D1, Line, at
-from tests.snapshots import SnapshotSite, connection, members, route, running_info
+from tests.snapshots import SnapshotSite, connection, last_speaks_go, members, route, running_info
 
 NOON = at(D1, "12:00:00")
 MINUTES, SECONDS_10, SECONDS_5 = range(0, 540, 60), range(0, 180, 10), range(0, 180, 5)
@@ -179,12 +178,6 @@ def _holds(
     return [running_info(_ms(each), client_id, strategy, held, [topic], consumer_group=group) for each in times]
 
 
-def _in_two_languages(line: Line) -> Line:
-    body = json.loads(line["body"])
-    body["connectionSet"][-1]["language"] = "GO"
-    return line | {"body": json.dumps(body)}
-
-
 def _consumers() -> list[Line]:
     two = ("SOUND", "MUTE", "STOLEN", "SHARED", "OTHER-TOPIC", "MIXED", "BROKER", "OWN-CLASS")
     without_y = {
@@ -216,7 +209,7 @@ def _consumers() -> list[Line]:
         *_members("FAILS", ["r-1"], [0]),
         *_members("FAILS", ["-2", "r-1"], MINUTES[1:]),
         *_members("EVERYONE", "xy", message_model="BROADCASTING"),
-        *map(_in_two_languages, _members("LANGUAGES", "xy")),
+        *map(last_speaks_go, _members("LANGUAGES", "xy")),
         *_members("JOINED", "x", SECONDS_10[:6]),
         *_members("JOINED", "xy", SECONDS_10[6:]),
         *(line for group in ("STALE", "NEVER-TOLD") for line in _members(group, "xy", SECONDS_10, "R")),

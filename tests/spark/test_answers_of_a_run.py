@@ -31,7 +31,7 @@ from jobs.tables import (
     ROUTE_CHANGES,
     TOPIC_QUEUES,
 )
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1, D2, D3, START, Line
 
 NORTH, SOUTH = {"cluster": "north"}, {"cluster": "south"}

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chispa import assert_column_equality
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import list_files
+from tests.given.rules import assert_rule
 from udfs.client_log import (
     EVENTS,
     allocated_queues,
@@ -164,12 +164,6 @@ def _messages(spark: SparkSession, lines: list[str | None]) -> DataFrame:
     return told.withColumn("event", log_event(F.col("message"))).orderBy("number")
 
 
-def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tuple[Any, ...]], kind: str) -> None:
-    """The rule gives each row's last value."""
-    frame = spark.createDataFrame(rows, f"{schema}, expected {kind}")
-    assert_column_equality(frame.withColumn("found", rule), "found", "expected")
-
-
 def test_what_begins_an_entry(spark: SparkSession) -> None:
     rows = [
         (f"{OLD}started", True),
@@ -182,7 +176,7 @@ def test_what_begins_an_entry(spark: SparkSession) -> None:
         ("", False),
         (None, None),
     ]
-    _assert_rule(spark, is_log_line(F.col("raw")), "raw string", rows, "boolean")
+    assert_rule(spark, is_log_line(F.col("raw")), "raw string", rows, "boolean")
 
 
 @pytest.mark.fault(21)
@@ -211,7 +205,7 @@ def test_when_a_line_was_written(spark: SparkSession) -> None:
         (None, "4.7.1", "UTC", None),
     ]
     rule = logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone"))
-    _assert_rule(spark, rule, "raw string, client_version string, time_zone string", rows, "bigint")
+    assert_rule(spark, rule, "raw string, client_version string, time_zone string", rows, "bigint")
 
 
 def test_what_a_line_tells(spark: SparkSession) -> None:

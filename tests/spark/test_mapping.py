@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import UnknownSettingError
 from jobs.settings import Settings, load_settings
-from tests.spark.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
+from tests.spark.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write, write_parquet
 
 
 def _settings(folder: Path, fields: Mapping[str, object], **sends: object) -> Settings:
@@ -117,7 +116,7 @@ def test_an_order_key_is_text_in_every_format(spark: SparkSession, tmp_path: Pat
     records = [f"c@1,broker-a,{NOON_MS},1,SEND_OK,{seq},{key}" for seq, key in ((4, "o-1"), (5, 42), (6, ""))]
     write(folder, {"a.jsonl": b"\n".join(lines), "b.csv": "\n".join([head, *records]).encode()})
     columns = {name: pa.array([value] * 2) for name, value in GOOD.items()}
-    _parquet(folder, "c.parquet", {**columns, "seq": pa.array([7, 8]), "ctx": pa.array([{"order": 42}, None])})
+    write_parquet(folder, "c.parquet", {**columns, "seq": pa.array([7, 8]), "ctx": pa.array([{"order": 42}, None])})
     settings = _settings(folder, {"order_key": "ctx.order"})
     assert _published(spark, folder, settings, "seq", "order_key") == [
         (1, "o-1"),
@@ -181,20 +180,17 @@ def test_csv_under_its_own_names(spark: SparkSession, tmp_path: Path) -> None:
     assert _published(spark, folder, settings, "client_id", "ended_at_ms", "latency_ms") == [("c@1", NOON_MS + 250, 1)]
 
 
-def _parquet(folder: Path, name: str, columns: dict[str, pa.Array]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(columns), folder / name)
-
-
 def test_parquet_carries_the_same_fields(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     columns = {name: pa.array([value] * 3) for name, value in GOOD.items()}
-    _parquet(
+    write_parquet(
         folder,
         "_part-0.parquet",
         {**columns, "seq": pa.array([1, 2, 2]), "detector_enabled": pa.array([True, None, None])},
     )
-    _parquet(folder, "part-1.parquet", {**columns, "seq": pa.array([3, 4, 5]), "latency_ms": pa.array([1, None, -1])})
+    write_parquet(
+        folder, "part-1.parquet", {**columns, "seq": pa.array([3, 4, 5]), "latency_ms": pa.array([1, None, -1])}
+    )
     write(folder, {"_SUCCESS": b"", "._SUCCESS.crc": b"x"})
     staged = stage(spark, folder)
     assert fates(staged) == {"PUBLISHED": 3, "DUPLICATE": 1, "QUARANTINED": 2}
@@ -213,7 +209,7 @@ def test_parquet_carries_the_same_fields(spark: SparkSession, tmp_path: Path) ->
 def test_parquet_under_its_own_nested_names_and_types(spark: SparkSession, tmp_path: Path) -> None:
     noon = dt.datetime(2026, 11, 21, 12, 0, 0, 123_000, tzinfo=dt.UTC)
     folder = tmp_path / "logs"
-    _parquet(
+    write_parquet(
         folder,
         "a.parquet",
         {
@@ -241,7 +237,7 @@ def test_columns_may_be_called_as_a_lines_place_is(spark: SparkSession, tmp_path
     columns = {name: pa.array([value, None]) for name, value in GOOD.items()} | {
         name: pa.array([7, 8]) for name in taken
     }
-    _parquet(folder, "a.parquet", columns)
+    write_parquet(folder, "a.parquet", columns)
     head, values = ",".join(columns), ["6" if name == "row" else str(column[0]) for name, column in columns.items()]
     write(folder, {"b.csv": "\n".join([head, ",".join(values), ",".join("9" for _ in values)]).encode()})
     staged = stage(spark, folder, settings=_settings(folder, {"seq": "row", "thread": "file"}))
@@ -258,5 +254,7 @@ def test_formats_may_be_mixed_by_name(spark: SparkSession, tmp_path: Path) -> No
             "c.log": line(seq=3),
         },
     )
-    _parquet(folder, "d.parquet", {**{name: pa.array([value]) for name, value in GOOD.items()}, "seq": pa.array([4])})
+    write_parquet(
+        folder, "d.parquet", {**{name: pa.array([value]) for name, value in GOOD.items()}, "seq": pa.array([4])}
+    )
     assert _published(spark, folder, _settings(folder, {}), "seq") == [(1,), (2,), (3,), (4,)]

@@ -14,7 +14,7 @@ from jobs.fault_latency.producers import policies
 from jobs.fault_latency.pruning import near_isolations
 from jobs.fault_latency.replay import ITEM, UPDATE, replay
 from jobs.profiles import released_profiles
-from tests.spark.test_replay import COLUMNS, WRITES, Write, carried, write
+from tests.given.writes import COLUMNS, WRITES, Write, carried, write
 from udfs.fault_window import FAR_MS
 
 POLICIES = policies(released_profiles(), {})

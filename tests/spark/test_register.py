@@ -20,7 +20,7 @@ from jobs.profiles import released_profiles
 from jobs.serving.register import Registered, checked_database, register, registered_text
 from jobs.serving.views import VIEWS
 from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1
 from udfs import java_text
 from udfs.allocation_udf import plain_shares

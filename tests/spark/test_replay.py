@@ -9,42 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
 from jobs.fault_latency.producers import policies
-from jobs.fault_latency.replay import CARRIED, REMOVE, UPDATE, replay
+from jobs.fault_latency.replay import replay
 from jobs.profiles import released_profiles
+from tests.given.writes import COLUMNS, WRITES, Write, carried, remove, write
 from udfs.fault_window import FAR_MS
 
 POLICIES = policies(released_profiles(), {})
 DAY_END = 1_000_000
 LAST_WRITE, GATED, MAX = "P2", "P4", "P5"
-WRITES = (
-    "case string, cluster string, client_id string, producer_group string, process string, enforced boolean,"
-    " broker_name string, at_ms bigint, step int, current_latency_ms bigint, reachable boolean, cause string,"
-    " evidence string, seq bigint, started_at_ms bigint, invoke_id bigint, attempt int, row_hash bigint, policy string,"
-    " profile string, version string, dies_at_ms bigint, op string, not_available_ms bigint, carried_until_ms bigint,"
-    " carried_earliest_ms bigint, carried_latest_ms bigint, carried_extensions int"
-)
-COLUMNS = [column.split()[0] for column in WRITES.split(", ")]
-Write = dict[str, Any]
-
-
-def write(at_ms: int, not_available_ms: int = 0, **other: object) -> Write:
-    """One update of an item: failing when it isolates. `seq` follows the time unless told."""
-    base: Write = dict.fromkeys(COLUMNS) | {
-        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "at_ms": at_ms,
-        "step": 4, "current_latency_ms": not_available_ms, "reachable": True, "cause": "LATENCY", "evidence": "LOGGED",
-        "seq": at_ms, "row_hash": at_ms, "op": UPDATE, "not_available_ms": not_available_ms, "carried_extensions": 0,
-    }  # fmt: skip
-    return base | other
-
-
-def remove(at_ms: int) -> Write:
-    return write(at_ms, op=REMOVE, reachable=None)
-
-
-def carried(until_ms: int, **other: object) -> Write:
-    told = {"op": CARRIED, "seq": -1, "step": 0, "carried_until_ms": until_ms, "carried_earliest_ms": until_ms,
-            "carried_latest_ms": until_ms}  # fmt: skip
-    return write(0, 0, **(told | other))
 
 
 def isolation(start_ms: int, end_ms: int, ended_by: str, **other: object) -> Write:

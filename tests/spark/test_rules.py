@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from chispa import assert_column_equality
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers import with_rules
 from jobs.profiles import released_profiles
 from jobs.settings import ProducerSettings
 from udfs.choice import began_at_ms, chosen_at_ms
+from tests.given.rules import assert_rule
 from udfs.ladder import Ladder, isolation_ms, plain_isolation_ms
 from udfs.outcome import (
     counts_as_failure,
@@ -29,12 +27,6 @@ from udfs.version import version_number
 OLD = Ladder((50, 100, 550, 1000, 2000, 3000, 15000), (0, 0, 30000, 60000, 120000, 180000, 600000))
 NEW = Ladder((50, 100, 550, 1800, 3000, 5000, 15000), (0, 0, 2000, 5000, 6000, 10000, 30000))
 POLICIES = [profile.policy(profile.name) for profile in released_profiles()]
-
-
-def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tuple[Any, ...]], kind: str) -> None:
-    """The rule gives each row's last value."""
-    frame = spark.createDataFrame(rows, f"{schema}, expected {kind}")
-    assert_column_equality(frame.withColumn("found", rule), "found", "expected")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +79,7 @@ def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tupl
     ids=["to 5.1.3", "from 5.1.4", "falling floors", "falling isolations", "empty", "a floor more", "a floor less"],
 )
 def test_ladder(spark: SparkSession, ladder: Ladder, rows: list[tuple[int | None, int | None]]) -> None:
-    _assert_rule(spark, isolation_ms(F.col("latency_ms"), ladder), "latency_ms bigint", rows, "bigint")
+    assert_rule(spark, isolation_ms(F.col("latency_ms"), ladder), "latency_ms bigint", rows, "bigint")
     plain = [(latency, plain_isolation_ms(latency, ladder)) for latency, _ in rows if latency is not None]
     assert plain == [row for row in rows if row[0] is not None]
 
@@ -128,7 +120,7 @@ def test_version_number(spark: SparkSession) -> None:
         (" 5.1.4", None),
         (None, None),
     ]
-    _assert_rule(spark, version_number(F.col("client_version")), "client_version string", rows, "int")
+    assert_rule(spark, version_number(F.col("client_version")), "client_version string", rows, "int")
 
 
 def test_versions_order_as_releases_do(spark: SparkSession) -> None:
@@ -158,7 +150,7 @@ def test_known_outcomes(spark: SparkSession) -> None:
         ("", False),
         (None, None),
     ]
-    _assert_rule(spark, is_known_outcome(F.col("outcome")), "outcome string", rows, "boolean")
+    assert_rule(spark, is_known_outcome(F.col("outcome")), "outcome string", rows, "boolean")
 
 
 def test_answers(spark: SparkSession) -> None:
@@ -169,7 +161,7 @@ def test_answers(spark: SparkSession) -> None:
         ("MQBrokerException", False),
         (None, None),
     ]
-    _assert_rule(spark, is_answer(F.col("outcome")), "outcome string", rows, "boolean")
+    assert_rule(spark, is_answer(F.col("outcome")), "outcome string", rows, "boolean")
 
 
 def test_an_async_client_exception_stands_for_its_cause(spark: SparkSession) -> None:
@@ -183,7 +175,7 @@ def test_an_async_client_exception_stands_for_its_cause(spark: SparkSession) -> 
         ("ASYNC", None, "RemotingTimeoutException", None),
     ]
     rule = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
-    _assert_rule(spark, rule, "mode string, outcome string, cause string", rows, "string")
+    assert_rule(spark, rule, "mode string, outcome string, cause string", rows, "string")
 
 
 OUTCOMES_BY_RELEASE = [
@@ -213,13 +205,13 @@ OUTCOME_SCHEMA = "outcome string, not_exist_isolates boolean"
 def test_outcomes_that_count_with_their_latency(spark: SparkSession) -> None:
     rows = [(outcome, isolates, counts) for outcome, isolates, counts, _ in OUTCOMES_BY_RELEASE]
     rule = counts_with_latency(F.col("outcome"), F.col("not_exist_isolates"))
-    _assert_rule(spark, rule, OUTCOME_SCHEMA, rows, "boolean")
+    assert_rule(spark, rule, OUTCOME_SCHEMA, rows, "boolean")
 
 
 def test_outcomes_that_count_as_a_failure(spark: SparkSession) -> None:
     rows = [(outcome, isolates, fails) for outcome, isolates, _, fails in OUTCOMES_BY_RELEASE]
     rule = counts_as_failure(F.col("outcome"), F.col("not_exist_isolates"))
-    _assert_rule(spark, rule, OUTCOME_SCHEMA, rows, "boolean")
+    assert_rule(spark, rule, OUTCOME_SCHEMA, rows, "boolean")
 
 
 def test_the_reachable_flag_an_outcome_leaves(spark: SparkSession) -> None:
@@ -234,7 +226,7 @@ def test_the_reachable_flag_an_outcome_leaves(spark: SparkSession) -> None:
         (None, True, None),
     ]
     rule = leaves_reachable(F.col("outcome"), F.col("detector_enabled"))
-    _assert_rule(spark, rule, "outcome string, detector_enabled boolean", rows, "boolean")
+    assert_rule(spark, rule, "outcome string, detector_enabled boolean", rows, "boolean")
 
 
 def test_what_an_update_earns_under_each_release(spark: SparkSession) -> None:
@@ -258,17 +250,17 @@ def test_what_an_update_earns_under_each_release(spark: SparkSession) -> None:
     ]
     custom = released_profiles()[-1].policy("custom", Ladder((10, 20), (50, 60)))
     rule = not_available_ms(F.col("policy"), F.col("latency_ms"), F.col("is_failure"), [*POLICIES, custom])
-    _assert_rule(spark, rule, "policy string, latency_ms bigint, is_failure boolean", rows, "bigint")
+    assert_rule(spark, rule, "policy string, latency_ms bigint, is_failure boolean", rows, "bigint")
 
 
 def test_which_release_keeps_the_latest_end(spark: SparkSession) -> None:
     rows = [("P1", False), ("P2", False), ("P3", False), ("P4", True), ("P5", True), (None, None)]
-    _assert_rule(spark, keeps_latest(F.col("policy"), POLICIES), "policy string", rows, "boolean")
+    assert_rule(spark, keeps_latest(F.col("policy"), POLICIES), "policy string", rows, "boolean")
 
 
 def test_only_5_1_4_shuts_out_a_broker_by_its_flag(spark: SparkSession) -> None:
     rows = [("P1", False), ("P3", False), ("P4", True), ("P5", False), (None, None)]
-    _assert_rule(spark, gated_by_reachable(F.col("policy"), POLICIES), "policy string", rows, "boolean")
+    assert_rule(spark, gated_by_reachable(F.col("policy"), POLICIES), "policy string", rows, "boolean")
 
 
 def test_the_released_profiles_begin_where_the_rules_changed() -> None:

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from jobs import cli
 from jobs.tables import TABLES
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.served import Ask, Served, client
 from tests.served_sql import QUESTIONS, REFUSED
 from tests.site import D1, D2, Site, at, send

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import PlatformError
 from jobs.serving.watch import Restarts
-from tests.faults.test_exposure import _children, _text
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
+from tests.given.processes import children, text
 from tests.served import Served, client
 from tests.site import D1
 
@@ -101,7 +101,7 @@ def _idle(server: Served, seconds: float) -> bool:
 
 
 def _cpu_s(server: Served) -> float:
-    stats = [_text(Path(f"/proc/{process}/stat")) for process in _children(server.process.pid)]
+    stats = [text(Path(f"/proc/{process}/stat")) for process in children(server.process.pid)]
     ticks = [sum(map(int, stat.rsplit(")", 1)[1].split()[11:13])) for stat in stats if stat]
     return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_stopped_ends_with_the_jvm(spark: SparkSession, server: S
 @pytest.mark.last
 @pytest.mark.fault(32)
 def test_a_jvm_that_dies_is_started_anew_at_the_same_port_and_ends_cleanly(spark: SparkSession, server: Served) -> None:
-    jvm = next(each for each in _children(server.process.pid) if _text(Path(f"/proc/{each}/comm")) == "java\n")
+    jvm = next(each for each in children(server.process.pid) if text(Path(f"/proc/{each}/comm")) == "java\n")
     os.kill(jvm, signal.SIGKILL)
     assert server.next_url() == server.url
     sentence = "faultline serve: its JVM ended, or does not answer; starting anew at the same port"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from jobs.run_record import Run, RunResult
 from jobs.settings import load_settings
 from jobs.summary import summarize
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1, D2
 
 GROUPS = [f"PG_{number:03}" for number in range(150)]

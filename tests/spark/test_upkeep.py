@@ -33,7 +33,7 @@ from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
 from jobs.upkeep_command import run_upkeep
 from jobs.verify_lake import Verification, run_verify, shuffled
 from jobs.verify_text import breach, verification_text
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1, D2, D3, START, Line, Site, at, send
 
 RUN_1 = {"run_id": "run-1"}

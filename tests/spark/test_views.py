@@ -16,7 +16,7 @@ from jobs.lake import Lake
 from jobs.serving.register import register
 from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
-from tests.literal_lake import LiteralLake
+from tests.given.lakes import LiteralLake
 from tests.site import D1, D2, D3, START, at
 from udfs.outcome import ANSWERS
 

@@ -14,13 +14,14 @@ from jobs import cli
 from jobs.day import Day
 from jobs.fault_latency.job import replayed
 from jobs.lake import Lake
+from jobs.profiles import released_profiles
 from jobs.settings import load_settings
 from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_BROKERS
 from jobs.what_if.asked import AS_RUN, asked_policies
 from jobs.what_if.job import what_if
+from tests.given.published_sends import ROWS, frame
 from tests.site import D1, D2, D3, published_rows
 from tests.spark.send_logs import stage
-from tests.spark.test_what_if import PROFILES, ROWS, frame
 
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 HOSTILE = "x'; DROP TABLE sends -- </script><b>\x1b[31m"
@@ -111,7 +112,7 @@ def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSe
     (tmp_path / "in").symlink_to(SAMPLES)
     staged = stage(spark, tmp_path / "in", "sends", settings=settings)
     sends, no_routes = staged.sends(day).localCheckpoint(), staged.topic_brokers(day).where("false")
-    asked = asked_policies(PROFILES, names=[AS_RUN])
+    asked = asked_policies(released_profiles(), names=[AS_RUN])
     what = what_if(
         sends, [day], settings, asked, topic_brokers=no_routes, made_once=lambda rows: rows.localCheckpoint()
     )

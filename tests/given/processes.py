@@ -1,0 +1,41 @@
+"""Processes of this machine, as the kernel shows them in /proc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def children(parent: int) -> list[int]:
+    """The process and all below it."""
+    below = [
+        int(status.parent.name)
+        for status in Path("/proc").glob("[0-9]*/status")
+        if f"\nPPid:\t{parent}\n" in text(status)
+    ]
+    return [parent, *(each for child in below for each in children(child))]
+
+
+def text(path: Path) -> str:
+    """Empty where the process has just ended, or is another user's."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def listening(processes: Iterable[int]) -> list[tuple[str, int]]:
+    """Address, as the kernel writes it, and port of every socket that the processes listen at."""
+    links = [link for process in processes for link in Path(f"/proc/{process}/fd").glob("*")]
+    inodes = {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", _link(link)))}
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    local = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
+    return [(address, int(port, 16)) for address, port in local]
+
+
+def _link(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
