@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserType, sync_playwright
 
 from jobs import cli
-from tests.answers.hostile_night import write_night
+from tests.given.hostile_night import write_night
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,7 +21,7 @@ from jobs.tables import (
     Table,
 )
 from tests.given.lakes import publish, write_rows
-from tests.site import D1, START
+from tests.given.site import D1, START
 
 T1 = START[D1]
 HEADINGS = {

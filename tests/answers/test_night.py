@@ -20,8 +20,8 @@ from jobs.answers.report import render
 from jobs.answers.timeline import MOST_BARS, MOST_BROKERS, MOST_ROWS, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, QUEUE_ALLOCATION
-from tests.answers.bad_night import write_bad_night
-from tests.answers.hostile_night import BEFORE, DRAWN, NIGHT, START, isolation, window, write_night
+from tests.given.bad_night import write_bad_night
+from tests.given.hostile_night import BEFORE, DRAWN, NIGHT, START, isolation, window, write_night
 from tests.given.lakes import publish, write_rows
 
 pytestmark = pytest.mark.usefixtures("own_folder")

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from jobs import cli
-from tests.answers.bad_night import write_bad_night
-from tests.answers.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
+from tests.given.bad_night import write_bad_night
+from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
 
 
 class Opened:

@@ -32,7 +32,7 @@ from jobs.tables import (
     Table,
 )
 from tests.given.lakes import publish, write_rows
-from tests.site import D1, D2, START
+from tests.given.site import D1, D2, START
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -22,7 +22,7 @@ from jobs.tables import (
     REBALANCES,
     Table,
 )
-from tests.answers.hostile_night import BEFORE, NIGHT, START, isolation, window
+from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, window
 from tests.answers.lakes import publish, write_rows
 
 WHERE = {"event_date": NIGHT, "cluster": "main"}

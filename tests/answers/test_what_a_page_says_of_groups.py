@@ -23,7 +23,7 @@ from jobs.answers.groups import (
 )
 from jobs.answers.published import open_published
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
-from tests.answers.hostile_night import NIGHT, START, owned
+from tests.given.hostile_night import NIGHT, START, owned
 from tests.answers.lakes import publish, write_rows
 
 Row = dict[str, Any]

@@ -19,8 +19,8 @@ import jobs.nightly
 from jobs.ingest import stage_sends
 from jobs.lake import Lake
 from jobs.session import open_session
-from tests.faults.lakes import LENIENT
-from tests.site import D1, Site
+from tests.given.corrected_day import LENIENT
+from tests.given.site import D1, Site
 
 _killed: list[int] = []
 

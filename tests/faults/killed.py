@@ -14,10 +14,10 @@ from pyspark import SparkContext
 
 from conftest import INTERPRETED
 from jobs.session import open_session
-from tests.faults.lakes import LENIENT
+from tests.given.corrected_day import LENIENT
 from tests.faults.steps import nothing, watched
-from tests.site import D1, Site
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1, Site
+from tests.given.snapshot_site import SnapshotSite
 
 
 def main(folder: str, when: str, step: str) -> None:

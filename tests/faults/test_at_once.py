@@ -22,9 +22,9 @@ from pyspark.sql import functions as F
 from jobs.errors import LakeBusyError
 from jobs.lake import Lake
 from jobs.tables import ISOLATION_INTERVALS, SENDS
-from tests.faults.lakes import CORRECTED, content
 from tests.faults.program import run_program
-from tests.site import D1, D2, D3, Site
+from tests.given.corrected_day import CORRECTED, content
+from tests.given.site import D1, D2, D3, Site
 
 
 def _during(monkeypatch: pytest.MonkeyPatch, table: str, happens: Callable[[], None]) -> None:

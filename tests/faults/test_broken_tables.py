@@ -14,8 +14,8 @@ from jobs.errors import FaultlineError, LakeError
 from jobs.lake import Lake
 from jobs.spark_errors import failure
 from jobs.tables import FAULT_ITEM_STATE, SENDS
-from tests.faults.lakes import content
-from tests.site import D1, D2, Site
+from tests.given.corrected_day import content
+from tests.given.site import D1, D2, Site
 
 SLOW = pytest.mark.slow  # a run of the whole program, or several
 

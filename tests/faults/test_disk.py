@@ -14,11 +14,10 @@ from pyspark.errors import PySparkException
 
 from jobs.errors import FaultlineError, LakeError
 from jobs.spark_errors import failure
-from tests.faults.lakes import CORRECTED, content, versions
 from tests.faults.program import run_program
 from tests.faults.steps import GROUPS, SENDS, watched
-from tests.site import D1, Line, Site, at, send, write_lines
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1, Line, Site, at, send, write_lines
+from tests.given.snapshot_site import SnapshotSite
 
 SLOW = pytest.mark.slow  # each is two runs, and all are minutes
 SAID: dict[str | tuple[str, str], str] = {

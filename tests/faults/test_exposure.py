@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -13,42 +12,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.given.processes import children, listening
+
 ROOT = Path(__file__).parents[2]
 CODE_FROM_DATA = {"eval", "exec", "compile", "__import__"}
 READERS_OF_CODE = {"pickle", "cloudpickle", "marshal", "shelve", "yaml", "dill", "joblib"}
-
-
-def _children(parent: int) -> list[int]:
-    """The process and all below it."""
-    below = [
-        int(status.parent.name)
-        for status in Path("/proc").glob("[0-9]*/status")
-        if f"\nPPid:\t{parent}\n" in _text(status)
-    ]
-    return [parent, *(each for child in below for each in _children(child))]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
-
-
-def _listening(processes: list[int]) -> list[tuple[str, int]]:
-    """Address, as the kernel writes it, and port of every socket that the processes listen at."""
-    links = [link for process in processes for link in Path(f"/proc/{process}/fd").glob("*")]
-    inodes = {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", _link(link)))}
-    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    local = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
-    return [(address, int(port, 16)) for address, port in local]
-
-
-def _link(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:
-        return ""
 
 
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
@@ -57,7 +25,7 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "0000000000000000000
 @pytest.mark.fault(44)
 def test_a_run_listens_to_this_machine_alone(spark: SparkSession) -> None:
     assert spark.range(10).repartition(3).count() == 10
-    found = _listening(_children(os.getpid()))
+    found = listening(children(os.getpid()))
     assert found
     assert {address for address, _ in found} <= LOOPBACK
 
@@ -65,16 +33,16 @@ def test_a_run_listens_to_this_machine_alone(spark: SparkSession) -> None:
 @pytest.mark.fault(44)
 def test_the_probe_sees_what_is_open() -> None:
     with socket.create_server(("0.0.0.0", 0)) as opened:
-        assert ("00000000", opened.getsockname()[1]) in _listening([os.getpid()])
+        assert ("00000000", opened.getsockname()[1]) in listening([os.getpid()])
 
 
 WITH_PAGE = """
 import os
 from jobs.session import open_session
-from tests.faults.test_exposure import _children, _listening
+from tests.given.processes import children, listening
 spark = open_session({"spark.ui.enabled": "true", "spark.ui.port": "0"})
 assert spark.sparkContext.uiWebUrl
-print(*sorted({address for address, _ in _listening(_children(os.getpid()))}))
+print(*sorted({address for address, _ in listening(children(os.getpid()))}))
 spark.stop()
 """
 

@@ -16,8 +16,8 @@ from jobs.settings import load_settings
 from jobs.sources.files import list_files
 from jobs.summary import summarize
 from jobs.summary_text import as_text
-from tests.site import D1, Site, at, send
-from tests.spark.send_logs import fates, line, stage, write
+from tests.given.send_logs import fates, line, stage, write
+from tests.given.site import D1, Site, at, send
 
 SQL = [
     "x'; DROP TABLE sends; --",

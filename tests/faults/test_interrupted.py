@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.lakes import CORRECTED, content, versions
-from tests.site import D1, Line, Site
-from tests.snapshots import SnapshotSite
+from tests.given.corrected_day import CORRECTED, content, versions
+from tests.given.site import D1, Line, Site
+from tests.given.snapshot_site import SnapshotSite
 
 pytestmark = pytest.mark.slow  # each is a run of the whole program, or several
 

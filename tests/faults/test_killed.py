@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.faults.lakes import CORRECTED, FIRST, by_day, content
+from tests.given.corrected_day import CORRECTED, FIRST, by_day, content
 from tests.faults.steps import GROUPS, SECOND_DAY, SENDS, logged
 from tests.faults.undisturbed import run_undisturbed
-from tests.site import D1, D2, Line, Site
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1, D2, Line, Site
+from tests.given.snapshot_site import SnapshotSite
 
 ROOT = Path(__file__).parents[2]
 Copied = Callable[[Path, list[Line]], Site]

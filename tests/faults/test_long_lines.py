@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import InputUnreadableError
 from tests.faults.program import run_program
-from tests.spark.send_logs import line, stage, write
+from tests.given.send_logs import line, stage, write
 
 
 def _bomb(file: Path, head: bytes, megabytes: int, *, last: bytes = b"") -> None:

@@ -12,8 +12,8 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.faults.lakes import CORRECTED
-from tests.site import D1, Site
+from tests.given.corrected_day import CORRECTED
+from tests.given.site import D1, Site
 
 Rows = list[tuple[int, str]]
 

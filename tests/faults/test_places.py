@@ -15,10 +15,10 @@ from jobs.ingest import stage_sends
 from jobs.progress import Progress
 from jobs.run_record import Run
 from jobs.settings import load_settings
-from tests.faults.lakes import FIRST, LENIENT, content
 from tests.faults.program import ROOT, run_program
-from tests.site import D1, D2, Line, Site, send, write_lines
-from tests.spark.send_logs import DAY, fates, line, stage, write
+from tests.given.corrected_day import FIRST, LENIENT, content
+from tests.given.send_logs import DAY, fates, line, stage, write
+from tests.given.site import D1, D2, Line, Site, send, write_lines
 
 SLOW = pytest.mark.slow  # a run of the whole program, or several
 SAMPLES = ROOT / "conf/local.toml"

@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.spark_errors import failure
-from tests.faults.lakes import content
-from tests.site import D1, START, Site
-from tests.snapshots import SnapshotSite, connection, members, route
+from tests.given.corrected_day import content
+from tests.given.site import D1, START, Site
+from tests.given.snapshot_site import SnapshotSite, connection, members, route
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.lakes import content
+from tests.given.corrected_day import content
 from tests.faults.steps import watched
-from tests.site import D1, Site
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1, Site
+from tests.given.snapshot_site import SnapshotSite
 
 
 @dataclass(frozen=True)

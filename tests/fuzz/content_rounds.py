@@ -21,7 +21,7 @@ from tests.fuzz.invariants import Lake
 from tests.fuzz.program import call
 from tests.fuzz.recordings import DATE
 from tests.fuzz.written import Written, WrittenFile
-from tests.site import D1, START
+from tests.given.site import D1, START
 
 Depth = Literal["READ", "RUN", "WHOLE"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import deltalake
 
-from tests.faults.lakes import content, versions
 from tests.fuzz.invariants import Lake
 from tests.fuzz.recordings import DATE
+from tests.given.corrected_day import content, versions
 
 __all__ = ["content", "everything_in", "rows_of_run", "versions"]
 

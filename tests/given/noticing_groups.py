@@ -10,8 +10,8 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.site import D1, Line, at
-from tests.snapshots import SnapshotSite, connection, last_speaks_go, members, route, running_info
+from tests.given.site import D1, Line, at
+from tests.given.snapshot_site import SnapshotSite, connection, last_speaks_go, members, route, running_info
 
 NOON = at(D1, "12:00:00")
 AVG = "AllocateMessageQueueAveragely"

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.tables import SENDS
-from tests.site import D1, D2, START, at
+from tests.given.site import D1, D2, START, at
 
 Row = dict[str, Any]
 

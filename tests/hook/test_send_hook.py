@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.sources.send_fields import FIELDS
-from tests.hook.driven import LOCK, ROOT, Client, Written, compiled
+from tests.given.driven_client import LOCK, ROOT, Client, Written, compiled
 
 NAMES = list(FIELDS)
 CLOCK = ("process_id", "started_at_ms", "ended_at_ms", "latency_ms", "submitted_at_ms", "seq", "invoke_id")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.given import drawn_groups, drawn_sends
 from tests.given.drawn_groups import groups_of
 from tests.given.drawn_sends import sends_of
-from tests.site import D1, D2
+from tests.given.site import D1, D2
 
 DRAWN = 50
 OFTEN = 5

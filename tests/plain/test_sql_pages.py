@@ -12,7 +12,7 @@ import pytest
 
 from jobs.serving.views import VIEWS, read_view
 from tests.given.lakes import LiteralLake
-from tests.site import D1, at
+from tests.given.site import D1, at
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/sql.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings import Settings
 from jobs.typed_table import typed
-from tests.site import D1, D2, Site, write_lines
+from tests.given.site import D1, D2, Site, write_lines
 
 STORIES = sorted(Path(__file__).parent.glob("given_*"))
 NAMED = ("client_id", "producer_group", "broker_name", "result_broker_name", "topic", "first_producer", "last_producer")

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings import load_settings
 from tests.given.commands import Said, command
-from tests.site import D1, D2, D3, START, Line, at, published_rows, send, write_lines
+from tests.given.site import D1, D2, D3, START, Line, at, published_rows, send, write_lines
 
 TIMED_OUT, REFUSED = "RemotingTimeoutException", "MQBrokerException"
 OLD: Line = {"client_id": "p1", "client_version": "4.9.8"}  # isolates for ten minutes, and any answer ends that

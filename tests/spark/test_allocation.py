@@ -12,8 +12,8 @@ from jobs.answers.groups import consumer_groups
 from jobs.answers.published import open_published
 from jobs.settings import load_settings
 from jobs.tables import TABLES
-from tests.site import D1, D2, START, at
-from tests.snapshots import SnapshotSite, connection, members, route, running_info
+from tests.given.site import D1, D2, START, at
+from tests.given.snapshot_site import SnapshotSite, connection, members, route, running_info
 
 NOON, MINUTE = at(D1, "12:00:00"), 60_000
 SETTINGS = [

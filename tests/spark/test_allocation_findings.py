@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from jobs.settings import load_settings
 from jobs.tables.allocation_findings import CAUSES, KINDS
-from tests.site import D1, Line, at
-from tests.snapshots import SnapshotSite, connection, last_speaks_go, members, route, running_info
+from tests.given.site import D1, Line, at
+from tests.given.snapshot_site import SnapshotSite, connection, last_speaks_go, members, route, running_info
 
 NOON = at(D1, "12:00:00")
 MINUTES, SECONDS_10, SECONDS_5 = range(0, 540, 60), range(0, 180, 10), range(0, 180, 5)

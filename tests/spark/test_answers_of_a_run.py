@@ -32,7 +32,7 @@ from jobs.tables import (
     TOPIC_QUEUES,
 )
 from tests.given.lakes import LiteralLake
-from tests.site import D1, D2, D3, START, Line
+from tests.given.site import D1, D2, D3, START, Line
 
 NORTH, SOUTH = {"cluster": "north"}, {"cluster": "south"}
 ELSEWHERE = ((D1, NORTH), (D2, {"cluster": "east"}))

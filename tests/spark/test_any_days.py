@@ -30,8 +30,8 @@ from tests.given import drawn_groups, drawn_sends
 from tests.given.drawn_groups import DrawnGroups, groups_of
 from tests.given.drawn_sends import OWN, DrawnSends, sends_of
 from tests.given.seeded_days import DAY_MS, start_of
-from tests.site import D1, D2, D3, Line, Site
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1, D2, D3, Line, Site
+from tests.given.snapshot_site import SnapshotSite
 
 pytestmark = [pytest.mark.fault(16, 22, 26), pytest.mark.timeout(3600)]
 

@@ -16,7 +16,7 @@ from jobs.settings import Settings, load_settings
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.staged import Counts
 from jobs.tables.quarantine import SEND_REASONS
-from tests.spark.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
+from tests.given.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
 
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
 GOOD_TEXT = json.dumps(GOOD).encode()

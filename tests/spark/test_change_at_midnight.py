@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings import load_settings
-from tests.site import D1, D2, START, Line
-from tests.snapshots import SnapshotSite, connection, route, running_info
+from tests.given.site import D1, D2, START, Line
+from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 
 SECONDS = range(-60, 120, 5)
 """When snapshots were taken, from midnight on; the last one holds for another five."""

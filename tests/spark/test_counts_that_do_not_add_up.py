@@ -19,8 +19,8 @@ from jobs.lake import Lake
 from jobs.settings import Settings
 from jobs.staged import Counts, Staged
 from tests.given.commands import Said, command
-from tests.site import D1, START, at, published_rows, send, write_lines
-from tests.snapshots import connection, route
+from tests.given.site import D1, START, at, published_rows, send, write_lines
+from tests.given.snapshot_site import connection, route
 
 LENIENT = ("--set", "max_bad_fraction=0.9")
 

@@ -19,7 +19,7 @@ from jobs.serving.register import register
 from jobs.serving.views import read_view
 from jobs.settings import load_settings
 from jobs.tables import RUN_LOG, TABLES, Table
-from tests.site import D1, D2, D3, START, Line, Site, at, send
+from tests.given.site import D1, D2, D3, START, Line, Site, at, send
 
 END_OF_D2, END_OF_D3 = START[D3], START[D3] + 86_400_000
 EARLY = (at(D1, "00:09:59.999"), at(D1, "00:10:00.000"))

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import cli
-from tests.spark.send_logs import DATE, NOON_MS, line, write
+from tests.given.send_logs import DATE, NOON_MS, line, write
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)

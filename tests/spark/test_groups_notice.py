@@ -14,8 +14,8 @@ from jobs.settings import load_settings
 from jobs.tables.allocation_findings import CAUSES, KINDS
 from jobs.tables.rebalances import TRIGGERS
 from tests.given.noticing_groups import FIRST_S, LAST_S, NOON, SETTINGS, write_groups
-from tests.site import D1
-from tests.snapshots import SnapshotSite
+from tests.given.site import D1
+from tests.given.snapshot_site import SnapshotSite
 
 Piece = tuple[str, float, float]
 """A cause, from and until."""

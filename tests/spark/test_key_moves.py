@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from jobs.ingest import StagedSends
 from jobs.settings import load_settings
-from tests.site import D1, D2, Line, Site, at, send, write_lines
-from tests.snapshots import route
+from tests.given.site import D1, D2, Line, Site, at, send, write_lines
+from tests.given.snapshot_site import route
 
 NOON, SECOND, MINUTE = at(D1, "12:00:00"), 1_000, 60_000
 KEY = "order-35"
@@ -108,7 +108,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def _with(line: Line, **body: object) -> Line:
-    """The route with more in its body; a line of `tests.snapshots` has unquoted keys, like older name servers."""
+    """The route with more in its body; a line of `tests.given.snapshot_site` has unquoted keys, like older name servers."""
     return line | {"body": line["body"][:-1] + "," + json.dumps(body)[1:]}
 
 

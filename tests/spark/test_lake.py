@@ -24,7 +24,7 @@ from jobs.errors import LakeBusyError, LakeError
 from jobs.lake import Lake
 from jobs.settings import load_settings
 from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, SENDS, TABLES, Table
-from tests.site import D1, D2, Site, at, send
+from tests.given.site import D1, D2, Site, at, send
 
 ROOT = Path(__file__).parents[2]
 
@@ -305,7 +305,7 @@ import os, signal, sys
 from pathlib import Path
 import jobs.lake
 from jobs.session import open_session
-from tests.site import D1, Site
+from tests.given.site import D1, Site
 
 publish = jobs.lake.Lake.publish_day
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import UnknownSettingError
 from jobs.settings import Settings, load_settings
-from tests.spark.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write, write_parquet
+from tests.given.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write, write_parquet
 
 
 def _settings(folder: Path, fields: Mapping[str, object], **sends: object) -> Settings:

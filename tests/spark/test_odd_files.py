@@ -21,7 +21,7 @@ from jobs.ingest import stage_snapshots
 from jobs.settings import load_settings
 from jobs.sources import json_lines, whole_text
 from jobs.sources.files import list_files
-from tests.spark.send_logs import DATE, GOOD, fates, line, stage, write, write_parquet
+from tests.given.send_logs import DATE, GOOD, fates, line, stage, write, write_parquet
 
 INPUTS = ("sends", "routes", "consumers", "running_info", "client_logs")
 ZSTD = b"\x28\xb5\x2f\xfd\x04\x00\x09\x00\x00\x7b\x7d\x0a"  # as far as a name can be told from it

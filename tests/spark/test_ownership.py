@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from jobs.errors import InputUnreadableError
 from jobs.run_record import RunResult
 from jobs.settings import load_settings
-from tests.site import D1, D2, START, at
-from tests.snapshots import SnapshotSite, connection, route, running_info
+from tests.given.site import D1, D2, START, at
+from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 
 NOON, MINUTE = at(D1, "12:00:00"), 60_000
 SETTINGS = [

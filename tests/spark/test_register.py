@@ -21,7 +21,7 @@ from jobs.serving.register import Registered, checked_database, register, regist
 from jobs.serving.views import VIEWS
 from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
-from tests.site import D1
+from tests.given.site import D1
 from udfs import java_text
 from udfs.allocation_udf import plain_shares
 from udfs.ladder import Ladder, plain_isolation_ms

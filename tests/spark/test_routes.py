@@ -18,7 +18,7 @@ from jobs.sources.judged_lines import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.topic_route import broker_names, topic_brokers
 from jobs.staged import Counts
-from tests.spark.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
+from tests.given.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
 
 
 def _body(*brokers: str, cluster: str = "main", perm: int = 6, slave_only: bool = False) -> str:

@@ -285,7 +285,7 @@ def test_equal_ladders_of_releases_with_other_constants_are_told_apart(spark: Sp
         ("of old", 10_000, False, 50),
         ("of new", 30_000, False, 60),
     ]
-    _assert_rule(spark, rule, "policy string, latency_ms bigint, is_failure boolean", rows, "bigint")
+    assert_rule(spark, rule, "policy string, latency_ms bigint, is_failure boolean", rows, "bigint")
 
 
 def test_an_attempt_that_had_no_time(spark: SparkSession) -> None:
@@ -299,7 +299,7 @@ def test_an_attempt_that_had_no_time(spark: SparkSession) -> None:
         (None, 0, None),
     ]
     rule = is_out_of_time(F.col("outcome"), F.col("latency_ms"))
-    _assert_rule(spark, rule, "outcome string, latency_ms bigint", rows, "boolean")
+    assert_rule(spark, rule, "outcome string, latency_ms bigint", rows, "boolean")
 
 
 def test_when_an_attempt_began_and_its_broker_was_chosen(spark: SparkSession) -> None:
@@ -312,9 +312,9 @@ def test_when_an_attempt_began_and_its_broker_was_chosen(spark: SparkSession) ->
         (None, None, None, None, None),
     ]
     schema = "started_at_ms bigint, ended_at_ms bigint, latency_ms bigint"
-    _assert_rule(spark, began_at_ms(), schema, [(*row[:3], row[3]) for row in times], "bigint")
+    assert_rule(spark, began_at_ms(), schema, [(*row[:3], row[3]) for row in times], "bigint")
     known = [(*row[:3], row[4]) for row in times[:-1]]
-    _assert_rule(spark, chosen_at_ms(F.lit(1_000).cast("bigint")), schema, known, "bigint")
+    assert_rule(spark, chosen_at_ms(F.lit(1_000).cast("bigint")), schema, known, "bigint")
 
 
 RULES_OF = [

@@ -15,7 +15,7 @@ from jobs.run_record import FAULT_LATENCY, Run, log_run, published_openings
 from jobs.settings import load_settings
 from jobs.tables import RUN_LOG
 from jobs.verify_lake import _published
-from tests.site import D1, D2, Site, at, send
+from tests.given.site import D1, D2, Site, at, send
 
 
 def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site import published_rows
+from tests.given.site import published_rows
 
 ROOT = Path(__file__).parents[2]
 CANARY = "cAnAry9x"

@@ -14,7 +14,7 @@ from jobs import ingest
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings import load_settings
 from jobs.sources.files import Manifest, check_unchanged, list_files
-from tests.spark.send_logs import GOOD, bad_lines, fates, line, stage, write
+from tests.given.send_logs import GOOD, bad_lines, fates, line, stage, write
 
 
 def _named(spark: SparkSession, folder: Path, *paths: str) -> list[str]:

@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 from jobs import cli
 from jobs.tables import TABLES
 from tests.given.lakes import LiteralLake
-from tests.served import Ask, Served, client
-from tests.served_sql import QUESTIONS, REFUSED
-from tests.site import D1, D2, Site, at, send
+from tests.given.served import Ask, Served, client
+from tests.given.served_sql import QUESTIONS, REFUSED
+from tests.given.site import D1, D2, Site, at, send
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from jobs.errors import PlatformError
 from jobs.serving.watch import Restarts
 from tests.given.lakes import LiteralLake
 from tests.given.processes import children, text
-from tests.served import Served, client
-from tests.site import D1
+from tests.given.served import Served, client
+from tests.given.site import D1
 
 LIMIT_S = 25
 

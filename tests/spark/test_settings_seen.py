@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.given.commands import Said, command
-from tests.site import D1, Line, at, published_rows, send, write_lines
+from tests.given.site import D1, Line, at, published_rows, send, write_lines
 
 TIMED_OUT = (10, "RemotingTimeoutException")
 OFF: Line = {"fault_latency_enabled": False}

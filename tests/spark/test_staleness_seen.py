@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings import load_settings
-from tests.site import D1, at
-from tests.snapshots import SnapshotSite, connection, route, running_info
+from tests.given.site import D1, at
+from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 
 NOON, MINUTE = at(D1, "12:00:00"), 60_000
 SETTINGS = [f"max_staleness_ms={MINUTE}"]

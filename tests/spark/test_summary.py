@@ -11,7 +11,7 @@ from jobs.run_record import Run, RunResult
 from jobs.settings import load_settings
 from jobs.summary import summarize
 from tests.given.lakes import LiteralLake
-from tests.site import D1, D2
+from tests.given.site import D1, D2
 
 GROUPS = [f"PG_{number:03}" for number in range(150)]
 

@@ -34,7 +34,7 @@ from jobs.upkeep_command import run_upkeep
 from jobs.verify_lake import Verification, run_verify, shuffled
 from jobs.verify_text import breach, verification_text
 from tests.given.lakes import LiteralLake
-from tests.site import D1, D2, D3, START, Line, Site, at, send
+from tests.given.site import D1, D2, D3, START, Line, Site, at, send
 
 RUN_1 = {"run_id": "run-1"}
 MARCH_9 = dt.datetime(2026, 3, 9, tzinfo=dt.UTC)

@@ -17,7 +17,7 @@ from jobs.serving.register import register
 from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
 from tests.given.lakes import LiteralLake
-from tests.site import D1, D2, D3, START, at
+from tests.given.site import D1, D2, D3, START, at
 from udfs.outcome import ANSWERS
 
 Ask = Callable[[str], list[tuple[Any, ...]]]

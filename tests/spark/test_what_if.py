@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from what_if_oracle import Client, Send, outcome
 
 from jobs.day import Day
 from jobs.profiles import released_profiles
@@ -19,8 +20,7 @@ from jobs.settings import Settings
 from jobs.what_if.asked import Asked, asked_policies
 from jobs.what_if.job import WhatIf, what_if
 from tests.given.published_sends import ROWS, Row, frame, sent
-from tests.site import D1, D2, START
-from tests.spark.what_if_oracle import Client, Send, outcome
+from tests.given.site import D1, D2, START
 
 PROFILES = released_profiles()
 COUNTS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms",

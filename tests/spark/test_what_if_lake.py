@@ -20,8 +20,8 @@ from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_B
 from jobs.what_if.asked import AS_RUN, asked_policies
 from jobs.what_if.job import what_if
 from tests.given.published_sends import ROWS, frame
-from tests.site import D1, D2, D3, published_rows
-from tests.spark.send_logs import stage
+from tests.given.send_logs import stage
+from tests.given.site import D1, D2, D3, published_rows
 
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 HOSTILE = "x'; DROP TABLE sends -- </script><b>\x1b[31m"

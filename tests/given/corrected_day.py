@@ -10,8 +10,8 @@ import deltalake
 
 from jobs.settings import load_settings
 from jobs.tables import RUN_LOG, TABLES
-from tests.site import D1, D2, Line, at, send
-from tests.snapshots import route
+from tests.given.site import D1, D2, Line, at, send
+from tests.given.snapshot_site import route
 
 LENIENT = load_settings([], ["max_bad_fraction=0.5"], {})
 

@@ -18,7 +18,7 @@ from jobs.allocation_run import run_allocation
 from jobs.progress import Progress
 from jobs.run_record import Run, RunResult
 from jobs.settings import FilesInput, Settings, load_settings
-from tests.site import Line, published_rows, write_lines
+from tests.given.site import Line, published_rows, write_lines
 
 
 def members(

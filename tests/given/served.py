@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jobs.jars import delta_jars
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 Ask = Callable[[str], list[tuple[str | None, ...]]]
 
 
