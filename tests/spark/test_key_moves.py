@@ -108,7 +108,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def _with(line: Line, **body: object) -> Line:
-    """The route with more in its body; a line of `tests.given.snapshot_site` has unquoted keys, like older name servers."""
+    """The route with more in its body, whose keys stand unquoted, as older name servers write them."""
     return line | {"body": line["body"][:-1] + "," + json.dumps(body)[1:]}
 
 
