@@ -23,7 +23,7 @@ from jobs.tables import (
     Table,
 )
 from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, window
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
 
 WHERE = {"event_date": NIGHT, "cluster": "main"}
 

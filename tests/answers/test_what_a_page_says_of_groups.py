@@ -24,7 +24,7 @@ from jobs.answers.groups import (
 from jobs.answers.published import open_published
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 from tests.given.hostile_night import NIGHT, START, owned
-from tests.answers.lakes import publish, write_rows
+from tests.given.lakes import publish, write_rows
 
 Row = dict[str, Any]
 WHERE = {"event_date": NIGHT, "cluster": "main"}

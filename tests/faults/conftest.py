@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.given.corrected_day import CORRECTED, CORRECTED_ROUTES, FIRST, LENIENT
 from tests.faults.undisturbed import UndisturbedRun, run_undisturbed
+from tests.given.corrected_day import CORRECTED, CORRECTED_ROUTES, FIRST, LENIENT
 from tests.given.site import D1, Line, Site, at, write_lines
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 

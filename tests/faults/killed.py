@@ -14,8 +14,8 @@ from pyspark import SparkContext
 
 from conftest import INTERPRETED
 from jobs.session import open_session
-from tests.given.corrected_day import LENIENT
 from tests.faults.steps import nothing, watched
+from tests.given.corrected_day import LENIENT
 from tests.given.site import D1, Site
 from tests.given.snapshot_site import SnapshotSite
 

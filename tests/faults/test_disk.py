@@ -16,6 +16,7 @@ from jobs.errors import FaultlineError, LakeError
 from jobs.spark_errors import failure
 from tests.faults.program import run_program
 from tests.faults.steps import GROUPS, SENDS, watched
+from tests.given.corrected_day import CORRECTED, content, versions
 from tests.given.site import D1, Line, Site, at, send, write_lines
 from tests.given.snapshot_site import SnapshotSite
 

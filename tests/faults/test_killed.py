@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.given.corrected_day import CORRECTED, FIRST, by_day, content
 from tests.faults.steps import GROUPS, SECOND_DAY, SENDS, logged
 from tests.faults.undisturbed import run_undisturbed
+from tests.given.corrected_day import CORRECTED, FIRST, by_day, content
 from tests.given.site import D1, D2, Line, Site
 from tests.given.snapshot_site import SnapshotSite
 

@@ -17,8 +17,8 @@ from jobs.settings import load_settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import list_files
 from tests.faults.program import ROOT, run_program
-from tests.given.site import D1, START, Line, Site, send
 from tests.given.send_logs import bad_lines, fates, line, stage, write
+from tests.given.site import D1, START, Line, Site, send
 
 ONE_POOL = "No Partition Defined for Window"
 BOTH_COMPILERS = {"SPARK_SUBMIT_OPTS": ""}

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.given.corrected_day import content
 from tests.faults.steps import watched
+from tests.given.corrected_day import content
 from tests.given.site import D1, Site
 from tests.given.snapshot_site import SnapshotSite
 

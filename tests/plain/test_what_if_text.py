@@ -9,6 +9,7 @@ import pytest
 
 from jobs.errors import PlatformError, UsageError
 from jobs.what_if_picture import check_picture, write_picture
+from jobs.what_if_summary import with_best
 from jobs.what_if_text import what_if_text
 from tests.given.what_if_answers import line, summary
 

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.producers import with_rules
 from jobs.profiles import released_profiles
 from jobs.settings import ProducerSettings
-from udfs.choice import began_at_ms, chosen_at_ms
 from tests.given.rules import assert_rule
+from udfs.choice import began_at_ms, chosen_at_ms
 from udfs.ladder import Ladder, isolation_ms, plain_isolation_ms
 from udfs.outcome import (
     counts_as_failure,
