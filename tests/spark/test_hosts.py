@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chispa import assert_column_equality
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.hosts import (
@@ -18,17 +17,12 @@ from jobs.fault_latency.hosts import (
     most_queues,
     topic_hosts,
 )
+from tests.given.rules import assert_rule
 from udfs.fault_window import FAR_MS
 
 SPANS = "spans array<struct<broker_name: string, from_ms: bigint, until_ms: bigint>>"
 OF_A = [("a", 100, 200), ("b", 0, 1_000)]
 SINCE, UNTIL = F.col("since_ms"), F.col("until_ms")
-
-
-def _assert_rule(spark: SparkSession, rule: Column, schema: str, rows: list[tuple[Any, ...]], kind: str) -> None:
-    """The rule gives each row's last value."""
-    frame = spark.createDataFrame(rows, f"{schema}, expected {kind}")
-    assert_column_equality(frame.withColumn("found", rule), "found", "expected")
 
 
 def test_brokers_of_every_answer(spark: SparkSession) -> None:
@@ -41,9 +35,9 @@ def test_brokers_of_every_answer(spark: SparkSession) -> None:
         (None, 0, 1, None),
     ]
     schema = f"{SPANS}, since_ms bigint, until_ms bigint"
-    _assert_rule(spark, hosts_throughout(F.col("spans"), SINCE, UNTIL), schema, rows, "array<string>")
+    assert_rule(spark, hosts_throughout(F.col("spans"), SINCE, UNTIL), schema, rows, "array<string>")
     named = [(spans, since, until, None if told is None else "a" in told) for spans, since, until, told in rows]
-    _assert_rule(spark, hosted_throughout(F.col("spans"), F.lit("a"), SINCE, UNTIL), schema, named, "boolean")
+    assert_rule(spark, hosted_throughout(F.col("spans"), F.lit("a"), SINCE, UNTIL), schema, named, "boolean")
 
 
 def test_brokers_of_any_answer(spark: SparkSession) -> None:
@@ -57,7 +51,7 @@ def test_brokers_of_any_answer(spark: SparkSession) -> None:
         (None, 0, 1, None),
     ]
     rule = hosts_at_some_time(F.col("spans"), SINCE, UNTIL)
-    _assert_rule(spark, rule, f"{SPANS}, since_ms bigint, until_ms bigint", rows, "array<string>")
+    assert_rule(spark, rule, f"{SPANS}, since_ms bigint, until_ms bigint", rows, "array<string>")
 
 
 def test_a_broker_known_since_it_was_used(spark: SparkSession) -> None:
@@ -76,7 +70,7 @@ def test_a_broker_known_since_it_was_used(spark: SparkSession) -> None:
         (once, 150_000, None, False),
     ]
     rule = hosted_since_use(F.col("spans"), F.lit("a"), F.col("used_at_ms"), UNTIL)
-    _assert_rule(spark, rule, f"{SPANS}, used_at_ms bigint, until_ms bigint", rows, "boolean")
+    assert_rule(spark, rule, f"{SPANS}, used_at_ms bigint, until_ms bigint", rows, "boolean")
 
 
 def test_fewest_and_most_queues(spark: SparkSession) -> None:
@@ -91,9 +85,9 @@ def test_fewest_and_most_queues(spark: SparkSession) -> None:
     ]
     schema = f"{counts}, since_ms bigint, until_ms bigint"
     fewest = [(*row[:3], row[3]) for row in rows]
-    _assert_rule(spark, fewest_queues(F.col("counts"), F.lit("a"), SINCE, UNTIL), schema, fewest, "bigint")
+    assert_rule(spark, fewest_queues(F.col("counts"), F.lit("a"), SINCE, UNTIL), schema, fewest, "bigint")
     most = [(*row[:3], row[4]) for row in rows]
-    _assert_rule(spark, most_queues(F.col("counts"), SINCE, UNTIL), schema, most, "bigint")
+    assert_rule(spark, most_queues(F.col("counts"), SINCE, UNTIL), schema, most, "bigint")
 
 
 ROUTES = (

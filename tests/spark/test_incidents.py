@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark.test_windows import _call, _incidents, _isolation, _send
+from tests.given.isolating_producers import call_row, incidents_of, isolation_row, send_row
 
 Row = dict[str, object]
 
 
 def _active(until_ms: int, *clients: str) -> list[tuple[object, ...]]:
     """Producers that send elsewhere in the first minute and in that of `until_ms`."""
-    return [_send("other", client, "SYNC", "SEND_OK", 1, at) for client in clients for at in (1, until_ms)]
+    return [send_row("other", client, "SYNC", "SEND_OK", 1, at) for client in clients for at in (1, until_ms)]
 
 
 def _told(row: Row, *names: str) -> list[object]:
@@ -30,23 +30,23 @@ NOTICED = ("start_ms", "first_noticed_ms", "first_producer", "last_noticed_ms", 
     ],
 )
 def test_who_began_within_a_minute_noticed(spark: SparkSession, began_ms: int, expected: list[object]) -> None:
-    isolations = [_isolation("b", "p0", began_ms, 90_000), _isolation("b", "p1", 70_000, 80_000)]
-    (row,) = _incidents(spark, isolations, _active(99_000, "p0", "p1", "p2", "p3"), [])
+    isolations = [isolation_row("b", "p0", began_ms, 90_000), isolation_row("b", "p1", 70_000, 80_000)]
+    (row,) = incidents_of(spark, isolations, _active(99_000, "p0", "p1", "p2", "p3"), [])
     assert _told(row, *NOTICED) == expected
     assert row["isolating_producers"] == 2
 
 
 def test_of_those_who_began_together_the_ids_decide(spark: SparkSession) -> None:
-    isolations = [_isolation("b", client, 5_000, 9_000) for client in ("p1", "p0", "p2")]
-    (row,) = _incidents(spark, isolations, _active(20_000, "p0", "p1", "p2"), [])
+    isolations = [isolation_row("b", client, 5_000, 9_000) for client in ("p1", "p0", "p2")]
+    (row,) = incidents_of(spark, isolations, _active(20_000, "p0", "p1", "p2"), [])
     assert _told(row, *NOTICED) == [5_000, 5_000, "p0", 5_000, "p2"]
 
 
 def test_when_everybody_held_it_long_before_the_first_of_them_counts(spark: SparkSession) -> None:
     """Two of four hold on while the others leave: at 240,000 it is two of two."""
-    isolations = [_isolation("b", "p0", 1_000, 280_000), _isolation("b", "p1", 2_000, 270_000)]
+    isolations = [isolation_row("b", "p0", 1_000, 280_000), isolation_row("b", "p1", 2_000, 270_000)]
     sends = [*_active(290_000, "p0", "p1"), *_active(200_000, "p2", "p3", "p4")]
-    (row,) = _incidents(spark, isolations, sends, [])
+    (row,) = incidents_of(spark, isolations, sends, [])
     assert _told(row, *NOTICED) == [240_000, 1_000, "p0", 2_000, "p1"]
     assert _told(row, "end_ms", "peak_producers", "producers") == [280_000, 2, 2]
 
@@ -54,11 +54,11 @@ def test_when_everybody_held_it_long_before_the_first_of_them_counts(spark: Spar
 def test_who_held_it_since_an_incident_before_is_not_the_first(spark: SparkSession) -> None:
     """p0 holds it on between two incidents, a second apart."""
     isolations = [
-        _isolation("b", "p0", 1_000, 50_000),
-        _isolation("b", "p1", 2_000, 9_000),
-        _isolation("b", "p2", 10_000, 20_000),
+        isolation_row("b", "p0", 1_000, 50_000),
+        isolation_row("b", "p1", 2_000, 9_000),
+        isolation_row("b", "p2", 10_000, 20_000),
     ]
-    first, second = _incidents(spark, isolations, _active(20_000, "p0", "p1", "p2", "p3"), [])
+    first, second = incidents_of(spark, isolations, _active(20_000, "p0", "p1", "p2", "p3"), [])
     assert _told(first, *NOTICED) == [2_000, 1_000, "p0", 2_000, "p1"]
     assert _told(second, *NOTICED) == [10_000, 10_000, "p2", 10_000, "p2"]
     assert second["isolating_producers"] == 2
@@ -66,49 +66,49 @@ def test_who_held_it_since_an_incident_before_is_not_the_first(spark: SparkSessi
 
 def test_who_never_noticed(spark: SparkSession) -> None:
     """Who tried the broker with the switch on, by its own choice; the first twenty of them by name."""
-    isolations = [_isolation("b", "p0", 1_000, 9_000)]
-    calls = [_call(f"q{number:02d}", 5_000, "b") for number in reversed(range(21))]
+    isolations = [isolation_row("b", "p0", 1_000, 9_000)]
+    calls = [call_row(f"q{number:02d}", 5_000, "b") for number in reversed(range(21))]
     others = [
         ("c", "q00", "another group", True, True, False, ["b"], 5_000, False, False, False),
         ("c", "off", "g", False, True, False, ["b"], 5_000, False, False, False),
         ("c", "caller", "g", True, True, True, ["b"], 5_000, False, False, False),
         ("c", "zz-go", "g", True, False, True, ["b"], 5_000, False, False, False),
-        _call("p0", 5_000, "b", "b"),
-        _call("elsewhere", 5_000, "other"),
+        call_row("p0", 5_000, "b", "b"),
+        call_row("elsewhere", 5_000, "other"),
     ]
-    (row,) = _incidents(spark, isolations, _active(20_000, "p0"), [*calls, *others])
+    (row,) = incidents_of(spark, isolations, _active(20_000, "p0"), [*calls, *others])
     assert row["never_noticed"] == 23
     assert row["never_noticed_client_ids"] == [f"q{number:02d}" for number in range(20)]
     assert _told(row, "sends", "lost", "retried", "slowed") == [26, 0, 1, 0]
 
 
 def test_sends_count_from_the_first_to_notice_to_the_end(spark: SparkSession) -> None:
-    isolations = [_isolation("b", "p0", 1_000, 9_000)]
+    isolations = [isolation_row("b", "p0", 1_000, 9_000)]
     calls = [
-        _call("q0", 999, "b", failed=True),
-        _call("q1", 1_000, "b", failed=True),
-        _call("q2", 8_999, "b", "other", slow=True),  # retried and slow: retried
-        _call("q3", 9_000, "b", failed=True),
-        _call("q4", 2_000, "b", "other", failed=True),  # retried and lost: lost
-        _call("q5", 2_000, "b", failed=True, slow=True),
+        call_row("q0", 999, "b", failed=True),
+        call_row("q1", 1_000, "b", failed=True),
+        call_row("q2", 8_999, "b", "other", slow=True),  # retried and slow: retried
+        call_row("q3", 9_000, "b", failed=True),
+        call_row("q4", 2_000, "b", "other", failed=True),  # retried and lost: lost
+        call_row("q5", 2_000, "b", failed=True, slow=True),
     ]
-    (row,) = _incidents(spark, isolations, _active(20_000, "p0"), calls)
+    (row,) = incidents_of(spark, isolations, _active(20_000, "p0"), calls)
     assert _told(row, "sends", "lost", "retried", "slowed", "never_noticed") == [4, 3, 1, 0, 4]
 
 
 def test_an_incident_that_nobody_sent_into(spark: SparkSession) -> None:
-    (row,) = _incidents(spark, [_isolation("b", "p0", 1_000, 9_000)], _active(20_000, "p0"), [])
+    (row,) = incidents_of(spark, [isolation_row("b", "p0", 1_000, 9_000)], _active(20_000, "p0"), [])
     names = ("sends", "lost", "retried", "slowed", "never_noticed", "never_noticed_client_ids")
     assert _told(row, *names) == [0, 0, 0, 0, 0, []]
 
 
 def test_who_left_and_holds_it_on_counts_no_more(spark: SparkSession) -> None:
     """p0 sends last in the first minute; p1, alone from the second on, isolates then."""
-    isolations = [_isolation("b", "p0", 50_000, 600_000), _isolation("b", "p1", 70_000, 80_000)]
-    sends = [*_active(59_999, "p0"), _send("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
-    first, second = _incidents(spark, isolations, sends, [])
+    isolations = [isolation_row("b", "p0", 50_000, 600_000), isolation_row("b", "p1", 70_000, 80_000)]
+    sends = [*_active(59_999, "p0"), send_row("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
+    first, second = incidents_of(spark, isolations, sends, [])
     assert _told(first, "start_ms", "end_ms", "isolating_producers") == [50_000, 60_000, 1]
     assert _told(second, "start_ms", "end_ms", "isolating_producers", "producers") == [70_000, 80_000, 1, 1]
-    sends = [*_active(60_000, "p0"), _send("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
-    (both,) = _incidents(spark, isolations, sends, [])
+    sends = [*_active(60_000, "p0"), send_row("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
+    (both,) = incidents_of(spark, isolations, sends, [])
     assert _told(both, "start_ms", "end_ms", "isolating_producers", "producers") == [50_000, 120_000, 2, 2]

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.updates import updates
-from tests.spark.test_attempt_writes import ATTEMPT, POLICIES
+from tests.given.attempt_that_writes import ATTEMPT, POLICIES
 
 REFUSED, SPENT, TIMED_OUT = "RemotingConnectException", "RemotingTooMuchRequestException", "RemotingTimeoutException"
 HIDDEN, RESULT = "HIDDEN_RETRY", "INFERRED_RETRY_RESULT_BROKER"
