@@ -29,7 +29,7 @@ GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryM
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of the whole run; small, as the data is."""
-    from jobs.session import open_session
+    from jobs.spark.session import open_session
 
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SPARK_SUBMIT_OPTS")
@@ -59,7 +59,7 @@ def generated_code(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture
 def same_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands of the program get the tests' session and cannot end it."""
-    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr("jobs.spark.session.open_session", lambda *_, **__: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
 
 

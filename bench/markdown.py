@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Sequence
 
-from jobs.environment import check_environment
+from jobs.spark.environment import check_environment
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

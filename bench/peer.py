@@ -14,8 +14,8 @@ import deltalake
 import duckdb
 
 from bench.process import Measured, run_measured
-from jobs.environment import java_command, spark_jars_folder
-from jobs.jars import Jar, cached
+from jobs.spark.delta_jars import Jar, cached
+from jobs.spark.environment import java_command, spark_jars_folder
 
 PEERS = Path(__file__).parent / "peers"
 _FROM_SPARK = ("commons-lang3-*.jar", "guava-*.jar", "failureaccess-*.jar")  # what the client needs and Spark ships

@@ -20,12 +20,12 @@ from bench.process import end_in_order
 from bench.same_rows import check_same_rows
 from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
-from jobs.day import Day
 from jobs.fault_latency.job import replayed
-from jobs.kept import keeper
-from jobs.session import open_session
-from jobs.settings import Settings
+from jobs.settings.model import Settings
+from jobs.spark.materialize import keeper
+from jobs.spark.session import open_session
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
+from jobs.tables.day import Day
 
 _PUBLISHED = "isolation_intervals"
 _WARM_UP = Size(200_000)

@@ -16,12 +16,12 @@ from jobs.allocation.inputs import allocation_inputs, group_members, group_topic
 from jobs.allocation.seen import Seen
 from jobs.allocation.strategies import group_strategies
 from jobs.allocation.topic_queues import carried_routes, topic_routes
-from jobs.day import Day
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.snapshots import CONSUMERS, ROUTES, SnapshotKind
 from jobs.sources.topic_route import route_answers
 from jobs.tables import GROUP_MEMBERS, TOPIC_QUEUES
+from jobs.tables.day import Day
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ newer=$(cd "$home" && find jobs udfs conf -name __pycache__ -prune -o -type f -n
   echo "faultline: $archive is older than $newer; run 'make package' again" >&2
   exit 2
 }
-jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.jars)}
+jars=${DELTA_JARS:-$(cd "$home" && .venv/bin/python -m jobs.spark.delta_jars)}
 
 export PYSPARK_DRIVER_PYTHON="${PYSPARK_DRIVER_PYTHON:-$home/.venv/bin/python}"
 exec "${SPARK_SUBMIT:-spark-submit}" \

@@ -1,6 +1,6 @@
 """Every mistake a user can make, one class each, with the exit code a scheduler sees.
 
-A message is one sentence: the thing, the value found, the fix. `jobs.cli.main` prints it to stderr and
+A message is one sentence: the thing, the value found, the fix. `jobs.cli.main.main` prints it to stderr and
 exits with `exit_code`; `-v` adds the trace. Anything that is not a `FaultlineError` is a defect of ours
 and exits with 1.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from jobs.text_parts import escaped
+from jobs.text.terminal import escaped
 
 
 class FaultlineError(Exception):

@@ -11,15 +11,15 @@ from functools import reduce
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.day import Day
 from jobs.errors import InputMissingError
-from jobs.flow import keeper_of
-from jobs.lake import Lake
-from jobs.nightly import derived, has_forgotten
-from jobs.progress import Progress
-from jobs.run_record import FAULT_LATENCY, Run, code_version, events
-from jobs.settings import Settings
+from jobs.fault_latency.run import derived, has_forgotten
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import FAULT_LATENCY, Run, code_version, events
+from jobs.runs.runner import keeper_of
+from jobs.settings.model import Settings
 from jobs.tables import QUARANTINE, RUN_LOG, SENDS, Table
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
 from jobs.verify_sums import day_sums, run_sums
 
 _PUBLISHED, _DERIVED = 1, -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from jobs.day import Day
+from jobs.tables.day import Day
 
 _PARTS = ("rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day", "rows_other_cluster")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.text_parts import grid, one_line, safe
+from jobs.text.terminal import grid, one_line, safe
 from jobs.verify_lake import Compared, Verification
 
 _LONGEST = 300

@@ -80,7 +80,7 @@ def test_the_wheel_asks_for_the_pins_and_names_the_command(wheel: Path) -> None:
         commands = held.read(f"{info}/entry_points.txt").decode()
     asked = re.findall(r"^Requires-Dist: ([^;\n]+)$", metadata, re.MULTILINE)
     assert sorted(asked) == sorted(PROJECT["dependencies"])
-    assert "faultline = jobs.cli:main" in commands
+    assert "faultline = jobs.cli.main:main" in commands
 
 
 def test_package_data_is_readable_from_the_zip_in_another_folder(archive: Path) -> None:
@@ -92,7 +92,8 @@ def test_package_data_is_readable_from_the_zip_in_another_folder(archive: Path) 
 
 
 def test_the_lock_of_the_jars_is_read_from_the_zip(archive: Path) -> None:
-    said = run_with(archive, "import jobs.jars; print(jobs.__path__, *[jar.name for jar in jobs.jars.locked_jars()])")
+    named = "*[jar.name for jar in delta_jars.locked_jars()]"
+    said = run_with(archive, f"import jobs; from jobs.spark import delta_jars; print(jobs.__path__, {named})")
     assert str(archive) in said
     assert said.endswith(" delta-spark_4.2_2.13 delta-storage\n")
 
@@ -161,7 +162,7 @@ def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
     script = shutil.copy(ROOT / "bin/spark-submit-cluster.sh", tmp_path / "bin")
     (tmp_path / "bin/setup").symlink_to(shutil.which("true") or "/bin/true")
     (tmp_path / "pyproject.toml").write_text('version = "1.2"\n')
-    source, archive = tmp_path / "jobs/cli.py", tmp_path / "dist/faultline-1.2.zip"
+    source, archive = tmp_path / "jobs/cli/main.py", tmp_path / "dist/faultline-1.2.zip"
     environ = {"PATH": "/usr/bin:/bin", "SPARK_SUBMIT": "echo", "DELTA_JARS": "delta.jar"}
 
     def submitted() -> tuple[int, str, str]:
@@ -179,4 +180,4 @@ def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
     code, said, _ = submitted()
     assert (code, f"--py-files {archive} --jars delta.jar" in said) == (0, True)
     os.utime(source, ns=(0, archive.stat().st_mtime_ns + 1_000_000_000))
-    assert submitted() == (2, "", f"faultline: {archive} is older than jobs/cli.py; run 'make package' again\n")
+    assert submitted() == (2, "", f"faultline: {archive} is older than jobs/cli/main.py; run 'make package' again\n")

@@ -14,8 +14,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from jobs import errors
-from jobs.cli import _parser, main
-from jobs.settings import Settings
+from jobs.cli.main import _parser, main
+from jobs.settings.model import Settings
 from udfs.evidence import EVIDENCES
 
 ROOT = Path(__file__).parents[1]

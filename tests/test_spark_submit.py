@@ -13,7 +13,7 @@ import deltalake
 import pyspark
 import pytest
 
-from jobs.jars import delta_jars
+from jobs.spark.delta_jars import delta_jars
 
 ROOT = Path(__file__).parents[1]
 SEND = {

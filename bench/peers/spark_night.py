@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from jobs.jars import delta_jars
+from jobs.spark.delta_jars import delta_jars
 
 _TYPES = {
     "queue_id": "int",

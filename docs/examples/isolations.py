@@ -14,7 +14,7 @@ lake, picture = sys.argv[1:] if len(sys.argv) == 3 else ("lake", "isolations.htm
 tables = duckdb.connect()
 for name in ("isolation_intervals", "run_log"):
     tables.register(name, deltalake.DeltaTable(f"{lake}/{name}").to_pyarrow_table())
-view = Path("jobs/sql/broker_isolations.sql").read_text(encoding="utf-8")
+view = Path("jobs/serving/sql/broker_isolations.sql").read_text(encoding="utf-8")
 night = tables.sql(f"SELECT * FROM ({view}) WHERE last_night ORDER BY broker_name, client_id").df()
 figure = px.timeline(
     night, x_start="start_at", x_end="end_at", y="client_id", color="broker_name", hover_data=["cause"]

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import SUBJECT, VIEW
-from jobs.kept import Keep
+from jobs.spark.materialize import Keep
 from udfs.allocation_udf import shares_of
 
 _UNCHANGED = "UNCHANGED"

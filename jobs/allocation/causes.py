@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.comparison import EXPIRES_MS, only_answers
 from jobs.allocation.stretches import STRETCH, holding, pieces, stretches, united
-from jobs.day import Day
+from jobs.tables.day import Day
 
 CAUSES = (
     "DUPLICATE_CLIENT_ID",

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import SUBJECT
 from jobs.allocation.stretches import STRETCH, holding, merged, pieces
-from jobs.day import Day
+from jobs.tables.day import Day
 from udfs.strategy import POP
 
 QUEUE = (*SUBJECT, "broker_name", "queue_id")

@@ -10,7 +10,7 @@ from jobs.allocation.comparison import QUEUE, are_shared
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
 from jobs.allocation.stretches import STRETCH, holding, pieces, united
-from jobs.day import Day
+from jobs.tables.day import Day
 from udfs.strategy import RETRY_TOPIC
 
 _OF_GROUP = ("consumer_group", "topic", "kind", "cause", "client_ids")

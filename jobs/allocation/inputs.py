@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import STRETCH, holding, merged, pieces, stretches
 from jobs.allocation.topic_queues import brokers, readable_queues
-from jobs.day import Day
-from jobs.group_settings import GroupSettings
+from jobs.settings.consumer_groups import GroupSettings
+from jobs.tables.day import Day
 from udfs.strategy import POP, RETRY_TOPIC
 
 SUBJECT = ("consumer_group", "topic")

@@ -33,13 +33,13 @@ from jobs.allocation.seen import seen_clients
 from jobs.allocation.strategies import group_strategies
 from jobs.allocation.stretches import lasting
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
-from jobs.dated import dated
-from jobs.day import Day
-from jobs.kept import Keep
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import clients_told, running_info
 from jobs.sources.topic_route import route_answers
+from jobs.spark.materialize import Keep
+from jobs.tables.day import Day
+from jobs.tables.partition import dated
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.day import Day
+from jobs.tables.day import Day
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 LOG = ("process", "incarnation", "consumer_group")

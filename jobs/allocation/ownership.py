@@ -19,8 +19,8 @@ from jobs.allocation.logged_ownership import (
 )
 from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
 from jobs.allocation.stretches import lasting, merged, stretches
-from jobs.day import Day
-from jobs.kept import Keep
+from jobs.spark.materialize import Keep
+from jobs.tables.day import Day
 
 _CLIENT = ("consumer_group", "client_id")
 _HELD = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"

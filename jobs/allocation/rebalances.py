@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import with_shares
 from jobs.allocation.inputs import SUBJECT
-from jobs.kept import Keep
-from jobs.settings import Settings
+from jobs.settings.model import Settings
+from jobs.spark.materialize import Keep
 from udfs.moves_udf import balance_of, moves_of
 from udfs.strategy import ASKED, POP
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.logged_ownership import CHANGES, LIFE, LOG, ORDER, QUEUE, held_in, lived_until
-from jobs.day import Day
+from jobs.tables.day import Day
 from udfs.whose_changes_udf import clients_of
 
 _CLIENT = (*LOG, "client_id")

@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.allocation.seen import Seen, in_common
-from jobs.group_settings import NEARBY, STRATEGIES, GroupSettings, StrategySettings
-from jobs.settings import Settings
+from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
+from jobs.settings.model import Settings
 from udfs.plain_version import plain_version_number
 from udfs.strategy import ASKED, OF_BROKERS, POP
 

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.stretches import STRETCH, stretches
-from jobs.day import Day
 from jobs.sources.topic_route import is_static, order_numbers
+from jobs.tables.day import Day
 
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"

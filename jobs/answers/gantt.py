@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.answers.words import clock_time
-from jobs.text_parts import duration, escaped, shortened
+from jobs.text.terminal import duration, escaped, shortened
 
 _PIXELS = 1600
 _THICKNESS = 0.76

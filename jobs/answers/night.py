@@ -22,7 +22,7 @@ from jobs.tables import (
     REBALANCES,
     Table,
 )
-from jobs.text_parts import duration, safe
+from jobs.text.terminal import duration, safe
 
 NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
 _SEVERITIES = ("CRITICAL", "WARNING", "INFO")

@@ -22,9 +22,9 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from pyspark.sql.types import ArrayType, DataType
 
 from jobs.errors import InputMissingError, LakeError
-from jobs.local_folder import local_folder
 from jobs.tables import RUN_LOG, Table
 from jobs.tables.table import VERSION_PROPERTY
+from jobs.uri import local_folder
 
 _TYPES = {
     "string": pa.string(),

@@ -20,7 +20,7 @@ from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, counted, percent, unsure_text
 from jobs.errors import UsageError
-from jobs.text_parts import duration, escaped, safe
+from jobs.text.terminal import duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
 

@@ -18,7 +18,7 @@ from jobs.answers.questions import QUESTIONS, Question
 from jobs.answers.words import safe_cell
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
-from jobs.text_parts import escaped, grid, safe
+from jobs.text.terminal import escaped, grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _STRATEGY = "STRATEGY"

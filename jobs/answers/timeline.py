@@ -13,7 +13,7 @@ from jobs.answers.gantt import Bar, merged, named, stretch_words
 from jobs.answers.published import Published
 from jobs.answers.words import counted
 from jobs.tables import ISOLATION_INTERVALS
-from jobs.text_parts import duration
+from jobs.text.terminal import duration
 
 MOST_BROKERS, MOST_ROWS, MOST_BARS = 12, 150, 3000
 

@@ -10,7 +10,7 @@ from jobs.answers.causes import CLASSES
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named, stretch_words
 from jobs.answers.minutes import Minutes, Point
 from jobs.answers.timeline import Row, Timeline, isolation_hover
-from jobs.text_parts import duration
+from jobs.text.terminal import duration
 
 _SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
 _LABEL = 30

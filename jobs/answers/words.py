@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-from jobs.day import DAY_MS
-from jobs.text_parts import one_line, safe
+from jobs.tables.day import DAY_MS
+from jobs.text.terminal import one_line, safe
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNTIL = ("end_ms", "until_ms")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jobs.doctor.check import Check
-from jobs.local_folder import is_there
+from jobs.uri import is_there
 
 LITTLE_BYTES, TOO_LITTLE_BYTES = 2 * 2**30, 200 * 2**20
 _JAVA_TEMP = r"-Djava\.io\.tmpdir=(\S+)"

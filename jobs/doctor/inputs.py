@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jobs.doctor.check import Check
 from jobs.errors import FaultlineError, SettingValueError
-from jobs.input_files import DEFAULT_STORE, is_local, list_local
-from jobs.lake_apart import check_apart, named_inputs
-from jobs.settings import Settings
+from jobs.settings.model import Settings
+from jobs.sources.lake_apart import check_apart, named_inputs
+from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
 
 _MOST_SAID = 20
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from jobs.doctor.check import Check
 from jobs.doctor.folders import writable
-from jobs.local_folder import is_there, local_folder
-from jobs.run_lock import holder
+from jobs.lake.lock import holder
+from jobs.uri import is_there, local_folder
 
 
 def lake(root: str) -> Iterator[Check]:

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from jobs.doctor.check import Check, checked
-from jobs.environment import environment_checks
-from jobs.jars import Jar
+from jobs.spark.delta_jars import Jar
+from jobs.spark.environment import environment_checks
 
 EXTRA = ("deltalake", "jinja2", "plotly")
 """What the extra `report` brings."""
@@ -32,7 +32,7 @@ def jars(locked: Sequence[Jar], folder: Path) -> Iterator[Check]:
     """Whether each locked jar lies in the cache folder and is the file that the lock names."""
     for jar in locked:
         path = folder / jar.file_name
-        fetch = f"{sys.executable} -m jobs.jars"
+        fetch = f"{sys.executable} -m jobs.spark.delta_jars"
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -17,10 +17,10 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from jobs.doctor.check import Check
-from jobs.local_folder import local_folder
-from jobs.table_log import LOG, Problem, TableLog
+from jobs.lake.delta_log import LOG, Problem, TableLog
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import VERSION_PROPERTY
+from jobs.uri import local_folder
 
 _OPENS_WITHOUT_FEATURES = 1
 _TOLD = 5

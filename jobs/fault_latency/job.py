@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.dated import dated
-from jobs.day import Day
-from jobs.fault_latency.attempts import attempts_of
-from jobs.fault_latency.calls import calls_of, send_calls
-from jobs.fault_latency.choices import choices
+from jobs.fault_latency.effects.broker_health import broker_health
+from jobs.fault_latency.effects.broker_minutes import broker_windows
+from jobs.fault_latency.effects.calls import calls_of, send_calls
+from jobs.fault_latency.effects.choices import choices
+from jobs.fault_latency.effects.incidents import broker_incidents
+from jobs.fault_latency.effects.key_moves import key_moves
+from jobs.fault_latency.effects.producer_days import producer_days
+from jobs.fault_latency.fault_items.closing_state import closing_state
+from jobs.fault_latency.fault_items.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.fault_items.pruning import near_isolations
+from jobs.fault_latency.fault_items.replay import replay
+from jobs.fault_latency.fault_items.updates import carried_updates, updates
 from jobs.fault_latency.findings.all_kinds import findings
-from jobs.fault_latency.health import broker_health
-from jobs.fault_latency.hosts import topic_hosts
-from jobs.fault_latency.incidents import broker_incidents
-from jobs.fault_latency.inferences import with_inferences
-from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
-from jobs.fault_latency.key_moves import key_moves
-from jobs.fault_latency.process_sends import process_sends
-from jobs.fault_latency.processes import beginnings, carried_processes, with_end_of_process
-from jobs.fault_latency.producer_days import producer_days
-from jobs.fault_latency.producers import policies, with_rules
-from jobs.fault_latency.pruning import near_isolations
-from jobs.fault_latency.replay import replay
-from jobs.fault_latency.state import closing_state
-from jobs.fault_latency.updates import carried_updates, updates
-from jobs.fault_latency.windows import broker_windows
-from jobs.kept import Keep
-from jobs.profiles import released_profiles
-from jobs.settings import Settings
+from jobs.fault_latency.inference.job import with_inferences
+from jobs.fault_latency.producers.attempts import attempts_of
+from jobs.fault_latency.producers.known_routes import topic_hosts
+from jobs.fault_latency.producers.processes import beginnings, carried_processes, with_end_of_process
+from jobs.fault_latency.producers.rules import policies, with_rules
+from jobs.fault_latency.producers.sends_per_process import process_sends
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
+from jobs.spark.materialize import Keep
+from jobs.tables.day import Day
+from jobs.tables.partition import dated
 from udfs.policy import Policy, has_reachable_flag
 
 UNORDERED_WITHIN_MS = 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.profiles import Profile, released_profiles
+from jobs.settings.client_profiles import Profile, released_profiles
 from udfs.allocation_udf import SHARES, allocated_of_batch
 
 ALLOCATE = "allocate"

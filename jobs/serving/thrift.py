@@ -12,17 +12,17 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.errors import AddressError
-from jobs.interruption import give_back
-from jobs.jars import delta_jars
-from jobs.lake import Lake
+from jobs.lake.tables_io import Lake
 from jobs.serving.address import Address
 from jobs.serving.functions import ALLOCATE
 from jobs.serving.limits import Limits
 from jobs.serving.read_only import compiled, read_only_session
 from jobs.serving.register import Registered, register
-from jobs.session import end_jvm, open_session
-from jobs.settings import Settings
-from jobs.spark_errors import root_cause
+from jobs.settings.model import Settings
+from jobs.spark.delta_jars import delta_jars
+from jobs.spark.failures import root_cause
+from jobs.spark.interruption import give_back
+from jobs.spark.session import end_jvm, open_session
 
 _CLASS_PATH = "spark.driver.extraClassPath"
 # The database of the URL, and how many rows Hive's JDBC driver fetches at once; all else is refused.

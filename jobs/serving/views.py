@@ -1,4 +1,4 @@
-"""SQL views over the published tables: package data in `jobs/sql`, each headed by its question and its columns."""
+"""SQL views over the published tables: package data in `sql/`, each headed by its question and its columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class View:
 
 def read_view(name: str) -> View:
     """The view of this name, one of `VIEWS`."""
-    select = files("jobs").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+    select = files("jobs.serving").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
     head = [line for line in select.split("WITH", 1)[0].splitlines() if line.startswith("--")]
     named = set(re.findall(r"\b(?:FROM|JOIN) ([a-z_]+)", select))
     return View(

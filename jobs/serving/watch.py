@@ -10,9 +10,9 @@ from contextlib import suppress
 from py4j.protocol import Py4JError
 
 from jobs.errors import PlatformError
-from jobs.interruption import heeded
 from jobs.serving.limits import Limits
 from jobs.serving.thrift import Server
+from jobs.spark.interruption import heeded
 
 _EACH_S = 5
 _SILENT_S = 60

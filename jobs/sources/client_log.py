@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.group_settings import ClientLogSettings
-from jobs.settings import Settings
+from jobs.settings.consumer_groups import ClientLogSettings
+from jobs.settings.model import Settings
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
 from jobs.sources.judged_lines import is_no_time, with_disposition, with_reason

@@ -13,7 +13,7 @@ from jobs.errors import InputUnreadableError
 from jobs.sources.files import InputFile
 from jobs.sources.json_lines import PLACE, text_lines
 from jobs.sources.judged_lines import line_numbers
-from jobs.spark_errors import root_cause
+from jobs.spark.failures import root_cause
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")
 _LONGEST_HEADER = 65_536  # bytes

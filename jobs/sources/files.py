@@ -11,11 +11,11 @@ from pyspark.sql import Column, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import FaultlineError, InputUnreadableError
-from jobs.input_files import list_local
 from jobs.sources.contents import GREATEST_GROWTH, GROWS, HEAD_BYTES, PARQUET, TAIL_BYTES, TEXT, Ends, check_contents
+from jobs.sources.local_files import list_local
 from jobs.sources.stores import Stores
 from jobs.sources.whole_text import grows_beyond, too_long_a_line
-from jobs.spark_errors import root_cause
+from jobs.spark.failures import root_cause
 
 _LONGEST_ENDING = 100  # characters of a name that a copy keeps: its own number makes it longer
 

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
-from jobs.day import DAY_MS
 from jobs.sources.json_lines import JSON, PLACE
+from jobs.tables.day import DAY_MS
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
 BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from jobs.errors import InputUnreadableError
-from jobs.spark_errors import root_cause
+from jobs.spark.failures import root_cause
 
 
 def misfit(spark: SparkSession, names: Mapping[str, str]) -> InputUnreadableError | None:

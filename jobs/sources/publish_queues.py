@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.day import Day
 from jobs.sources.topic_route import is_static, order_numbers
+from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
 
 PUBLISH_QUEUES = (

@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines
 from jobs.sources.judged_lines import (

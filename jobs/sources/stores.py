@@ -13,9 +13,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.input_files import is_local
+from jobs.sources.local_files import is_local
 from jobs.sources.whole_text import Readable
-from jobs.spark_errors import root_cause
+from jobs.spark.failures import root_cause
 
 
 class Found(NamedTuple):

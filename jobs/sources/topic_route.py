@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.day import Day
+from jobs.tables.day import Day
 
 _BODY = (
     "brokerDatas ARRAY<STRUCT<brokerName: STRING, cluster: STRING, brokerAddrs: MAP<STRING, STRING>>>,"

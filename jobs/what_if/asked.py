@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.day import DAY_MS
 from jobs.errors import UsageError
-from jobs.profiles import Profile
-from jobs.toml_files import read_toml
-from jobs.typed_table import typed
+from jobs.settings.client_profiles import Profile
+from jobs.settings.toml_dataclass import typed
+from jobs.settings.toml_files import read_toml
+from jobs.tables.day import DAY_MS
 from udfs.ladder import Ladder
 from udfs.policy import Policy
 

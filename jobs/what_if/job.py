@@ -10,12 +10,12 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.day import Day
-from jobs.fault_latency.attempts import attempts_of
-from jobs.fault_latency.processes import beginnings
-from jobs.fault_latency.producers import PRODUCER, policies
-from jobs.profiles import released_profiles
-from jobs.settings import Settings
+from jobs.fault_latency.producers.attempts import attempts_of
+from jobs.fault_latency.producers.processes import beginnings
+from jobs.fault_latency.producers.rules import PRODUCER, policies
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
+from jobs.tables.day import Day
 from jobs.what_if.asked import Asked
 from jobs.what_if.choices import brokers_of_process, choices, totals
 from jobs.what_if.fallback import all_isolated

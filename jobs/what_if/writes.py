@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.replay import ITEM
-from jobs.fault_latency.updates import updates
+from jobs.fault_latency.fault_items.replay import ITEM
+from jobs.fault_latency.fault_items.updates import updates
 from jobs.what_if.rules import FAILED, NOT_EXIST, TOOK, Rule, earned, earns_from_ms, step_ms, steps_ms
 from udfs.ladder import Ladder
 from udfs.policy import Policy

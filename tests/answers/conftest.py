@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserType, sync_playwright
 
-from jobs import cli
+from jobs.cli import main as cli
 from tests.given.hostile_night import write_night
 
 ROOT = Path(__file__).parents[2]

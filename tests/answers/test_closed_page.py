@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserType, Page
 from plotly import graph_objects
 from plotly.offline import get_plotlyjs
 
-from jobs.what_if_picture import write_picture
+from jobs.what_if.picture import write_picture
 from tests.given.what_if_answers import line, summary
 
 SHOWN = {"toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,

@@ -9,7 +9,6 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from jobs import cli
 from jobs.answers.gantt import Bar, lanes, merged
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import NOBODY, SEVERAL, consumer_groups
@@ -19,6 +18,7 @@ from jobs.answers.published import Published, open_published
 from jobs.answers.report import render
 from jobs.answers.timeline import MOST_BARS, MOST_BROKERS, MOST_ROWS, timeline
 from jobs.answers.timeline_figure import timeline_figure
+from jobs.cli import main as cli
 from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, QUEUE_ALLOCATION
 from tests.given.bad_night import write_bad_night
 from tests.given.hostile_night import BEFORE, DRAWN, NIGHT, START, isolation, window, write_night

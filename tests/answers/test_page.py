@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from jobs import cli
+from jobs.cli import main as cli
 from tests.given.bad_night import write_bad_night
 from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
 

@@ -14,12 +14,13 @@ from typing import Any, cast
 import pytest
 from pyarrow.fs import LocalFileSystem
 
-from jobs import cli, environment
-from jobs.answers.options import _OPTION_COLUMNS, _SUBJECTS
 from jobs.answers.published import Published, _filesystem, open_published
 from jobs.answers.questions import QUESTIONS
 from jobs.answers.report import render
 from jobs.answers.show import Answer, as_csv
+from jobs.cli import main as cli
+from jobs.cli.answers_options import _OPTION_COLUMNS, _SUBJECTS
+from jobs.spark import environment
 from jobs.tables import (
     BROKER_INCIDENTS,
     FINDINGS,

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyspark
 
-import jobs.nightly
-from jobs.ingest import stage_sends
-from jobs.lake import Lake
-from jobs.session import open_session
+import jobs.fault_latency.run
+from jobs.lake.tables_io import Lake
+from jobs.sources.staging import stage_sends
+from jobs.spark.session import open_session
 from tests.given.corrected_day import LENIENT
 from tests.given.site import D1, Site
 
@@ -70,7 +70,7 @@ def main(folder: str) -> None:
             time.sleep(0.1)
         return publish(lake, table, *given, **named)
 
-    vars(jobs.nightly)["stage_sends"] = staging
+    vars(jobs.fault_latency.run)["stage_sends"] = staging
     Lake.publish_day = publishing  # type: ignore[method-assign,assignment]
     Site(spark, Path(folder), LENIENT).run(D1)
     print(f"{len(_killed)} died")

@@ -21,14 +21,14 @@ from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-import jobs.allocation_run
-import jobs.flow
-import jobs.nightly
-import jobs.session
-from jobs import cli
-from jobs.ingest import stage_sends, stage_snapshots
-from jobs.interruption import give_back
-from jobs.lake import Lake
+import jobs.allocation.run
+import jobs.fault_latency.run
+import jobs.runs.runner
+import jobs.spark.session
+from jobs.cli import main as cli
+from jobs.lake.tables_io import Lake
+from jobs.sources.staging import stage_sends, stage_snapshots
+from jobs.spark.interruption import give_back
 
 _begun: Counter[str] = Counter()
 
@@ -75,13 +75,13 @@ def main(name: str, how: str, step: str, after_s: str, *command: str) -> int:
     for method in ("publish_day", "append"):
         function = getattr(Lake, method)
         setattr(Lake, method, _wrapped(function, lambda _, table, *__: table.name, step, send))
-    vars(jobs.nightly)["stage_sends"] = wrapped(stage_sends, "staging")
-    vars(jobs.allocation_run)["stage_snapshots"] = wrapped(stage_snapshots, "staging")
-    vars(jobs.session)["launch_gateway"] = wrapped(launch_gateway, "jvm")
-    vars(jobs.session)["_started"] = wrapped(jobs.session._started, "context")
+    vars(jobs.fault_latency.run)["stage_sends"] = wrapped(stage_sends, "staging")
+    vars(jobs.allocation.run)["stage_snapshots"] = wrapped(stage_snapshots, "staging")
+    vars(jobs.spark.session)["launch_gateway"] = wrapped(launch_gateway, "jvm")
+    vars(jobs.spark.session)["_started"] = wrapped(jobs.spark.session._started, "context")
     SparkSession.stop = wrapped(SparkSession.stop, "stop")  # type: ignore[method-assign]
     if how == "again":
-        vars(jobs.flow)["give_back"] = _again(number, give_back)
+        vars(jobs.runs.runner)["give_back"] = _again(number, give_back)
     sys.argv = ["faultline", *command]
     return cli.main()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from conftest import INTERPRETED
-from jobs.session import open_session
+from jobs.spark.session import open_session
 from tests.faults.steps import nothing, watched
 from tests.given.corrected_day import LENIENT
 from tests.given.site import D1, Site

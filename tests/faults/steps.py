@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-import jobs.allocation_run
-import jobs.nightly
-from jobs.ingest import stage_sends, stage_snapshots
-from jobs.lake import Lake
+import jobs.allocation.run
+import jobs.fault_latency.run
+from jobs.lake.tables_io import Lake
+from jobs.sources.staging import stage_sends, stage_snapshots
 
 DERIVED_OF_SENDS = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows",
                     "broker_incidents", "producer_days", "send_calls", "findings")  # fmt: skip
@@ -59,8 +59,8 @@ def watched(before: Callable[[str], None], after: Callable[[str], None] = nothin
     with (
         mock.patch.object(Lake, "publish_day", wrapped(Lake.publish_day, of_table)),
         mock.patch.object(Lake, "append", wrapped(Lake.append, of_table)),
-        mock.patch.object(jobs.nightly, "stage_sends", wrapped(stage_sends, lambda *_: "staging")),
-        mock.patch.object(jobs.allocation_run, "stage_snapshots", wrapped(stage_snapshots, lambda *_: "staging")),
+        mock.patch.object(jobs.fault_latency.run, "stage_sends", wrapped(stage_sends, lambda *_: "staging")),
+        mock.patch.object(jobs.allocation.run, "stage_snapshots", wrapped(stage_snapshots, lambda *_: "staging")),
     ):
         yield
 

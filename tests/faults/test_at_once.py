@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import LakeBusyError
-from jobs.lake import Lake
+from jobs.lake.tables_io import Lake
 from jobs.tables import ISOLATION_INTERVALS, SENDS
 from tests.faults.program import run_program
 from tests.given.corrected_day import CORRECTED, content

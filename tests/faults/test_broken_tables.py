@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.errors import FaultlineError, LakeError
-from jobs.lake import Lake
-from jobs.spark_errors import failure
+from jobs.lake.tables_io import Lake
+from jobs.spark.failures import failure
 from jobs.tables import FAULT_ITEM_STATE, SENDS
 from tests.given.corrected_day import content
 from tests.given.site import D1, D2, Site

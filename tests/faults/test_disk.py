@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jobs.errors import FaultlineError, LakeError
-from jobs.spark_errors import failure
+from jobs.spark.failures import failure
 from tests.faults.program import run_program
 from tests.faults.steps import GROUPS, SENDS, watched
 from tests.given.corrected_day import CORRECTED, content, versions

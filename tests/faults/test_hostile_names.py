@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.errors import InputUnreadableError, UsageError
-from jobs.run_record import RunResult
-from jobs.settings import load_settings
+from jobs.fault_latency.summary import summarize
+from jobs.fault_latency.summary_text import as_text
+from jobs.runs.run_log import RunResult
+from jobs.settings.model import load_settings
 from jobs.sources.files import list_files
-from jobs.summary import summarize
-from jobs.summary_text import as_text
 from tests.given.send_logs import fates, line, stage, write
 from tests.given.site import D1, Site, at, send
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.allocation_run import run_allocation
-from jobs.day import Day
-from jobs.ingest import stage_sends
-from jobs.progress import Progress
-from jobs.run_record import Run
-from jobs.settings import load_settings
+from jobs.allocation.run import run_allocation
+from jobs.runs.run_log import Run
+from jobs.settings.model import load_settings
+from jobs.sources.staging import stage_sends
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
 from tests.faults.program import ROOT, run_program
 from tests.given.corrected_day import FIRST, LENIENT, content
 from tests.given.send_logs import DAY, fates, line, stage, write

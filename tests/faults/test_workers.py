@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from jobs.spark_errors import failure
+from jobs.spark.failures import failure
 from tests.given.corrected_day import content
 from tests.given.site import D1, START, Site
 from tests.given.snapshot_site import SnapshotSite, connection, members, route

@@ -14,8 +14,8 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from jobs.ingest import StagedSends, stage_sends, stage_snapshots
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
+from jobs.sources.staging import StagedSends, stage_sends, stage_snapshots
 from tests.fuzz import hostile, invariants, lakes, sends, snapshots
 from tests.fuzz.invariants import Lake
 from tests.fuzz.program import call

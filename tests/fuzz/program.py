@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from jobs import cli
+from jobs.cli import main as cli
 
 _LONGEST_S = 1_000  # an idle machine takes a fiftieth of it
 

@@ -21,14 +21,14 @@ def plant_canary() -> None:
 @contextmanager
 def one_session() -> Iterator[SparkSession]:
     """Commands called in the block get one session, and cannot end it."""
-    from jobs.session import open_session
+    from jobs.spark.session import open_session
 
     plant_canary()
     spark = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", **INTERPRETED})
     stop = spark.stop
     try:
         with (
-            mock.patch("jobs.session.open_session", return_value=spark),
+            mock.patch("jobs.spark.session.open_session", return_value=spark),
             mock.patch.object(spark, "stop"),
         ):
             yield spark

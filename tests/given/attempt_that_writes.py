@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobs.fault_latency.producers import policies
-from jobs.profiles import released_profiles
+from jobs.fault_latency.producers.rules import policies
+from jobs.settings.client_profiles import released_profiles
 
 POLICIES = policies(released_profiles(), {})
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli
+from jobs.cli import main as cli
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def command(spark: SparkSession, *arguments: object) -> Said:
     """Run one command; its session is the tests' and outlives it."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr("jobs.session.open_session", lambda *_, **__: spark)
+        patch.setattr("jobs.spark.session.open_session", lambda *_, **__: spark)
         patch.setattr(spark, "stop", lambda: None)
         code = cli.main([str(each) for each in arguments])
     return Said(code, out.getvalue(), err.getvalue())

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from jobs.environment import java_command, spark_jars_folder
-from jobs.jars import Jar, cached
+from jobs.spark.delta_jars import Jar, cached
+from jobs.spark.environment import java_command, spark_jars_folder
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests" / "hook"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.incidents import broker_incidents
+from jobs.fault_latency.effects.incidents import broker_incidents
 
 SENDS = (
     "cluster string, broker_name string, client_id string, producer_group string, mode string, outcome string,"

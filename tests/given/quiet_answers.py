@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobs.allocation_summary import AllocationSummary
-from jobs.summary import Summary
+from jobs.allocation.summary import AllocationSummary
+from jobs.fault_latency.summary import Summary
 
 DAY = {
     "date": "2026-11-21", "cluster": "north", "started_from": "PREVIOUS_DAY", "rows_read": 15_832,

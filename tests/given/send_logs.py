@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from jobs.day import Day
-from jobs.ingest import StagedSends, stage_sends
-from jobs.settings import Settings, load_settings
+from jobs.settings.model import Settings, load_settings
+from jobs.sources.staging import StagedSends, stage_sends
+from jobs.tables.day import Day
 
 DATE = dt.date(2026, 11, 21)
 DAY = Day(DATE, "main")

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.jars import delta_jars
+from jobs.spark.delta_jars import delta_jars
 
 ROOT = Path(__file__).parents[2]
 Ask = Callable[[str], list[tuple[str | None, ...]]]

@@ -14,10 +14,10 @@ from typing import Any
 import deltalake
 from pyspark.sql import SparkSession
 
-from jobs.nightly import run_fault_latency
-from jobs.progress import Progress
-from jobs.run_record import Run, RunResult
-from jobs.settings import FilesInput, Settings, load_settings
+from jobs.fault_latency.run import run_fault_latency
+from jobs.runs.run_log import Run, RunResult
+from jobs.settings.model import FilesInput, Settings, load_settings
+from jobs.text.progress import Progress
 
 Line = dict[str, Any]
 

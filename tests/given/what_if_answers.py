@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.what_if_summary import PolicyLine, WhatIfSummary, with_best
+from jobs.what_if.summary import PolicyLine, WhatIfSummary, with_best
 
 
 def line(policy: str, hits: int, false_alarms: int, isolations: int = 3) -> PolicyLine:

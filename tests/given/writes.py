@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobs.fault_latency.replay import CARRIED, REMOVE, UPDATE
+from jobs.fault_latency.fault_items.replay import CARRIED, REMOVE, UPDATE
 
 WRITES = (
     "case string, cluster string, client_id string, producer_group string, process string, enforced boolean,"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from jobs import run_command
+from jobs.cli import publish as run_command
 from jobs.errors import ConditionMetError
-from jobs.run_record import Run
-from jobs.settings import load_settings
+from jobs.runs.run_log import Run
+from jobs.settings.model import load_settings
 from tests.given.quiet_answers import NO_GROUPS, QUIET
 
 RUN = Run(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs import nightly
-from jobs.day import Day
-from jobs.run_record import DayResult, Run, RunResult
+from jobs.fault_latency import run as nightly
+from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.tables.day import Day
 
 D1, D2, D3, D4 = (Day(dt.date(2026, 3, day), "north") for day in range(1, 5))
 RUN = Run("r", "nightly", (D1.date, D2.date, D3.date), allow_empty=False, cascade=True, clock=dt.datetime.now)

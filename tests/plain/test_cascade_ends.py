@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs import nightly
-from jobs.day import Day
-from jobs.run_record import DayResult, Run, RunResult
+from jobs.fault_latency import run as nightly
+from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.tables.day import Day
 
 D1, D2 = (Day(dt.date(2026, 3, day), "north") for day in (1, 2))
 

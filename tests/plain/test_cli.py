@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.errors import InputMissingError
-from jobs.interruption import Interrupted
+from jobs.spark.interruption import Interrupted
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -114,7 +114,7 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
 def test_days_that_no_log_has_are_refused_before_spark_starts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, arguments: list[str], told: str
 ) -> None:
-    monkeypatch.setattr("jobs.session.open_session", lambda *_, **__: pytest.fail("Spark was started"))
+    monkeypatch.setattr("jobs.spark.session.open_session", lambda *_, **__: pytest.fail("Spark was started"))
     planned = ["nightly"] if command == "plan" else []
     assert cli.main([command, *planned, "--lake", "lake", *arguments]) == 2
     said = capsys.readouterr()
@@ -139,7 +139,7 @@ def test_wrong_usage_starts_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("jobs.session.open_session", fail)
+    monkeypatch.setattr("jobs.spark.session.open_session", fail)
     assert cli.main(["nightly", "--lake", "x", "--date", DAY, "--fail-on", "rain"]) == 2
     assert cli.main(["nightly", "--lake", "x", "--date", DAY, "--set", "max_bad_fraction=2"]) == 2
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.doctor.check import Check
-from jobs.doctor.command import as_text
+from jobs.doctor.examination import as_text
 from jobs.doctor.folders import LITTLE_BYTES, TOO_LITTLE_BYTES, room, temporary, writable
 from jobs.doctor.inputs import inputs
 from jobs.doctor.machine import address, locale, memory, time_zone
 from jobs.doctor.software import jars
 from jobs.errors import PlatformError
-from jobs.jars import Jar
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
+from jobs.spark.delta_jars import Jar
 
 ROOT = Path(__file__).parents[2]
 GIB = 2**30
@@ -59,7 +59,7 @@ def test_a_machine_that_is_well(site: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_it_takes_no_spark(site: Path) -> None:
     """In a process of its own, as a user calls it; text, and no colour in a pipe."""
-    code = "import sys; from jobs.cli import main; code = main(['doctor']); "
+    code = "import sys; from jobs.cli.main import main; code = main(['doctor']); "
     code += "from pyspark import SparkContext; assert SparkContext._gateway is None; sys.exit(code)"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -124,7 +124,7 @@ def test_a_session_that_does_not_start_is_a_line(
     def fail(*_: object) -> None:
         raise PlatformError("Spark does not start: no heap; run again with -v for all it says")
 
-    monkeypatch.setattr("jobs.session.open_session", fail)
+    monkeypatch.setattr("jobs.spark.session.open_session", fail)
     code, checks = examined(capsys, "--session")
     assert (code, checks["session"]["found"]) == (2, "Spark does not start: no heap")
     code, checks = examined(capsys)
@@ -142,7 +142,7 @@ def test_the_values_of_secrets_are_hidden_wherever_they_stand(
     def fail(*_: object) -> None:
         raise PlatformError("Spark does not start at hush-of-settings; not even hush-of-environment helps")
 
-    monkeypatch.setattr("jobs.session.open_session", fail)
+    monkeypatch.setattr("jobs.spark.session.open_session", fail)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush-of-environment")
     secret = "spark.hadoop.fs.s3a.secret.key=hush-of-settings"
     assert cli.main(["doctor", "--session", "--set", secret, *form]) == 2
@@ -170,7 +170,7 @@ def test_a_jar(tmp_path: Path, content: bytes | None, verdict: str, found: str) 
     (check,) = jars([JAR], tmp_path)
     assert (check.name, check.verdict) == ("thing", verdict)
     assert check.found.startswith(found.format(folder=tmp_path).removesuffix("7"))
-    assert ("-m jobs.jars" in check.fix) == (verdict != "ok")
+    assert ("-m jobs.spark.delta_jars" in check.fix) == (verdict != "ok")
 
 
 @pytest.mark.parametrize(

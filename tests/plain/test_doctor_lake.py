@@ -17,7 +17,7 @@ import pytest
 from jobs.doctor.check import Check
 from jobs.doctor.lake import lake
 from jobs.doctor.tables import _sizes, _store
-from jobs.input_files import list_local
+from jobs.sources.local_files import list_local
 from jobs.tables import PRODUCER_DAYS, RUN_LOG, TABLES
 from tests.given.lakes import LiteralLake
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from jobs.environment import PYTHON_BELOW, PYTHON_FROM, check_python
 from jobs.errors import PlatformError
+from jobs.spark.environment import PYTHON_BELOW, PYTHON_FROM, check_python
 
 ROOT = Path(__file__).parents[2]
 FITTING = {"pyspark": "4.2.0", "delta-spark": "4.4.0", "pyarrow": "26.0.1", "pandas": "2.3.3"}
 GOOD_JAVA = """echo 'openjdk version "17.0.15" 2025-04-15' >&2"""
 CHECK = """
 import sys
-from jobs.environment import check_environment
+from jobs.spark.environment import check_environment
 from jobs.errors import PlatformError
 try:
     print(check_environment())

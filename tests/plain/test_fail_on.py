@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
+from jobs.cli.fail_on import check_conditions, parse_conditions
 from jobs.errors import ConditionMetError, UsageError
-from jobs.fail_on import check_conditions, parse_conditions
-from jobs.summary import Summary
+from jobs.fault_latency.summary import Summary
 
 QUIET = Summary(
     run_id="r",

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.allocation.seen import Seen
 from jobs.allocation.strategies import group_strategy
-from jobs.group_settings import GroupSettings, StrategySettings
+from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 
 OF_GROUP: dict[str, Any] = {
     "machine_rooms": ("A",), "broker_room": "^(a)", "client_room": "^(b)", "virtual_nodes": 3, "queues": (("a", 1),),

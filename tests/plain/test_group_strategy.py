@@ -9,7 +9,7 @@ import pytest
 
 from jobs.allocation.seen import Seen
 from jobs.allocation.strategies import group_strategy
-from jobs.group_settings import GroupSettings, StrategySettings
+from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.allocation_udf import plain_shares
 
 AVG, CIRCLE, RING = {"name": "AVG"}, {"name": "AVG_BY_CIRCLE"}, "CONSISTENT_HASH"

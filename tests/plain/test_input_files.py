@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import InputMissingError, InputUnreadableError, SettingValueError
-from jobs.input_files import Listing, is_local, list_local
+from jobs.sources.local_files import Listing, is_local, list_local
 
 NOBODY = 65_534
 

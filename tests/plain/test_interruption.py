@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 SENTENCE = "faultline: interrupted by {}; run it again, other days stay whole\n"
 HEAD = """
 import atexit, signal, sys, time
-from jobs import cli, interruption
+from jobs.cli import main as cli
+from jobs.spark import interruption
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore them
 for number in (signal.SIGTERM, signal.SIGHUP):

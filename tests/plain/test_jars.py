@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import PlatformError
-from jobs.jars import Jar, cached, jar_folder, locked_jars
+from jobs.spark.delta_jars import Jar, cached, jar_folder, locked_jars
 
 ROOT = Path(__file__).parents[2]
 CONTENT = {"alpha": b"alpha's classes", "beta": b"beta's classes"}
@@ -139,7 +139,8 @@ def test_a_cache_folder_that_cannot_be_made_is_named_with_the_fix(tmp_path: Path
 
 @pytest.mark.usefixtures("repository")
 def test_three_at_once_fetch_once(folder: Path) -> None:
-    code = f"from jobs.jars import Jar, cached; from pathlib import Path; cached({JARS!r}, Path({str(folder)!r}))"
+    imported = "from jobs.spark.delta_jars import Jar, cached; from pathlib import Path"
+    code = f"{imported}; cached({JARS!r}, Path({str(folder)!r}))"
     started = [
         subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)
     ]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.errors import SettingValueError
-from jobs.lake_apart import check_apart
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
+from jobs.sources.lake_apart import check_apart
 
 WHY = "what is read and what is written must not mix; give the lake another folder"
 

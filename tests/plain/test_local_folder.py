@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import LakeError
-from jobs.local_folder import check_store, is_there, local_folder
+from jobs.lake.store import check_store
+from jobs.uri import is_there, local_folder
 
 
 @pytest.mark.parametrize(

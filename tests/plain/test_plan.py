@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs import allocation_run, cli, nightly, plan
+from jobs.allocation import run as allocation_run
+from jobs.cli import main as cli
+from jobs.cli import plan
+from jobs.fault_latency import run as nightly
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -87,7 +90,7 @@ def test_the_plan_names_the_tables_that_the_flows_write() -> None:
 
 
 def test_a_plan_needs_no_spark() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; from jobs.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; sys.modules['pyspark'] = None; from jobs.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "plan", "nightly", "--lake", "lake", "--fail-on", "incident"]
     done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation_summary import Fault, Group
-from jobs.allocation_text import allocation_text
-from jobs.summary import Broker, FindingKind, Incident, Producer
-from jobs.summary_text import as_text
-from jobs.text_parts import duration
+from jobs.allocation.summary import Fault, Group
+from jobs.allocation.summary_text import allocation_text
+from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer
+from jobs.fault_latency.summary_text import as_text
+from jobs.text.terminal import duration
 from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
 
 DAY_LINE = (

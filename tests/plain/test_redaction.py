@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.doctor.check import Check
-from jobs.doctor.command import as_json, as_text
+from jobs.doctor.examination import as_json, as_text
 from jobs.errors import LakeError
-from jobs.progress import Progress
-from jobs.redaction import is_secret, redacted, secrets_of
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
+from jobs.text.progress import Progress
+from jobs.text.redaction import is_secret, redacted, secrets_of
 
 CANARY = "cAnAry/9+x"
 

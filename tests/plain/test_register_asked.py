@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jobs import cli
-from jobs.serving import command
+from jobs.cli import main as cli
+from jobs.cli import serving as command
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
         return "what was registered"
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jobs.environment.check_environment", lambda: None)
+    monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
     monkeypatch.setattr(command, "running", running)
     monkeypatch.setattr(command, "register", register)
     monkeypatch.setattr(command, "registered_text", lambda done: f"said: {done}")

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from jobs import run_command
+from jobs.cli import publish as run_command
 from jobs.errors import InputMissingError
-from jobs.run_record import Run
-from jobs.settings import Settings, load_settings
+from jobs.runs.run_log import Run
+from jobs.settings.model import Settings, load_settings
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
 

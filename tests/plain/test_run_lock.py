@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-import jobs.run_lock
+import jobs.lake.lock
 from jobs.errors import LakeBusyError, LakeError
-from jobs.run_lock import hold, holder
+from jobs.lake.lock import hold, holder
 
 pytestmark = pytest.mark.fault(28)
 
@@ -29,7 +29,7 @@ HERE = socket.gethostname()
 HOLDING = """
 import datetime as dt, sys
 from pathlib import Path
-from jobs.run_lock import hold
+from jobs.lake.lock import hold
 
 with hold(Path(sys.argv[1]), "first", lambda: dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)) as lock:
     print("held", flush=True)
@@ -203,7 +203,7 @@ def test_a_hostile_name_in_the_file_cannot_act_on_a_terminal(tmp_path: Path) -> 
 
 
 def test_the_lease_is_renewed_while_the_lock_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs.run_lock, "_RENEWED_EVERY_S", 0.01)
+    monkeypatch.setattr(jobs.lake.lock, "_RENEWED_EVERY_S", 0.01)
     looks = iter(range(1000))
     with hold(tmp_path, "first", lambda: NOON + dt.timedelta(minutes=next(looks))) as lock:
         for _ in range(1000):
@@ -231,7 +231,7 @@ def test_a_file_that_is_replaced_between_two_looks_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The holder's file is replaced, and the old one let go, just after this run found it held."""
-    flocked = jobs.run_lock._flocked
+    flocked = jobs.lake.lock._flocked
     found: list[bool | None] = []
 
     def told_held(handle: int) -> bool | None:
@@ -239,7 +239,7 @@ def test_a_file_that_is_replaced_between_two_looks_is_not_taken(
         return found[-1]
 
     (tmp_path / "_lock").write_bytes(b"")
-    monkeypatch.setattr(jobs.run_lock, "_flocked", told_held)
+    monkeypatch.setattr(jobs.lake.lock, "_flocked", told_held)
     with pytest.raises(LakeBusyError):
         _taken(tmp_path)
     assert found == [False]
@@ -248,7 +248,7 @@ def test_a_file_that_is_replaced_between_two_looks_is_not_taken(
 def test_a_lock_that_cannot_be_read_for_a_while_is_renewed_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs.run_lock, "_RENEWED_EVERY_S", 0.01)
+    monkeypatch.setattr(jobs.lake.lock, "_RENEWED_EVERY_S", 0.01)
     looks = iter(range(100_000))
     with hold(tmp_path, "first", lambda: NOON + dt.timedelta(minutes=next(looks))) as lock:
         (tmp_path / "aside").hardlink_to(tmp_path / "_lock")

@@ -6,12 +6,12 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from jobs import session
 from jobs.errors import LakeError
-from jobs.interruption import Interrupted
-from jobs.progress import Progress
-from jobs.session import running
-from jobs.settings import Settings
+from jobs.settings.model import Settings
+from jobs.spark import session
+from jobs.spark.interruption import Interrupted
+from jobs.spark.session import running
+from jobs.text.progress import Progress
 
 
 class Spark:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.errors import SettingsError, SettingTypeError, SettingValueError, UnknownSettingError
-from jobs.settings import FieldSource, ProducerSettings, Settings, load_settings
+from jobs.settings.model import FieldSource, ProducerSettings, Settings, load_settings
 from jobs.sources.send_fields import check_mapping, json_schema
 
 

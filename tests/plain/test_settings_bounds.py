@@ -9,13 +9,13 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import DataFrame
 
-from jobs import cli
-from jobs.day import Day
+from jobs.cli import main as cli
 from jobs.errors import SettingValueError
-from jobs.settings import Settings, load_settings
+from jobs.settings.model import Settings, load_settings
 from jobs.sources.files import Manifest
 from jobs.sources.judged_lines import PUBLISHED, QUARANTINED
-from jobs.staged import Fates, Staged, StagedInput
+from jobs.sources.staged import Fates, Staged, StagedInput
+from jobs.tables.day import Day
 
 ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
 

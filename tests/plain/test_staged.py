@@ -8,14 +8,14 @@ from typing import cast
 import pytest
 from pyspark.sql import DataFrame
 
-from jobs.day import Day
 from jobs.errors import SettingValueError
-from jobs.ingest import check_fit_to_publish
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
-from jobs.staged import Counts, Fates, Staged, StagedInput
-from jobs.text_parts import days_text
+from jobs.sources.staged import Counts, Fates, Staged, StagedInput
+from jobs.sources.staging import check_fit_to_publish
+from jobs.tables.day import Day
+from jobs.text.terminal import days_text
 
 DATE = dt.date(2026, 11, 21)
 DAY = Day(DATE, "main")

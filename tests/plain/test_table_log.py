@@ -9,7 +9,7 @@ import deltalake
 import pyarrow as pa
 import pytest
 
-from jobs.table_log import TableLog
+from jobs.lake.delta_log import TableLog
 
 CHECKPOINT = "00000000000000000002.checkpoint.parquet"
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from jobs import cli, upkeep_command
-from jobs.maintain import TableCommit, TableFiles, Upkeep
-from jobs.maintain_text import history_text, upkeep_text
+from jobs.cli import main as cli
+from jobs.cli import maintain as upkeep_command
+from jobs.upkeep.maintain import TableCommit, TableFiles, Upkeep
+from jobs.upkeep.maintain_text import history_text, upkeep_text
 
 SENDS = TableFiles("sends", 1_234, 5_600_000, 30, 22, 1_009, 4_500_000, 61, "2026-03-01 00:10:00")
 FINDINGS = TableFiles("findings", 3, 40_000, 3, 1, 0, 0, 4, "2026-03-02 00:10:00")
@@ -72,7 +73,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[Any, ..
         return COMMITS
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jobs.environment.check_environment", lambda: None)
+    monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
     monkeypatch.setattr(upkeep_command, "running", running)
     monkeypatch.setattr(upkeep_command, "run_maintain", maintain)
     monkeypatch.setattr(upkeep_command, "table_history", history)

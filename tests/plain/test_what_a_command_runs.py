@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from jobs import cli
-from jobs.run_record import Run
+from jobs.cli import main as cli
+from jobs.runs.run_log import Run
 from jobs.what_if.asked import Asked
 
 D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
@@ -26,7 +26,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
         return ""
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jobs.environment.check_environment", lambda: None)
+    monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
     for module, name in (
         ("run_command", "run_flows"),
         ("what_if_command", "what_if_answer"),
@@ -79,7 +79,7 @@ def test_each_way_to_name_a_policy_is_asked(runs: list[Run], tmp_path: Path, mon
         asked.extend(each for each in given if isinstance(each, Asked))
         return "the answer"
 
-    monkeypatch.setattr("jobs.what_if_command.what_if_answer", answers)
+    monkeypatch.setattr("jobs.cli.what_if.what_if_answer", answers)
     (tmp_path / "own.toml").write_text("[ladders.mine]\nlatency_max_ms = [9]\nnot_available_ms = [4]\n")
     day = ["--date", f"{D1}"]
     for options in (

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import FaultlineError, SettingsError, UsageError
-from jobs.profiles import released_profiles
+from jobs.settings.client_profiles import released_profiles
 from jobs.what_if.asked import AS_RUN, Asked, asked_policies
 from jobs.what_if.rules import rules
-from jobs.what_if_summary import with_best
+from jobs.what_if.summary import with_best
 from tests.given.what_if_answers import line
 
 PROFILES = released_profiles()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from jobs.profiles import released_profiles
+from jobs.settings.client_profiles import released_profiles
 from jobs.what_if.asked import AS_RUN, Asked
 from jobs.what_if.rules import Rule, _rows, earns_from_ms, longest_ms, rules, steps_ms
 from udfs.ladder import Ladder

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import PlatformError, UsageError
-from jobs.what_if_picture import check_picture, write_picture
-from jobs.what_if_summary import with_best
-from jobs.what_if_text import what_if_text
+from jobs.what_if.picture import check_picture, write_picture
+from jobs.what_if.summary import with_best
+from jobs.what_if.summary_text import what_if_text
 from tests.given.what_if_answers import line, summary
 
 
@@ -110,7 +110,7 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_runs(
         check_picture(tmp_path / "x.png")
     with pytest.raises(UsageError, match="is in a folder that does not exist"):
         check_picture(tmp_path / "none" / "x.html")
-    monkeypatch.setattr("jobs.environment.find_spec", lambda _: None)
+    monkeypatch.setattr("jobs.spark.environment.find_spec", lambda _: None)
     with pytest.raises(PlatformError, match="--picture needs the package plotly"):
         check_picture(tmp_path / "x.html")
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings import Settings
-from jobs.typed_table import typed
+from jobs.settings.model import Settings
+from jobs.settings.toml_dataclass import typed
 from tests.given.site import D1, D2, Site, write_lines
 
 STORIES = sorted(Path(__file__).parent.glob("given_*"))

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.allocation_summary import AllocationSummary, Fault, Group, summarize_allocation
-from jobs.day import Day
-from jobs.run_record import DayResult, Run, RunResult
-from jobs.settings import load_settings
-from jobs.staged import Counts
-from jobs.summary import Broker, FindingKind, Incident, Producer, Summary, summarize
+from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
+from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer, Summary, summarize
+from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.settings.model import load_settings
+from jobs.sources.staged import Counts
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -31,6 +30,7 @@ from jobs.tables import (
     ROUTE_CHANGES,
     TOPIC_QUEUES,
 )
+from jobs.tables.day import Day
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1, D2, D3, START, Line
 

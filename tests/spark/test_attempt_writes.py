@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency import attempts
-from jobs.fault_latency.updates import updates
+from jobs.fault_latency.fault_items.updates import updates
+from jobs.fault_latency.producers import attempts
 from tests.given.attempt_that_writes import ATTEMPT, POLICIES
 
 REFUSED, SPENT = "RemotingConnectException", "RemotingTooMuchRequestException"

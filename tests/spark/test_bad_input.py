@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.day import DAY_MS
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
-from jobs.ingest import StagedSends, check_fit_to_publish
-from jobs.settings import Settings, load_settings
+from jobs.settings.model import Settings, load_settings
 from jobs.sources.csv_lines import CSV_DAMAGE
-from jobs.staged import Counts
+from jobs.sources.staged import Counts
+from jobs.sources.staging import StagedSends, check_fit_to_publish
+from jobs.tables.day import DAY_MS
 from jobs.tables.quarantine import SEND_REASONS
 from tests.given.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
 

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.allocation.causes import differing_views, duplicate_ids, rebalance_not_run
-from jobs.day import Day
+from jobs.tables.day import Day
 
 DAY = Day(dt.date(2026, 11, 21), "c")
 Told = tuple[str, str, int, int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.choices import choices
-from jobs.fault_latency.hosts import topic_hosts
+from jobs.fault_latency.effects.choices import choices
+from jobs.fault_latency.producers.known_routes import topic_hosts
 
 _OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
 ATTEMPTS = (

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.settings import Settings
+from jobs.settings.model import Settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import list_files
 from tests.given.rules import assert_rule

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.state import closing_state
+from jobs.fault_latency.fault_items.closing_state import closing_state
 
 ITEM = "cluster string, client_id string, producer_group string, process string, enforced boolean, broker_name string"
 WRITES = (

@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameWriter
 
-from jobs.day import Day
 from jobs.errors import ReconciliationError
-from jobs.ingest import check_fit_to_publish
-from jobs.lake import Lake
-from jobs.settings import Settings
-from jobs.staged import Counts, Staged
+from jobs.lake.tables_io import Lake
+from jobs.settings.model import Settings
+from jobs.sources.staged import Counts, Staged
+from jobs.sources.staging import check_fit_to_publish
+from jobs.tables.day import Day
 from tests.given.commands import Said, command
 from tests.given.site import D1, START, at, published_rows, send, write_lines
 from tests.given.snapshot_site import connection, route

@@ -14,10 +14,10 @@ from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.answers.show import Narrowed, ask
 from jobs.errors import InputMissingError, LakeBusyError
-from jobs.lake import Lake
+from jobs.lake.tables_io import Lake
 from jobs.serving.register import register
 from jobs.serving.views import read_view
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
 from jobs.tables import RUN_LOG, TABLES, Table
 from tests.given.site import D1, D2, D3, START, Line, Site, at, send
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli
+from jobs.cli import main as cli
 from tests.given.send_logs import DATE, NOON_MS, line, write
 
 ROOT = Path(__file__).resolve().parents[2]

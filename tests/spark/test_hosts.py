@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.hosts import (
+from jobs.fault_latency.producers.known_routes import (
     fewest_queues,
     hosted_since_use,
     hosted_throughout,

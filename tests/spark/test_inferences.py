@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.fault_latency.hosts import topic_hosts
-from jobs.fault_latency.inferences import detector_rounds, with_inferences
-from jobs.fault_latency.middle_brokers import middle_brokers
-from jobs.fault_latency.order_proofs import order_proofs
-from jobs.fault_latency.process_sends import process_sends
-from jobs.fault_latency.producers import policies
-from jobs.fault_latency.removes import removes
-from jobs.fault_latency.replay import replay
-from jobs.profiles import released_profiles
+from jobs.fault_latency.fault_items.replay import replay
+from jobs.fault_latency.inference.job import detector_rounds, with_inferences
+from jobs.fault_latency.inference.middle_retries import middle_brokers
+from jobs.fault_latency.inference.removed_items import removes
+from jobs.fault_latency.inference.write_order import order_proofs
+from jobs.fault_latency.producers.known_routes import topic_hosts
+from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.producers.sends_per_process import process_sends
+from jobs.settings.client_profiles import released_profiles
 from udfs.evidence import DETECTOR, EVIDENCES, ORDER, REMOVED, RETRY_MIDDLE
 
 POLICIES = policies(released_profiles(), {})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.key_moves import key_moves
+from jobs.fault_latency.effects.key_moves import key_moves
 
 SENDS = (
     "cluster string, topic string, order_key string, client_id string, producer_group string, process_id string,"

@@ -18,11 +18,11 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-import jobs.lake
-import jobs.nightly
+import jobs.fault_latency.run
+import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
-from jobs.lake import Lake
-from jobs.settings import load_settings
+from jobs.lake.tables_io import Lake
+from jobs.settings.model import load_settings
 from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, SENDS, TABLES, Table
 from tests.given.site import D1, D2, Site, at, send
 
@@ -246,7 +246,7 @@ def _clock() -> dt.datetime:
 def test_on_another_store_only_the_runs_own_staging_goes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs.lake, "local_folder", lambda _: None)
+    monkeypatch.setattr(jobs.lake.tables_io, "local_folder", lambda _: None)
     for run_id in ("own", "other"):
         (tmp_path / "_staging" / run_id / "sends").mkdir(parents=True)
     Lake(spark, tmp_path.as_uri()).clear_staging("own")
@@ -291,7 +291,7 @@ def test_a_failed_run_is_logged_and_leaves_what_was_derived(
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no space left")
 
-    monkeypatch.setattr(jobs.nightly, "fault_latency", fails)
+    monkeypatch.setattr(jobs.fault_latency.run, "fault_latency", fails)
     with pytest.raises(RuntimeError):
         site.run(D1)
     assert {table: rows for table, rows in _told(site).items() if table != "sends"} == before
@@ -303,11 +303,11 @@ def test_a_failed_run_is_logged_and_leaves_what_was_derived(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import jobs.lake
-from jobs.session import open_session
+import jobs.lake.tables_io
+from jobs.spark.session import open_session
 from tests.given.site import D1, Site
 
-publish = jobs.lake.Lake.publish_day
+publish = jobs.lake.tables_io.Lake.publish_day
 
 def and_die(self, table, *rest):
     commit = publish(self, table, *rest)
@@ -315,7 +315,7 @@ def and_die(self, table, *rest):
         os.kill(os.getpid(), signal.SIGKILL)
     return commit
 
-jobs.lake.Lake.publish_day = and_die
+jobs.lake.tables_io.Lake.publish_day = and_die
 Site(open_session({"spark.sql.shuffle.partitions": "2"}), Path(sys.argv[1])).run(D1)
 """
 

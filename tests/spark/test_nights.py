@@ -12,10 +12,10 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.nightly import run_fault_latency
-from jobs.progress import Progress
-from jobs.run_record import Run, RunResult
-from jobs.settings import load_settings
+from jobs.fault_latency.run import run_fault_latency
+from jobs.runs.run_log import Run, RunResult
+from jobs.settings.model import load_settings
+from jobs.text.progress import Progress
 
 pytestmark = pytest.mark.slow  # night after night
 

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import ingest
 from jobs.errors import FaultlineError, InputUnreadableError
-from jobs.ingest import stage_snapshots
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
 from jobs.sources import json_lines, whole_text
+from jobs.sources import staging as ingest
 from jobs.sources.files import list_files
+from jobs.sources.staging import stage_snapshots
 from tests.given.send_logs import DATE, GOOD, fates, line, stage, write, write_parquet
 
 INPUTS = ("sends", "routes", "consumers", "running_info", "client_logs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.processes import beginnings, with_end_of_process, with_process
+from jobs.fault_latency.producers.processes import beginnings, with_end_of_process, with_process
 
 SENDS = (
     "cluster string, client_id string, producer_group string, process_id string, seq bigint, started_at_ms bigint,"

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.producer_days import producer_days
+from jobs.fault_latency.effects.producer_days import producer_days
 
 PRODUCER = "cluster string, client_id string, producer_group string, enforced boolean"
 SENT = (

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.isolations import isolating_writes, isolations, telling_writes, with_change
-from jobs.fault_latency.producers import policies
-from jobs.fault_latency.pruning import near_isolations
-from jobs.fault_latency.replay import ITEM, UPDATE, replay
-from jobs.profiles import released_profiles
+from jobs.fault_latency.fault_items.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.fault_items.pruning import near_isolations
+from jobs.fault_latency.fault_items.replay import ITEM, UPDATE, replay
+from jobs.fault_latency.producers.rules import policies
+from jobs.settings.client_profiles import released_profiles
 from tests.given.writes import COLUMNS, WRITES, Write, carried, write
 from udfs.fault_window import FAR_MS
 

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import CatalogError, LakeError, UsageError
-from jobs.lake import Lake
-from jobs.profiles import released_profiles
+from jobs.lake.tables_io import Lake
 from jobs.serving.register import Registered, checked_database, register, registered_text
 from jobs.serving.views import VIEWS
+from jobs.settings.client_profiles import released_profiles
 from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1
@@ -205,9 +205,9 @@ _ALLOCATE = (
 
 IN_A_METASTORE = """
 import sys
-from jobs import cli
-from jobs.session import open_session
-from jobs.settings import load_settings
+from jobs.cli import main as cli
+from jobs.spark.session import open_session
+from jobs.settings.model import load_settings
 
 lake, home, what = sys.argv[1:]
 settings = {

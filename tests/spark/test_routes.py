@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.ingest import StagedSends
-from jobs.settings import load_settings
+from jobs.settings.model import load_settings
 from jobs.sources.judged_lines import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
+from jobs.sources.staged import Counts
+from jobs.sources.staging import StagedSends
 from jobs.sources.topic_route import broker_names, topic_brokers
-from jobs.staged import Counts
 from tests.given.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
 
 

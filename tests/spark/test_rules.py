@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers import with_rules
-from jobs.profiles import released_profiles
-from jobs.settings import ProducerSettings
+from jobs.fault_latency.producers.rules import with_rules
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import ProducerSettings
 from tests.given.rules import assert_rule
 from udfs.choice import began_at_ms, chosen_at_ms
 from udfs.ladder import Ladder, isolation_ms, plain_isolation_ms

@@ -9,11 +9,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from jobs.answers.published import open_published
-from jobs.day import Day
-from jobs.lake import Lake
-from jobs.run_record import FAULT_LATENCY, Run, log_run, published_openings
-from jobs.settings import load_settings
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import FAULT_LATENCY, Run, log_run, published_openings
+from jobs.settings.model import load_settings
 from jobs.tables import RUN_LOG
+from jobs.tables.day import Day
 from jobs.verify_lake import _published
 from tests.given.site import D1, D2, Site, at, send
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.calls import calls_of, send_calls
-from jobs.fault_latency.health import broker_health
+from jobs.fault_latency.effects.broker_health import broker_health
+from jobs.fault_latency.effects.calls import calls_of, send_calls
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"

@@ -19,7 +19,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jobs import cli
+from jobs.cli import main as cli
 from jobs.tables import TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.served import Ask, Served, client

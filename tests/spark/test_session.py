@@ -7,8 +7,8 @@ import os
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.redaction import SECRET_NAME, is_secret
-from jobs.session import EXACT, open_session
+from jobs.spark.session import EXACT, open_session
+from jobs.text.redaction import SECRET_NAME, is_secret
 
 
 def test_a_sites_java_options_come_on_top_of_ours(spark: SparkSession) -> None:

@@ -20,17 +20,17 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-import jobs.maintain
-from jobs.day import Day
+import jobs.upkeep.maintain
+from jobs.cli.maintain import run_upkeep
 from jobs.errors import InputMissingError, LakeBusyError, ReconciliationError, UsageError
-from jobs.lake import Lake
-from jobs.maintain import TableFiles, Upkeep, run_maintain, table_history
-from jobs.maintain_text import upkeep_text
-from jobs.progress import Progress
-from jobs.run_record import Run
-from jobs.settings import Settings, load_settings
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import Run
+from jobs.settings.model import Settings, load_settings
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
-from jobs.upkeep_command import run_upkeep
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
+from jobs.upkeep.maintain import TableFiles, Upkeep, run_maintain, table_history
+from jobs.upkeep.maintain_text import upkeep_text
 from jobs.verify_lake import Verification, run_verify, shuffled
 from jobs.verify_text import breach, verification_text
 from tests.given.lakes import LiteralLake
@@ -288,7 +288,7 @@ def test_maintenance_and_runs_exclude_each_other(
             untidy.run(D1)
         raise InterruptedError
 
-    monkeypatch.setattr(jobs.maintain, "_looked_at", meanwhile)
+    monkeypatch.setattr(jobs.upkeep.maintain, "_looked_at", meanwhile)
     with pytest.raises(InterruptedError):
         _maintained(spark, untidy, apply=True)
 
@@ -409,7 +409,7 @@ def test_wrong_usage_of_maintain_starts_no_spark(
     def starts(*_: object, **__: object) -> Callable[..., Any]:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("jobs.session.open_session", starts)
+    monkeypatch.setattr("jobs.spark.session.open_session", starts)
     options = argparse.Namespace(**{"command": "maintain", "apply": False, "last": 10, "verbose": False} | given)
     with pytest.raises(UsageError, match=sentence):
         run_upkeep(options, load_settings([], [], {"lake": "x"}), _run(), "2026-03-09", print)

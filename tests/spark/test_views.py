@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.lake import Lake
+from jobs.lake.tables_io import Lake
 from jobs.serving.register import register
 from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
@@ -283,7 +283,7 @@ def test_the_query_in_the_head_of_a_view_runs(ask: Ask, name: str) -> None:
 
 
 def test_every_file_of_sql_is_a_view() -> None:
-    folder = Path(__file__).parents[2] / "jobs" / "sql"
+    folder = Path(__file__).parents[2] / "jobs" / "serving" / "sql"
     assert sorted(file.stem for file in folder.glob("*.sql")) == sorted(VIEWS)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.updates import updates
+from jobs.fault_latency.fault_items.updates import updates
 from tests.given.attempt_that_writes import ATTEMPT, POLICIES
 
 REFUSED, SPENT, TIMED_OUT = "RemotingConnectException", "RemotingTooMuchRequestException", "RemotingTimeoutException"

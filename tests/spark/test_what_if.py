@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from what_if_oracle import Client, Send, outcome
 
-from jobs.day import Day
-from jobs.profiles import released_profiles
-from jobs.settings import Settings
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
+from jobs.tables.day import Day
 from jobs.what_if.asked import Asked, asked_policies
 from jobs.what_if.job import WhatIf, what_if
 from tests.given.published_sends import ROWS, Row, frame, sent

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import cli
-from jobs.day import Day
+from jobs.cli import main as cli
 from jobs.fault_latency.job import replayed
-from jobs.lake import Lake
-from jobs.profiles import released_profiles
-from jobs.settings import load_settings
+from jobs.lake.tables_io import Lake
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import load_settings
 from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_BROKERS
+from jobs.tables.day import Day
 from jobs.what_if.asked import AS_RUN, asked_policies
 from jobs.what_if.job import what_if
 from tests.given.published_sends import ROWS, frame

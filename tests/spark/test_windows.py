@@ -5,7 +5,7 @@ from __future__ import annotations
 from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.windows import broker_windows
+from jobs.fault_latency.effects.broker_minutes import broker_windows
 from tests.given.isolating_producers import ISOLATIONS, SENDS, call_row, incidents_of, isolation_row, send_row
 
 WINDOWS = (

@@ -17,10 +17,10 @@ from ownership_agreement import TOLERANCE_MS, ownership_agreement
 from pyspark.sql import SparkSession
 from result_lines import results_agreement
 
-from jobs.allocation_run import run_allocation
-from jobs.progress import Progress
-from jobs.run_record import Run
-from jobs.settings import load_settings
+from jobs.allocation.run import run_allocation
+from jobs.runs.run_log import Run
+from jobs.settings.model import load_settings
+from jobs.text.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("generated_code")
 Row = dict[str, Any]

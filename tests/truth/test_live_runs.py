@@ -21,15 +21,15 @@ from findings_agreement import is_out, lies_in, out_of_time_isolations, outages,
 from pyspark.sql import SparkSession
 from unexplained import differs, where
 
-from jobs.day import Day
 from jobs.fault_latency.job import replayed
-from jobs.kept import keeper
-from jobs.lake import Lake
-from jobs.nightly import run_fault_latency
-from jobs.progress import Progress
-from jobs.run_record import Run
-from jobs.settings import Settings, load_settings
+from jobs.fault_latency.run import run_fault_latency
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import Run
+from jobs.settings.model import Settings, load_settings
+from jobs.spark.materialize import keeper
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
 
 DAY = dt.date(2026, 11, 21)
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")

@@ -18,8 +18,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.replay import REMOVE, UPDATE, replay
-from jobs.profiles import Profile, released_profiles
+from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE, replay
+from jobs.settings.client_profiles import Profile, released_profiles
 from udfs.ladder import Ladder
 from udfs.policy import Policy, not_available_ms
 

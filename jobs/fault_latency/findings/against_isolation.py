@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.choices import has_other_available
+from jobs.fault_latency.effects.choices import has_other_available
 from jobs.fault_latency.findings.finding import clock_text, count_text, finding
-from jobs.fault_latency.second_look import OWNER
+from jobs.fault_latency.inference.as_of import OWNER
 from udfs.outcome import is_answer
 
 _WHY = {

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.concurrent_counts import levels
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.levels import levels
-from jobs.fault_latency.second_look import OWNER, chosen_within, last_write_wins
-from jobs.kept import Keep
+from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
+from jobs.spark.materialize import Keep
 from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
 from udfs.policy import Policy

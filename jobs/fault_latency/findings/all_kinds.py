@@ -7,7 +7,6 @@ from functools import reduce
 
 from pyspark.sql import DataFrame
 
-from jobs.day import Day
 from jobs.fault_latency.findings.against_isolation import sent_while_isolated
 from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets, stretches
 from jobs.fault_latency.findings.clock_steps import clock_steps
@@ -16,8 +15,9 @@ from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isol
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
-from jobs.fault_latency.second_look import last_write_wins
-from jobs.kept import Keep
+from jobs.fault_latency.inference.as_of import last_write_wins
+from jobs.spark.materialize import Keep
+from jobs.tables.day import Day
 from udfs.policy import Policy
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.second_look import OWNER
+from jobs.fault_latency.inference.as_of import OWNER
 
 _STEP_MS = 1_000
 

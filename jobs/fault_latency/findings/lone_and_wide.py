@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.choices import with_chosen_at
+from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
-from jobs.fault_latency.producers import PRODUCER
-from jobs.kept import Keep
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.spark.materialize import Keep
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 

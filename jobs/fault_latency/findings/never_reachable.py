@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.findings.finding import clock_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import sessions
-from jobs.fault_latency.replay import ITEM
 from udfs.fault_window import FAR_MS
 
 _LONG_MS = 60_000

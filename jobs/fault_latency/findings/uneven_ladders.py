@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.day import Day
 from jobs.fault_latency.findings.finding import count_text, finding
-from jobs.fault_latency.producers import PRODUCER
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.tables.day import Day
 from udfs.ladder import isolation_ms
 from udfs.outcome import counts_as_failure, counts_with_latency, effective_outcome
 from udfs.policy import Policy

@@ -1,0 +1,170 @@
+"""What a run of the second flow says at its end: groups, what rebalances moved, and what was not as it should be."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import RunResult
+from jobs.settings.model import Settings
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    GROUP_MEMBERS,
+    QUARANTINE,
+    QUEUE_ALLOCATION,
+    REBALANCES,
+    ROUTE_CHANGES,
+    TOPIC_QUEUES,
+    Table,
+)
+from jobs.text.redaction import redacted
+from udfs.strategy import RETRY_TOPIC
+
+_ROWS = 10
+_PASSING = ("REBALANCE_NOT_RUN", "STALE_ROUTE")  # each rebalance takes its time
+
+
+@dataclass(frozen=True)
+class Group:
+    """A consumer group over the asked days, and what its rebalances moved."""
+
+    consumer_group: str
+    strategy: str
+    strategy_source: str
+    topics: int
+    rebalances: int
+    moved: int
+    fewest_moves: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why queues of a group were not owned as they should be, retry topics left out; queues, and the longest time."""
+
+    consumer_group: str
+    cause: str
+    unassigned: int
+    doubly_owned: int
+    against_strategy: int
+    longest_ms: int
+
+
+@dataclass(frozen=True)
+class AllocationSummary:
+    """The answers of a run of the second flow."""
+
+    run_id: str
+    clusters: list[str]
+    lake: str
+    days: list[dict[str, Any]]
+    stale_days: list[str]
+    other_days: dict[str, int]
+    quarantine_reasons: dict[str, int]
+    group_count: int
+    groups: list[Group]
+    faults: list[Fault]
+    kinds: dict[str, int]
+    unread_queues: int
+    idle_queues: int
+    route_changes: int
+    hidden_files: list[str]
+    repeated_files: list[str]
+
+
+def summarize_allocation(spark: SparkSession, settings: Settings, result: RunResult) -> AllocationSummary:
+    """Read the answers of a run's days back from the lake."""
+    lake = Lake(spark, settings.lake)
+
+    def rows(table: Table) -> DataFrame:
+        return result.rows(lake, table)
+
+    found = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
+    unused = _unused(rows(TOPIC_QUEUES))
+    return AllocationSummary(
+        run_id=result.run.run_id,
+        clusters=result.clusters,
+        lake=redacted(settings.lake),
+        days=[
+            {"date": str(done.day.date), "cluster": done.day.cluster, **asdict(done.counts)}
+            for done in result.days
+            if done.counts
+        ],
+        stale_days=[str(day) for day in result.stale_days],
+        other_days={str(day): count for day, count in result.other_days.items()},
+        quarantine_reasons=_reasons(rows(QUARANTINE)),
+        group_count=rows(GROUP_MEMBERS).select("consumer_group").distinct().count(),
+        groups=_groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
+        faults=_faults(found),
+        kinds=_kinds(found),
+        unread_queues=unused.get("UNREAD", 0),
+        idle_queues=unused.get("IDLE", 0),
+        route_changes=rows(ROUTE_CHANGES).count(),
+        hidden_files=list(result.hidden_files),
+        repeated_files=list(result.repeated_files),
+    )
+
+
+def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
+    """Those whose rebalances moved most."""
+    moves = rebalances.groupBy("consumer_group").agg(
+        F.count_distinct("changed_at_ms").alias("rebalances"),
+        F.sum("moved").alias("moved"),
+        F.sum("fewest_moves").alias("fewest_moves"),
+    )
+    groups = (
+        allocated.groupBy("consumer_group")
+        .agg(
+            F.max("strategy").alias("strategy"),
+            F.max("strategy_source").alias("strategy_source"),
+            F.count_distinct("topic").alias("topics"),
+        )
+        .join(moves, "consumer_group", "left")
+        .fillna(0)
+        .select(*Group.__dataclass_fields__)
+        .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
+    )
+    return [Group(**row.asDict()) for row in groups.limit(_ROWS).collect()]
+
+
+def _faults(found: DataFrame) -> list[Fault]:
+    """Queues that were not owned as they should be, by group and cause: first what nothing explains."""
+    queue = F.struct("topic", "broker_name", "queue_id")
+    lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
+    faults = (
+        found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
+        .groupBy("consumer_group", "cause")
+        .agg(
+            *(
+                F.count_distinct(F.when(F.col("kind") == kind.upper(), queue)).alias(kind)
+                for kind in ("unassigned", "doubly_owned", "against_strategy")
+            ),
+            lasted.alias("longest_ms"),
+        )
+        .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
+    )
+    return [Fault(**row.asDict()) for row in faults.limit(_ROWS).collect()]
+
+
+def _kinds(found: DataFrame) -> dict[str, int]:
+    """Of what concerns groups, not queues: in how many groups and topics."""
+    named = [F.coalesce(name, F.lit("")) for name in ("consumer_group", "topic")]  # either may be null: whichever it is
+    groups = F.count_distinct(*named).alias("groups")
+    kinds = found.where("queue_id IS NULL").groupBy("kind").agg(groups)
+    return {row["kind"]: row["groups"] for row in kinds.collect()}
+
+
+def _unused(topic_queues: DataFrame) -> dict[str, int]:
+    """Queues by what was found of them."""
+    queues = F.count_distinct("topic", "broker_name", "queue_id").alias("queues")
+    return {row["finding"]: row["queues"] for row in topic_queues.groupBy("finding").agg(queues).collect()}
+
+
+def _reasons(quarantine: DataFrame) -> dict[str, int]:
+    """Why lines were rejected, the most frequent first."""
+    of_flow = quarantine.where("source <> 'sends'").groupBy("reason").count()
+    most = of_flow.orderBy(F.desc("count"), "reason").limit(20)
+    return {row["reason"]: row["count"] for row in most.collect()}

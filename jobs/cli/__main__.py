@@ -1,0 +1,5 @@
+"""`python -m jobs.cli`."""
+
+from jobs.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,143 @@
+"""`faultline plan`: what a run would read and write, and where each setting comes from. Writes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jobs.cli.fail_on import asked_conditions
+from jobs.settings.model import Settings, setting_name
+from jobs.sources.lake_apart import check_apart
+from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
+from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of
+from jobs.text.terminal import escaped, one_line
+from jobs.uri import is_there, local_folder
+
+# By name, not taken from the flows: they import Spark, which may be missing where a run is only planned.
+_READ = {
+    "fault-latency": ("sends", "routes"),
+    "allocation": ("routes", "consumers", "running_info", "client_logs"),
+}
+_WRITTEN = {
+    "fault-latency": (
+        "sends",
+        "topic_brokers",
+        "order_key_moves",
+        "fault_item_changes",
+        "isolation_intervals",
+        "fault_item_state",
+        "broker_windows",
+        "broker_incidents",
+        "producer_days",
+        "send_calls",
+        "findings",
+    ),
+    "allocation": (
+        "topic_queues",
+        "route_changes",
+        "group_members",
+        "queue_allocation",
+        "queue_ownership",
+        "allocation_findings",
+        "rebalances",
+        "strategy_comparison",
+    ),
+}
+
+_MOST_SAID = 20
+
+
+def flows_of(command: str, settings: Settings) -> list[str]:
+    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    if command != "nightly":
+        return [command]
+    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
+    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
+
+
+def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
+    """The plan of the command `options.planned` as text.
+
+    Raises:
+        UsageError: the command would refuse `--fail-on`.
+        SettingValueError: it would refuse where the lake lies.
+    """
+    flows = flows_of(options.planned, settings)
+    check_apart(settings)
+    asked_conditions(options.fail_on, flows)
+    lines = [
+        f"faultline {options.planned} would",
+        f"  run      {', '.join(flows)}",
+        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
+        *(
+            line
+            for kind in dict.fromkeys(kind for flow in flows for kind in _READ[flow])
+            for line in _read(settings, kind)
+        ),
+        f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
+        *(f"           {_written(flow, cascade=not options.no_cascade)}" for flow in flows),
+        "",
+        "Settings",
+        *(
+            f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})"
+            for name, value in sorted(_values(settings))
+        ),
+    ]
+    plan = redacted("\n".join(map(escaped, lines)), secrets_of(settings.spark), named=False)
+    return "\n".join(map(one_line, plan.split("\n")))
+
+
+def _read(settings: Settings, kind: str) -> Iterator[str]:
+    """A line for each path of an input, then one for each thing that is not read, and for each that stops the run."""
+    paths = getattr(settings.inputs, kind).path
+    local = [path for path in paths if is_local(path, settings.spark.get(DEFAULT_STORE))]
+    for path in paths:
+        yield f"  read     {kind}: {_found(path, settings) if path in local else path}"
+    listing = list_local(local, settings.lake)
+    said = [*(f"left out: {each}" for each in listing.left_out), *(f"WRONG: {each}" for each in listing.problems)]
+    yield from (f"           {each}" for each in said[:_MOST_SAID])
+    if said[_MOST_SAID:]:
+        yield f"           … and {len(said) - _MOST_SAID} more"
+
+
+def _written(flow: str, *, cascade: bool) -> str:
+    tables = f"{flow}: the days above of {', '.join(_WRITTEN[flow])}, quarantine and run_log"
+    return f"{tables}; later days that start from them" if cascade and flow == "fault-latency" else tables
+
+
+def _found(path: str, settings: Settings) -> str:
+    listing = list_local([path], settings.lake)
+    what = f"{len(listing.files)} files, {listing.size / 1e6:.1f} MB" if listing.files else "MISSING"
+    return f"{path} ({what})"
+
+
+def _is_there(lake: str) -> bool:
+    folder = local_folder(lake)
+    return folder is None or is_there(folder)
+
+
+def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Dotted name and value of every setting that is not a table; secrets stay out of sight."""
+
+    def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for each in dataclasses.fields(value):
+                if each.name != "origins":
+                    yield from walk(getattr(value, each.name), f"{name}.{each.name}" if name else each.name)
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from walk(item, setting_name(f"{name}.", key))
+        elif value is not None:
+            yield name, _shown(name, value)
+
+    return walk(settings, "")
+
+
+def _shown(name: str, value: Any) -> Any:
+    """What a setting may show of its value; a producer or group is no secret, whatever its name."""
+    if not name.startswith("spark."):
+        return value
+    return HIDDEN if is_secret(name) else redacted(value)

@@ -1,0 +1,1 @@
+"""What isolations did: choices, calls, incidents, minutes, days."""

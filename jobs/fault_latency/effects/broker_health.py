@@ -1,0 +1,44 @@
+"""How a broker fared just then: failing and slow attempts of everybody, second by second."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.effects.choices import with_chosen_at
+from udfs.bucket import bucket_of
+from udfs.choice import is_bad
+from udfs.outcome import is_out_of_time
+
+_BUCKET_MS = 1_000
+_BAD_SHARE = 0.5
+
+
+def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """Which brokers were bad in each second.
+
+    Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
+    half of the attempts that began then failed or were slow. Attempts that had no time left say nothing about their
+    broker and do not count.
+
+    Args:
+        attempts: the day's attempts.
+        slow_ms: an answer this late counts as slow.
+    """
+    bad = is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)
+    return (
+        attempts.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
+        .transform(with_chosen_at)
+        .groupBy("cluster", health_bucket(F.col("chosen_at_ms")).alias("bucket"), "broker_name")
+        .agg(F.avg(bad.cast("int")).alias("bad_share"))
+        .groupBy("cluster", "bucket")
+        .agg(
+            F.collect_list("broker_name").alias("tried_brokers"),
+            F.collect_list(F.when(F.col("bad_share") >= _BAD_SHARE, F.col("broker_name"))).alias("bad_brokers"),
+        )
+    )
+
+
+def health_bucket(instant_ms: Column) -> Column:
+    """The second that an instant lies in."""
+    return bucket_of(instant_ms, _BUCKET_MS)

@@ -1,0 +1,165 @@
+"""Sends as their callers saw them: the attempts of one invoke id together, and what fault latency did to them."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.effects.broker_health import health_bucket
+from jobs.fault_latency.effects.choices import with_chosen_at
+from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.spark.materialize import Keep
+from udfs.choice import is_bad
+from udfs.outcome import ANSWERS, is_answer
+
+
+def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataFrame:
+    """The table's rows, without day. Grain: as `calls_of`.
+
+    Args:
+        calls: as `calls_of` returns them.
+        choices: as `choices.choices` returns them.
+        health: as `health.broker_health` returns it.
+    """
+    known = choices.select(
+        *PRODUCER,
+        "row_hash",
+        F.when(F.size("isolated_brokers") > 0, F.col("isolated_brokers")).alias("isolated_brokers"),
+        F.col("since_ms").isNotNull().alias("went_to_isolated"),
+    )
+    return (
+        calls.join(known, [*PRODUCER, "row_hash"], "left")
+        .withColumn("bucket", F.when(F.col("isolated_brokers").isNotNull(), health_bucket(F.col("started_ms"))))
+        .join(F.broadcast(health), ["cluster", "bucket"], "left")
+        .withColumn("fault_latency", _effect())
+        .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
+    )
+
+
+def calls_of(attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
+    """Sends as their callers saw them, before it is asked what fault latency did to them.
+
+    Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
+    is a send of its own. Nearly all have one attempt: only the others are brought together.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        slow_ms: an answer this late counts as slow.
+        keep: for the sends of several attempts, so that Spark knows how few they are.
+    """
+    numbered = attempts.transform(with_chosen_at).withColumn(
+        "send", F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
+    )
+    counted = numbered.where("send IS NOT NULL").groupBy("send").count()
+    several = keep("several", counted.where("count > 1").select("send"))
+    alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
+    told = _alone(alone).unionByName(_together(together))
+    total_ms = F.col("ended_ms") - F.col("started_ms")
+    return told.withColumns(
+        {
+            "total_ms": total_ms,
+            "failed": ~is_answer(F.col("outcome")),
+            "retried": (F.col("attempts") > 1) | (F.size("broker_names") > F.col("tries")),
+            "slow": F.col("outcome").isin(*ANSWERS) & (total_ms >= slow_ms),
+            "is_bad_first": is_bad(F.col("first_outcome"), F.col("first_latency_ms"), slow_ms),
+        }
+    ).drop("tries", "first_outcome", "first_latency_ms")
+
+
+def _alone(attempts: DataFrame) -> DataFrame:
+    """Sends of one attempt."""
+    return attempts.select(
+        *OWNER,
+        *(column.alias(name) for name, column in _of_send().items()),
+        "invoke_id",
+        _earlier(F.col("chosen_at_ms"), F.col("ended_at_ms")).alias("started_ms"),
+        F.col("ended_at_ms").alias("ended_ms"),
+        F.lit(1).alias("attempts"),
+        F.lit(1).alias("tries"),
+        _brokers(F.col("broker_name"), F.col("result_broker_name")).alias("broker_names"),
+        "outcome",
+        "row_hash",
+        F.col("outcome").alias("first_outcome"),
+        F.col("latency_ms").alias("first_latency_ms"),
+    )
+
+
+def _together(attempts: DataFrame) -> DataFrame:
+    """Sends of several attempts, from these in their total order."""
+    tried = F.struct(
+        "ended_at_ms",
+        F.col("seq").isNull().alias("has_no_seq"),
+        "seq",
+        "chosen_at_ms",
+        "attempt",
+        "row_hash",
+        "broker_name",
+        "result_broker_name",
+        "latency_ms",
+        "outcome",
+        *(column.alias(name) for name, column in _of_send().items()),
+    )
+    told = attempts.groupBy(*OWNER, "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
+    first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
+    brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
+    numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
+    chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
+    return told.select(
+        *OWNER,
+        *(first[name].alias(name) for name in _of_send()),
+        "invoke_id",
+        _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
+        last["ended_at_ms"].alias("ended_ms"),
+        F.size(numbers).alias("attempts"),
+        F.size("tries").alias("tries"),
+        brokers.alias("broker_names"),
+        last["outcome"].alias("outcome"),
+        first["row_hash"].alias("row_hash"),
+        first["outcome"].alias("first_outcome"),
+        first["latency_ms"].alias("first_latency_ms"),
+    )
+
+
+def _of_send() -> dict[str, Column]:
+    """What the attempts of a send have in common."""
+    return {
+        "client_version": F.col("version"),
+        **{name: F.col(name) for name in ("topic", "mode", "by_caller")},
+        "is_replayed": F.col("not_replayed").isNull(),
+    }
+
+
+def _earlier(chosen_at_ms: Column, ended_at_ms: Column) -> Column:
+    """The start of a send; a clock that was set back may end it before."""
+    return F.least(chosen_at_ms, ended_at_ms)
+
+
+def _brokers(broker_name: Column, result_broker_name: Column) -> Column:
+    """The broker that was tried, and the one that answered where that is another one."""
+    both = F.array(broker_name, result_broker_name)
+    return F.when(result_broker_name != broker_name, both).otherwise(F.array(broker_name))
+
+
+def _effect() -> Column:
+    """`fault_latency` of a send: what it was spared, or what it cost, by how others fared in the same second."""
+    bad = F.col("failed") | F.col("slow")
+    others_bad, others_known = (
+        F.coalesce(F.arrays_overlap("isolated_brokers", brokers), F.lit(False))
+        for brokers in ("bad_brokers", "tried_brokers")
+    )
+    to_isolated, off = F.col("went_to_isolated"), ~F.col("enforced")
+    return (
+        F.when(~F.col("is_replayed"), "NOT_REPLAYED")
+        .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
+        .when(F.col("isolated_brokers").isNull(), "NONE_ISOLATED")
+        .when(off & to_isolated & F.col("is_bad_first"), "WOULD_HAVE_SPARED")
+        .when(off & to_isolated, "WOULD_HAVE_COST")
+        .when(off, "NO_DIFFERENCE")
+        .when(to_isolated, "SENT_TO_ISOLATED")
+        .when(others_bad & ~bad, "SPARED")
+        .when(others_bad, "NO_DIFFERENCE")
+        .when(~others_known, "UNKNOWN")
+        .when(bad, "COST")
+        .otherwise("NO_DIFFERENCE")
+    )

@@ -1,0 +1,192 @@
+"""Incidents: stretches in which many producers isolate the same broker, who noticed, and what it cost."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.effects.concurrent_counts import levels
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.spark.materialize import Keep
+from udfs.bucket import bucket_of
+
+_NAMED = 20
+_ONSET_MS = 60_000
+_MINUTE_MS = 60_000
+_BROKER = ("cluster", "broker_name")
+
+
+def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, keep: Keep) -> DataFrame:
+    """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
+
+    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from the
+    minute of its first attempt of the day to that of its last; an isolation that crosses midnight makes it active up
+    to there. What it holds after that counts nowhere.
+
+    Args:
+        isolations: the day's isolations; those not enforced are left out.
+        sent: as `process_sends.process_sends` returns it.
+        calls: the day's sends, as `calls.calls_of` returns them.
+        share: of the producers, between 0 and 1.
+        keep: for what the incidents are asked of several times.
+    """
+    lasting = isolations.where("enforced AND end_ms > start_ms")
+    active = _active(lasting, sent)
+    held = _while_active(lasting, active)
+    found = keep("incident-stretches", _stretches(held, active, share))
+    noticed = keep("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
+    cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
+    counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
+    nobody = F.array().cast("array<struct<client_id: string, producer_group: string>>")
+    others = F.array_sort(F.array_except(F.coalesce("senders", nobody), "noticed_by"))
+    return (
+        cost.withColumns({**counts, "others": others})
+        .withColumns(
+            {
+                "never_noticed": F.size("others").cast("bigint"),
+                "never_noticed_client_ids": F.slice(F.array_distinct("others.client_id"), 1, _NAMED),
+            }
+        )
+        .drop("others", "senders", "noticed_by")
+    )
+
+
+def _active(held: DataFrame, sent: DataFrame) -> DataFrame:
+    """Per producer with the switch on: `active_from_ms`, `active_until_ms`."""
+    lives = sent.where("enforced").select(
+        *PRODUCER, F.col("first_began_ms").alias("from_ms"), F.col("last_ended_ms").alias("until_ms")
+    )
+    over_midnight = held.where("continued_from_previous_day OR continues_next_day").select(
+        *PRODUCER,
+        F.when(F.col("continued_from_previous_day"), F.col("start_ms")).alias("from_ms"),
+        F.when(F.col("continues_next_day"), F.col("end_ms")).alias("until_ms"),
+    )
+    return (
+        lives.unionByName(over_midnight)
+        .groupBy(*PRODUCER)
+        .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
+        .select(
+            *PRODUCER,
+            (F.col("from_ms") - F.col("from_ms") % _MINUTE_MS).alias("active_from_ms"),
+            (F.col("until_ms") + _MINUTE_MS - F.col("until_ms") % _MINUTE_MS).alias("active_until_ms"),
+        )
+        .where("active_until_ms > active_from_ms")
+    )
+
+
+def _while_active(held: DataFrame, active: DataFrame) -> DataFrame:
+    """The part of each isolation in which its producer is active."""
+    within = {
+        "start_ms": F.greatest("start_ms", "active_from_ms"),
+        "end_ms": F.least("end_ms", "active_until_ms"),
+    }
+    return held.join(active, list(PRODUCER)).withColumns(within).where("end_ms > start_ms")
+
+
+def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
+    isolating = held.select(
+        *_BROKER,
+        F.col("start_ms").alias("from_ms"),
+        F.col("end_ms").alias("until_ms"),
+        F.lit(1).alias("isolating"),
+        F.lit(0).alias("active"),
+    )
+    living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
+        *_BROKER,
+        F.col("active_from_ms").alias("from_ms"),
+        F.col("active_until_ms").alias("until_ms"),
+        F.lit(0).alias("isolating"),
+        F.lit(1).alias("active"),
+    )
+    in_time = Window.partitionBy(*_BROKER).orderBy("at_ms")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    counted = levels(isolating.unionByName(living), _BROKER, ("isolating", "active"))
+    # The quotient, as 0.55 * 100 is more than 55.
+    is_high = (F.col("isolating") > 0) & (F.try_divide("isolating", "active") >= F.lit(share))
+    high = counted.withColumn("is_high", is_high)
+    begins = F.col("is_high") & ~F.coalesce(F.lag("is_high").over(in_time), F.lit(False))
+    numbered = high.withColumn("incident", F.sum(begins.cast("int")).over(so_far)).where("is_high")
+    level = F.struct((F.col("isolating") / F.col("active")).alias("share"), "isolating", "active")
+    return (
+        numbered.groupBy(*_BROKER, "incident")
+        .agg(F.min("at_ms").alias("start_ms"), F.max("until_ms").alias("end_ms"), F.max(level).alias("peak"))
+        .select(
+            *_BROKER,
+            "start_ms",
+            "end_ms",
+            F.col("peak.isolating").alias("peak_producers"),
+            F.col("peak.active").alias("producers"),
+            F.col("peak.share").alias("peak_share"),
+        )
+    )
+
+
+def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
+    """Per incident: who isolated the broker, from the first to the last to begin.
+
+    Whoever began more than a minute before, or before the incident before it was over, held it already and does not
+    count as the first, unless everybody did.
+    """
+    in_time = Window.partitionBy(*_BROKER).orderBy("start_ms")
+    onset = F.greatest(F.lag("end_ms").over(in_time), F.col("start_ms") - _ONSET_MS)
+    began = held.select(
+        *_BROKER,
+        F.col("start_ms").alias("began_ms"),
+        F.col("end_ms").alias("ended_ms"),
+        "client_id",
+        _producer().alias("producer"),
+    )
+    per_producer = (
+        found.withColumn("onset_ms", onset)
+        .select(*_BROKER, "start_ms", "end_ms", "onset_ms")
+        .join(began, list(_BROKER))
+        .where("began_ms < end_ms AND ended_ms > start_ms")
+        .groupBy(*_BROKER, "start_ms", "onset_ms", "client_id", "producer")
+        .agg(F.min(F.struct(F.col("began_ms") < F.col("onset_ms"), "began_ms")).alias("noticed"))
+    )
+    order = F.struct("noticed", "producer")
+    newly = F.col("noticed.began_ms") >= F.col("onset_ms")
+    return per_producer.groupBy(*_BROKER, "start_ms").agg(
+        F.count("*").alias("isolating_producers"),
+        F.min("noticed")["began_ms"].alias("first_noticed_ms"),
+        F.coalesce(F.max(F.when(newly, F.col("noticed.began_ms"))), F.max("noticed.began_ms")).alias("last_noticed_ms"),
+        F.min_by("client_id", order).alias("first_producer"),
+        F.coalesce(F.max_by("client_id", F.when(newly, order)), F.max_by("client_id", order)).alias("last_producer"),
+        F.collect_set("producer").alias("noticed_by"),
+    )
+
+
+def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
+    """Per incident: the sends that tried the broker while it was noticed, and who made them.
+
+    Joined by broker and minute, so that the cost follows the sends near an incident.
+    """
+    minutes = F.sequence(*(bucket_of(F.col(name), _MINUTE_MS) for name in ("first_noticed_ms", "end_ms")))
+    lasting = noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
+    in_minute = calls.withColumn("minute", bucket_of(F.col("ended_ms"), _MINUTE_MS))
+    tried = in_minute.join(F.broadcast(lasting.select("minute").distinct()), "minute", "left_semi").select(
+        "cluster",
+        F.explode(F.array_distinct("broker_names")).alias("broker_name"),
+        "minute",
+        "ended_ms",
+        "failed",
+        "retried",
+        "slow",
+        F.when(F.expr("enforced AND NOT (is_replayed AND by_caller)"), _producer()).alias("sender"),
+    )
+    return (
+        tried.join(F.broadcast(lasting), [*_BROKER, "minute"])
+        .where("ended_ms >= first_noticed_ms AND ended_ms < end_ms")
+        .groupBy(*_BROKER, "start_ms")
+        .agg(
+            F.count("*").alias("sends"),
+            F.count_if("failed").alias("lost"),
+            F.count_if(~F.col("failed") & F.col("retried")).alias("retried"),
+            F.count_if(~F.col("failed") & ~F.col("retried") & F.col("slow")).alias("slowed"),
+            F.collect_set("sender").alias("senders"),
+        )
+    )
+
+
+def _producer() -> Column:
+    return F.struct("client_id", "producer_group")

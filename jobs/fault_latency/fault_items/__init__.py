@@ -1,0 +1,1 @@
+"""A producer's fault items: writes, replay, isolations, closing state."""

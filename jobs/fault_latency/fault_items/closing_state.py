@@ -1,0 +1,61 @@
+"""The fault items at midnight: what the next day starts from."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.replay import ITEM
+from jobs.fault_latency.producers.rules import PRODUCER
+
+
+def closing_state(
+    items: DataFrame, isolations: DataFrame, sent: DataFrame, opening: DataFrame, day_end_ms: int
+) -> DataFrame:
+    """Each fault item at 24:00 UTC: those used on the day, and those whose isolation still stands.
+
+    Grain: `ITEM`. Items of a process that is over are gone. Columns: `fault_item_state` without its day.
+
+    Args:
+        items: the writes that tell, as `isolations.telling_writes` returns them.
+        isolations: the day's isolations.
+        sent: as `process_sends.process_sends` returns it.
+        opening: the state that the day started from.
+        day_end_ms: 24:00 UTC, epoch ms.
+    """
+    last_writes = items.where("next_at_ms IS NULL AND (dies_at_ms IS NULL OR dies_at_ms > at_ms)")
+    standing = isolations.where("continues_next_day").select(
+        *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", F.lit(True).alias("stands")
+    )
+    today = sent.groupBy(*PRODUCER, "process").agg(
+        F.max("last_seq").alias("seq_today"), F.max("last_ended_ms").alias("ended_today_ms")
+    )
+    before = opening.groupBy(*PRODUCER, "process").agg(
+        F.max("last_seq").alias("seq_before"), F.max("last_ended_at_ms").alias("ended_before_ms")
+    )
+    alive = F.col("dies_at_ms").isNull() | (F.col("dies_at_ms") > day_end_ms)
+    wanted = F.col("stands").isNotNull() | (F.col("op") != "CARRIED")
+    return (
+        last_writes.where(alive)
+        .drop("cause", "evidence", "extensions")
+        .join(standing, list(ITEM), "left")
+        .where(wanted)
+        .join(today, [*PRODUCER, "process"], "left")
+        .join(before, [*PRODUCER, "process"], "left")
+        .select(
+            *ITEM,
+            F.col("version").alias("client_version"),
+            "profile",
+            "policy",
+            "available_at_ms",
+            F.col("earliest_ms").alias("available_earliest_ms"),
+            F.col("latest_ms").alias("available_latest_ms"),
+            F.col("is_reachable").alias("reachable"),
+            "cause",
+            "evidence",
+            "opener_latency_ms",
+            "extensions",
+            F.greatest("seq_today", "seq_before").alias("last_seq"),
+            F.greatest("ended_today_ms", "ended_before_ms").alias("last_ended_at_ms"),
+        )
+    )

@@ -1,0 +1,143 @@
+"""From fault items over time to stretches of isolation and the changes that bound them."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, REMOVE
+from udfs.fault_window import FAR_MS
+
+
+def telling_writes(items: DataFrame) -> DataFrame:
+    """The few writes that open, extend or end an isolation, or could in another order, and each item's last.
+
+    Adds `is_isolated` and `was_isolated` (best estimate, after and just before the write), `may_be_isolated` and
+    `might_have_been` (the same for some order of tied writes).
+
+    Args:
+        items: as `replay.replay` returns them.
+    """
+    return items.withColumns(
+        {
+            "is_isolated": F.col("until_ms") > F.col("at_ms"),
+            "was_isolated": F.coalesce(F.col("until_before_ms") > F.col("at_ms"), F.lit(False)),
+            "may_be_isolated": F.col("latest_ms") > F.col("at_ms"),
+            "might_have_been": F.coalesce(F.col("latest_before_ms") > F.col("at_ms"), F.lit(False)),
+        }
+    ).where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
+
+
+def isolating_writes(writes: DataFrame) -> DataFrame:
+    """The telling writes that touch an isolation, numbered.
+
+    Adds `isolation` (number of the isolation within the item) and `stretch` (number of the stretch that some
+    order of tied writes holds), both from 1.
+    """
+    in_order = Window.partitionBy(*ITEM).orderBy("position")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
+    opens_stretch = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
+    return writes.where("is_isolated OR was_isolated OR may_be_isolated").withColumns(
+        {"isolation": F.sum(opens).over(so_far), "stretch": F.sum(opens_stretch).over(so_far)}
+    )
+
+
+def with_change(writes: DataFrame) -> DataFrame:
+    """With `change`: OPENED, EXTENDED, CLEARED or REMOVED; null when the write changed nothing.
+
+    EXTENDED is any write that sets a new end while the isolation lasts; under last-write-wins that end may be
+    an earlier one. What was carried over midnight opened before.
+    """
+    is_isolated, was_isolated = F.col("is_isolated"), F.col("was_isolated")
+    change = (
+        F.when(F.col("op") == CARRIED, None)
+        .when(is_isolated & ~was_isolated, "OPENED")
+        .when(is_isolated & (F.col("until_ms") != F.col("until_before_ms")), "EXTENDED")
+        .when(was_isolated & ~is_isolated & (F.col("op") == REMOVE), "REMOVED")
+        .when(was_isolated & ~is_isolated, "CLEARED")
+    )
+    return writes.withColumn("change", change)
+
+
+def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
+    """One row per isolation, cut at the day's end and at the end of the process.
+
+    Grain: `ITEM`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and
+    has its length in the band. `ended_by` is RESTARTED when a new process of the producer began, DAY_END when
+    it stands at 24:00, EXPIRED when its time was over, else what the next write did.
+
+    Args:
+        writes: as `isolating_writes` and `with_change` return them.
+        day_end_ms: 24:00 UTC, epoch ms.
+    """
+    cut, end = F.least(F.lit(day_end_ms), "dies_at_ms"), F.col("holds_until_ms")
+    possible_end = F.greatest(end, F.least("stretch_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
+    ended_by = _ended_by(end, cut, day_end_ms)
+    return (
+        _in_stretches(_grouped(writes))
+        .select(
+            *ITEM,
+            F.col("opener.version").alias("client_version"),
+            "opener.profile",
+            "opener.policy",
+            "start_ms",
+            F.least(end, cut).alias("end_ms"),
+            F.least(F.coalesce("surely_until_ms", end), cut).alias("end_earliest_ms"),
+            F.least(possible_end, cut).alias("end_latest_ms"),
+            "opener.cause",
+            "opener.evidence",
+            F.col("opener.current_latency_ms").alias("opener_latency_ms"),
+            "extensions",
+            ended_by.alias("ended_by"),
+            (F.col("opener.op") == CARRIED).alias("continued_from_previous_day"),
+            (ended_by == "DAY_END").alias("continues_next_day"),
+        )
+        .where("end_latest_ms > start_ms")
+    )
+
+
+def _grouped(writes: DataFrame) -> DataFrame:
+    """The writes of each isolation together; those of a stretch that hold none, together too (`isolation` null)."""
+    next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
+    holds_until, surely_until = F.least("until_ms", next_at), F.greatest("earliest_ms", "at_ms")
+    isolated = F.col("is_isolated")
+    opener = F.struct("op", "cause", "evidence", "current_latency_ms", "profile", "policy", "version")
+    return (
+        writes.where(isolated | F.col("may_be_isolated"))
+        .groupBy(*ITEM, "stretch", F.when(isolated, F.col("isolation")).alias("isolation"))
+        .agg(
+            F.min("at_ms").alias("start_ms"),
+            F.max(holds_until).alias("holds_until_ms"),
+            F.min(F.when(surely_until < holds_until, surely_until)).alias("surely_until_ms"),
+            F.max(F.least("latest_ms", next_at)).alias("possibly_until_ms"),
+            F.min_by(opener, "position").alias("opener"),
+            F.max_by(F.struct("until_ms", "next_op"), "position").alias("last"),
+            (F.count_if(F.col("change") == "EXTENDED") + F.max("carried_extensions")).cast("int").alias("extensions"),
+            F.max("dies_at_ms").alias("dies_at_ms"),
+        )
+    )
+
+
+def _in_stretches(grouped: DataFrame) -> DataFrame:
+    """The isolations with the end of their stretch and the start of the next one in it."""
+    stretch = Window.partitionBy(*ITEM, "stretch")
+    whole = stretch.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    in_order = stretch.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
+    next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_order)
+    return grouped.withColumns(
+        {"stretch_end_ms": F.max("possibly_until_ms").over(whole), "next_start_ms": next_start}
+    ).where("isolation IS NOT NULL")
+
+
+def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
+    """What ended an isolation, as the table's `ended_by`."""
+    last_write_ended_it = F.col("last.until_ms") > end
+    return (
+        F.when((end > cut) & (F.col("dies_at_ms") <= day_end_ms), "RESTARTED")
+        .when(end > cut, "DAY_END")
+        .when(~last_write_ended_it, "EXPIRED")
+        .when(F.col("last.next_op") == REMOVE, "REMOVED")
+        .when(F.col("last.until_ms") == FAR_MS, "REACHABLE")
+        .otherwise("CLEARED")
+    )

@@ -1,0 +1,1 @@
+"""Writes that no line of a log shows."""

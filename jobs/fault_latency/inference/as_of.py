@@ -1,0 +1,182 @@
+"""Asking the replayed fault items: what stood before a moment, which sends fall into a stretch; replaying again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.replay import ITEM, replay
+from udfs.bucket import bucket_of
+from udfs.choice import began_at_ms
+from udfs.policy import Policy, keeps_latest
+
+OWNER = ITEM[:-1]
+"""One process of one producer."""
+
+REPLAYED = (
+    "position",
+    "next_at_ms",
+    "next_op",
+    "is_reachable",
+    "available_at_ms",
+    "until_ms",
+    "earliest_ms",
+    "latest_ms",
+    "until_before_ms",
+    "latest_before_ms",
+)
+"""What `replay.replay` adds to a write."""
+
+_BUCKET_MS = 10_000
+
+
+def last_write_wins(policies: Sequence[Policy]) -> Column:
+    """Enforced, and under a policy whose latest write decides (to 5.1.3)."""
+    return F.col("enforced") & ~keeps_latest(F.col("policy"), policies)
+
+
+def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The attempts whose broker the client chose, by fault items under last-write-wins.
+
+    Grain: one attempt. `OWNER`, `topic`, `went_to`, `addressed_broker`, `thread`, `chosen_at_ms`, `row_hash`.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        policies: every policy that a row may name.
+    """
+    chosen = attempts.where("attempt = 1 AND NOT by_caller AND not_replayed IS NULL").where(last_write_wins(policies))
+    return chosen.select(
+        *OWNER,
+        "topic",
+        F.col("broker_name").alias("went_to"),
+        "addressed_broker",
+        "thread",
+        began_at_ms().alias("chosen_at_ms"),
+        "row_hash",
+    )
+
+
+def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
+    """Each stretch (`OWNER`, `after_ms`, `until_ms`, …) with the attempts chosen in (`after_ms`, `until_ms`].
+
+    The join is by owner and 10 s bucket, so that its cost follows the sends near a stretch.
+    """
+    by_bucket = _in_buckets(stretches)
+    return (
+        _near(first_attempts, by_bucket)
+        .join(by_bucket, [*OWNER, "bucket"])
+        .where("chosen_at_ms > after_ms AND chosen_at_ms <= until_ms")
+        .drop("bucket")
+    )
+
+
+def stretches_met(stretches: DataFrame, attempts: DataFrame) -> DataFrame:
+    """The attempts chosen in a stretch of their owner, once each, with `met`: those stretches, as an array.
+
+    The stretches of a bucket are brought together before the join, as they are fewer than the attempts.
+    """
+    fields = [name for name in stretches.columns if name not in OWNER]
+    by_bucket = _in_buckets(stretches).groupBy(*OWNER, "bucket").agg(F.collect_list(F.struct(*fields)).alias("near"))
+    at_ms = F.col("chosen_at_ms")
+    return (
+        _near(attempts, by_bucket)
+        .join(by_bucket, [*OWNER, "bucket"])
+        .withColumn("met", F.filter("near", lambda each: (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"])))
+        .where(F.size("met") > 0)
+        .drop("bucket", "near")
+    )
+
+
+def _near(attempts: DataFrame, by_bucket: DataFrame) -> DataFrame:
+    """The attempts in a bucket and owner of those, with their `bucket`, and now and then one more.
+
+    Looked up by one number, which leaves most attempts out before Spark makes a row of them.
+    """
+    place = F.xxhash64(*OWNER, "bucket").alias("place")
+    bucketed = attempts.withColumn("bucket", _bucket(F.col("chosen_at_ms"))).withColumn("place", place)
+    return bucketed.join(by_bucket.select(place).distinct(), "place", "left_semi").drop("place")
+
+
+def _in_buckets(stretches: DataFrame) -> DataFrame:
+    bucket = F.explode(F.sequence(_bucket(F.col("after_ms")), _bucket(F.col("until_ms"))))
+    return stretches.withColumn("bucket", bucket)
+
+
+def _bucket(instant_ms: Column) -> Column:
+    return bucket_of(instant_ms, _BUCKET_MS)
+
+
+def with_item_before(questions: DataFrame, items: DataFrame) -> DataFrame:
+    """Each question with `item`: the item's last write strictly before `asked_at_ms`; null = none yet.
+
+    Args:
+        questions: `ITEM`, `asked_at_ms` and whatever else.
+        items: writes as `replay.replay` returns them.
+    """
+    asked = questions.select(*ITEM, F.col("asked_at_ms").alias("at_ms"), F.struct(*questions.columns).alias("question"))
+    told = items.join(questions.select(*ITEM).distinct(), list(ITEM), "left_semi").select(
+        *ITEM, "at_ms", "position", F.struct(*items.columns).alias("item")
+    )
+    in_order = Window.partitionBy(*ITEM).orderBy("at_ms", F.col("question").isNull(), "position")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        told.unionByName(asked, allowMissingColumns=True)
+        .withColumn("item", F.last("item", ignorenulls=True).over(so_far))
+        .where("question IS NOT NULL")
+        .select("question.*", "item")
+    )
+
+
+def replayed_with(
+    items: DataFrame, writes: DataFrame, policies: Sequence[Policy], unordered_within_ms: int
+) -> DataFrame:
+    """The items with more or other writes: only those that get one are replayed again.
+
+    Args:
+        items: writes as `replay.replay` returns them, with `first_position`: their position.
+        writes: as `replay.replay` takes them, with `first_position`: of the write it stands for; null = it is new.
+        policies: every policy that a row may name.
+        unordered_within_ms: as for the first replay.
+    """
+    touched = writes.select(*ITEM).distinct()
+    replaced = writes.where("first_position IS NOT NULL").select(*ITEM, "first_position")
+    kept = (
+        items.join(touched, list(ITEM), "left_semi")
+        .join(replaced, [*ITEM, "first_position"], "left_anti")
+        .drop(*REPLAYED)
+    )
+    again = replay(kept.unionByName(writes), policies, unordered_within_ms)
+    return items.join(touched, list(ITEM), "left_anti").unionByName(again)
+
+
+def written_columns(items: DataFrame) -> list[str]:
+    """The columns of a write before its replay."""
+    return [name for name in items.columns if name not in REPLAYED]
+
+
+def of_nobody(at_ms: Column, op: str, cause: str, evidence: str) -> dict[str, Column]:
+    """A write that no attempt made: first in its millisecond, reachable, without isolation."""
+    return {
+        "at_ms": at_ms,
+        "op": F.lit(op),
+        "seq": F.lit(-1).cast("bigint"),
+        "started_at_ms": at_ms,
+        "step": F.lit(0),
+        "current_latency_ms": F.lit(0).cast("bigint"),
+        "is_failure": F.lit(False),
+        "reachable": F.lit(True),
+        "cause": F.lit(cause),
+        "evidence": F.lit(evidence),
+        "not_available_ms": F.lit(0).cast("bigint"),
+        **{f"carried_{name}_ms": F.lit(None).cast("bigint") for name in ("until", "earliest", "latest")},
+        "carried_extensions": F.lit(0),
+        **{name: F.lit(None).cast("string") for name in ("thread", "middle_topic", "middle_after")},
+    }
+
+
+def write_in_place(rows: DataFrame, items: DataFrame, values: dict[str, Column]) -> DataFrame:
+    """The rows as new writes: their own columns, but for the given values."""
+    new = {**values, "first_position": F.lit(None).cast("bigint")}
+    return rows.withColumns(new).select(*written_columns(items))

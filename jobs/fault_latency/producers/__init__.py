@@ -1,0 +1,1 @@
+"""What is known of a producer: its rules, processes, attempts and routes."""

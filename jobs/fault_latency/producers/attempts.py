@@ -1,0 +1,153 @@
+"""The day's attempts with all that the replay asks of them: rules, process, and what their addresses and lines tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.producers.processes import with_process
+from jobs.fault_latency.producers.rules import with_rules
+from jobs.settings.client_profiles import Profile
+from jobs.settings.model import ProducerSettings
+from udfs.choice import began_at_ms
+from udfs.outcome import REMOTING, effective_outcome, is_answer
+
+_V4_9_3, _V5_2_0 = 40903, 50200
+_SLOW_SUBMIT_MS = 10
+"""A submit call that takes longer than this may have connected."""
+
+_VIP_PORT_BELOW = 2
+"""`MixAll.brokerVIPChannel`."""
+
+# What rules, process and brokers are told by; nothing after them asks again.
+_TOLD = (
+    "process_id",
+    "broker_addr",
+    "client_version",
+    "client_language",
+    "error",
+    "queue_chosen_by",
+    "fault_latency_enabled",
+    "detector_enabled",
+)
+
+
+def attempts_of(
+    sends: DataFrame,
+    profiles: Sequence[Profile],
+    producers: Mapping[str, ProducerSettings],
+    beginnings: DataFrame,
+    *,
+    has_async: bool = True,
+) -> DataFrame:
+    """The attempts as every step after it takes them. Grain: one attempt.
+
+    Adds what `producers.with_rules` and `processes.with_process` tell, `addressed_broker`, `error_broker`,
+    `is_stale_line` and `connected_late`; the columns that only these rest on are gone.
+
+    Args:
+        sends: published attempts.
+        profiles: the released clients' rules.
+        producers: the site's settings of producers.
+        beginnings: as `processes.beginnings` returns them.
+        has_async: whether any attempt is async; without one no line is stale, and none tells a connect.
+    """
+    told = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
+    if has_async:
+        told = told.transform(_with_stale_line).transform(_with_connected_late)
+    else:
+        told = told.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
+    return told.transform(_with_addressed_broker, _names(sends)).drop(*_TOLD)
+
+
+def _names(sends: DataFrame) -> DataFrame:
+    """The name of each address: the one that most attempts of the day give it. Grain: `cluster`, `broker_addr`."""
+    uses = sends.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name").count()
+    most = F.max_by("broker_name", F.struct("count", F.hash("broker_name"), "broker_name"))
+    return uses.groupBy("cluster", "broker_addr").agg(most.alias("name"))
+
+
+def _with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
+    """With `addressed_broker` (at the attempt's address) and `error_broker` (at the last address in its error).
+
+    An MQBrokerException's text names the producer's address before the broker's, so the last one counts.
+    """
+    by_address = names.select("cluster", "broker_addr", F.col("name").alias("addressed_broker"))
+    # Up to 4.4.0 a send goes to the VIP port by default, two below the one that its retries use.
+    host, port = (F.substring_index("broker_addr", ":", place) for place in (1, -1))
+    plain = names.withColumn(
+        "broker_addr", F.concat_ws(":", host, (port.try_cast("int") + _VIP_PORT_BELOW).cast("string"))
+    )
+    of_retries = plain.join(names, ["cluster", "broker_addr"], "left_anti")
+    by_error = names.unionByName(of_retries).select(
+        "cluster", F.col("broker_addr").alias("error_addr"), F.col("name").alias("error_broker")
+    )
+    seen_outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    addresses = F.regexp_extract_all("error", F.lit(r"(\d+\.\d+\.\d+\.\d+:\d+)"), 1)
+    error_addr = F.when(seen_outcome.isin(*REMOTING, "MQBrokerException"), F.try_element_at(addresses, F.lit(-1)))
+    return (
+        sends.withColumn("error_addr", error_addr)
+        .join(F.broadcast(by_address), ["cluster", "broker_addr"], "left")
+        .join(F.broadcast(by_error), ["cluster", "error_addr"], "left")
+        .withColumn("addressed_broker", F.coalesce("addressed_broker", "broker_name"))
+        .withColumn("error_broker", F.coalesce("error_broker", "addressed_broker"))
+        .drop("error_addr")
+    )
+
+
+def _with_stale_line(sends: DataFrame) -> DataFrame:
+    """With `is_stale_line`: the second hook call of an async invocation that was refused at every try.
+
+    From 4.9.3 the retries run inside the submit call; when it returns, the hook fires again with the exception
+    of the last try still in its context.
+    """
+    refused = (F.col("mode") == "ASYNC") & F.col("submitted_at_ms").isNull() & ~is_answer(F.col("outcome"))
+    retries_inside = F.col("version_number") >= _V4_9_3
+    invocation = Window.partitionBy("cluster", "client_id", "producer_group", "process", "invoke_id", "attempt")
+    in_order = invocation.orderBy("ended_at_ms", F.asc_nulls_last("seq"), "row_hash")
+    line = F.row_number().over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    candidates = sends.where(refused & retries_inside & F.col("invoke_id").isNotNull())
+    later = candidates.withColumn("line", line).where("line > 1")
+    second = later.select("row_hash", F.lit(True).alias("is_stale_line"))
+    return sends.join(F.broadcast(second), "row_hash", "left").withColumn(
+        "is_stale_line", F.coalesce("is_stale_line", F.lit(False))
+    )
+
+
+def _with_connected_late(sends: DataFrame) -> DataFrame:
+    """With `connected_late`: the answer's own clock started when the submit call had connected, not when it began.
+
+    Up to 5.1.4 `NettyRemotingClient.invokeAsync` connects before it makes the `ResponseFuture` (4.9.8:549), whose
+    `beginTimestamp` the callback's latency counts from. A submit call that took long connected, unless the process's
+    last attempt that ended before it at that address was answered: then it only waited for a CPU.
+    """
+    channel = ("cluster", "client_id", "producer_group", "process", "address")
+    placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
+    slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & (F.col("version_number") < _V5_2_0)
+    asked = placed.where((F.col("mode") == "ASYNC") & slow)
+    by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
+    ended = placed.join(F.broadcast(asked.select(*channel).distinct()), list(channel), "left_semi").select(
+        *channel,
+        F.col("ended_at_ms").alias("at_ms"),
+        "seq",
+        "row_hash",
+        (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
+    )
+    began = asked.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
+    ends_first = Window.partitionBy(*channel).orderBy(
+        "at_ms", F.col("answered").isNull(), F.asc_nulls_last("seq"), "row_hash"
+    )
+    was_connected = F.last("answered", ignorenulls=True).over(
+        ends_first.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    late = (
+        ended.unionByName(began, allowMissingColumns=True)
+        .withColumn("connected_late", ~F.coalesce(was_connected, F.lit(False)))
+        .where("answered IS NULL AND connected_late")
+        .select("row_hash", "connected_late")
+    )
+    return sends.join(F.broadcast(late), "row_hash", "left").withColumn(
+        "connected_late", F.coalesce("connected_late", F.lit(False))
+    )

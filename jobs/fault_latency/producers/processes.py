@@ -1,0 +1,231 @@
+"""The processes of a producer: which one made an attempt, told by its id or by its sequence that starts again."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.spark.materialize import Keep
+from udfs.bucket import bucket_of
+from udfs.choice import began_at_ms
+
+_MINUTE_MS = 60_000
+ORDER_OF_EVENTS = ("ended_at_ms", "seq", "started_at_ms", "invoke_id", "attempt", "row_hash")
+"""The total order of a producer's attempts, independent of files; `seq` with nulls last."""
+
+_LIFE = (*PRODUCER, "process", "born_at_ms", "last_at_ms")
+
+
+def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
+    """Each attempt with the process it ran in, and when that process was over.
+
+    `process` is the logged process id; without one, `#1`, `#2` … counted up at each restart. `dies_at_ms` is the
+    first start of a process that began after this one's last attempt; null while there is none.
+
+    Args:
+        sends: attempts of one day.
+        beginnings: as `beginnings` returns them.
+    """
+    named = _named(sends, beginnings, "left")
+    return named.withColumn("dies_at_ms", F.try_element_at("ends", F.col("process"))).drop("ends")
+
+
+def beginnings(sends: DataFrame, carried: DataFrame, keep: Keep) -> DataFrame:
+    """What tells the processes of a producer apart: how those without id are counted, and which are over.
+
+    Grain: `PRODUCER` and stretch between its restarts; only those with any of it. `counted`, the name of a process
+    without id (null = none was carried, and none began again); `from_place` and `until_place` (exclusive) in the total
+    order of its attempts (null = from the first, to the last); `ends`, the instant at which a process was over by its
+    name (null = none was).
+
+    Args:
+        sends: attempts of one day.
+        carried: as `carried_processes` returns them.
+        keep: for the few rows that tell it.
+    """
+    minutes = keep("producer-minutes", _producer_minutes(sends))
+    known = keep("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
+    ends = (
+        _lives(sends, minutes, known)
+        .where("dies_at_ms IS NOT NULL")
+        .groupBy(*PRODUCER)
+        .agg(F.map_from_entries(F.collect_list(F.struct("process", "dies_at_ms"))).alias("ends"))
+    )
+    return _stretches(known).join(ends, list(PRODUCER), "full")
+
+
+def _producer_minutes(sends: DataFrame) -> DataFrame:
+    """What tells where a producer's processes begin and end, few rows for many attempts.
+
+    Grain: `PRODUCER`, `process_id`, `minute` in which the attempts ended; `lowest` and `highest` seq, `born_at_ms`,
+    `last_at_ms`: the first start and the last end of them.
+    """
+    return sends.groupBy(*PRODUCER, "process_id", _minute().alias("minute")).agg(
+        F.min("seq").alias("lowest"),
+        F.max("seq").alias("highest"),
+        F.min(began_at_ms()).alias("born_at_ms"),
+        F.max("ended_at_ms").alias("last_at_ms"),
+    )
+
+
+def _named(sends: DataFrame, stretches: DataFrame, how: str) -> DataFrame:
+    """The attempts with `process`: by id, or as counted in the stretch between restarts that they lie in."""
+    of = {name: f"of_{name}" for name in PRODUCER}
+    same = [F.col(name) == F.col(other) for name, other in of.items()]
+    place = _place_in_time()
+    within = [
+        F.col("from_place").isNull() | (place >= F.col("from_place")),
+        F.col("until_place").isNull() | (place < F.col("until_place")),
+    ]
+    return (
+        sends.join(F.broadcast(stretches.withColumnsRenamed(of)), [*same, *within], how)
+        .withColumn("process", F.coalesce("process_id", "counted", F.lit("#1")))
+        .drop(*of.values(), "counted", "from_place", "until_place")
+    )
+
+
+def _stretches(known: DataFrame) -> DataFrame:
+    """Per producer the stretches between restarts: `counted`, `from_place`, `until_place`."""
+    in_order = F.sort_array("restarts")
+    carried_count = F.coalesce(F.regexp_extract("carried_process", r"^#(\d+)$", 1).try_cast("int"), F.lit(1))
+    numbered = known.select(
+        *PRODUCER,
+        "carried_process",
+        in_order.alias("in_order"),
+        F.posexplode_outer(F.array_insert(in_order, 1, F.lit(None))).alias("number", "from_place"),
+    )
+    return numbered.select(
+        *PRODUCER,
+        F.concat(F.lit("#"), carried_count + F.coalesce("number", F.lit(0))).alias("counted"),
+        "from_place",
+        F.get("in_order", F.col("number")).alias("until_place"),
+    )
+
+
+def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataFrame:
+    """Per `PRODUCER` with restarts: `restarts`, their places in the total order of its attempts.
+
+    A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
+    earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
+    """
+    order = Window.partitionBy(*PRODUCER).orderBy(_place_in_time())
+    before = F.lag(F.struct("seq", "ended_at_ms")).over(order)
+    seq_before = F.coalesce(before["seq"], F.col("carried_seq"))
+    all_ended_at = F.greatest(before["ended_at_ms"], "carried_ended_at_ms")
+    return (
+        sends.withColumn("minute", _minute())
+        .join(F.broadcast(_falling_minutes(minutes, carried)), [*PRODUCER, "minute"])
+        .join(F.broadcast(carried), list(PRODUCER), "left")
+        .select(
+            *PRODUCER,
+            _place_in_time().alias("place"),
+            (F.col("falls") & (F.col("seq") < seq_before / 2) & (began_at_ms() > all_ended_at)).alias("restarted"),
+        )
+        .where("restarted")
+        .groupBy(*PRODUCER)
+        .agg(F.collect_list("place").alias("restarts"))
+    )
+
+
+def _falling_minutes(minutes: DataFrame, carried: DataFrame) -> DataFrame:
+    """The minutes in which a seq is below half of one in it, in the minute before it, or of the day before.
+
+    Grain: `PRODUCER`, `minute`; `falls`: false for a minute that is only the one before.
+    """
+    in_time = Window.partitionBy(*PRODUCER).orderBy("minute")
+    highest_before = F.greatest("highest", F.lag("highest").over(in_time), "carried_seq")
+    falls = F.coalesce(F.col("lowest") < highest_before / 2, F.lit(False))
+    return (
+        minutes.groupBy(*PRODUCER, "minute")
+        .agg(F.min("lowest").alias("lowest"), F.max("highest").alias("highest"))
+        .join(F.broadcast(carried), list(PRODUCER), "left")
+        .withColumn("falls", falls)
+        .withColumn("is_before", F.coalesce(F.lead("falls").over(in_time), F.lit(False)))
+        .where("falls OR is_before")
+        .select(*PRODUCER, "minute", "falls")
+    )
+
+
+def _minute() -> Column:
+    return bucket_of(F.col("ended_at_ms"), _MINUTE_MS)
+
+
+def _place_in_time() -> Column:
+    """The total order of a producer's attempts, independent of files; those without `seq` come last."""
+    first, seq, *others = ORDER_OF_EVENTS
+    return F.struct(first, F.col(seq).isNull().alias("has_no_seq"), seq, *others)
+
+
+def _lives(sends: DataFrame, minutes: DataFrame, known: DataFrame) -> DataFrame:
+    """Per process: `dies_at_ms`. The carried process counts with its last attempt of the day before.
+
+    Only the attempts of producers that began again are asked one by one.
+    """
+    stretches = _stretches(known)
+    restarted = known.where("restarts IS NOT NULL").select(*PRODUCER)
+    of_one = minutes.join(restarted, list(PRODUCER), "left_anti").join(stretches, list(PRODUCER), "left")
+    of_several = _named(sends, stretches.join(restarted, list(PRODUCER), "left_semi"), "inner")
+    told = of_one.withColumn("process", F.coalesce("process_id", "counted", F.lit("#1"))).select(*_LIFE)
+    told = told.unionByName(
+        of_several.withColumns({"born_at_ms": began_at_ms(), "last_at_ms": F.col("ended_at_ms")}).select(*_LIFE)
+    )
+    yesterday = known.where("carried_process IS NOT NULL").select(
+        *PRODUCER,
+        F.col("carried_process").alias("process"),
+        F.col("carried_ended_at_ms").alias("born_at_ms"),
+        F.col("carried_ended_at_ms").alias("last_at_ms"),
+    )
+    all_lives = (
+        told.unionByName(yesterday)
+        .groupBy(*PRODUCER, "process")
+        .agg(F.min("born_at_ms").alias("born_at_ms"), F.max("last_at_ms").alias("last_at_ms"))
+    )
+    moments = all_lives.select(
+        *PRODUCER,
+        "process",
+        F.explode(
+            F.array(
+                F.struct(F.col("born_at_ms").alias("at_ms"), F.col("born_at_ms").alias("birth_ms")),
+                F.struct(F.col("last_at_ms").alias("at_ms"), F.lit(None).cast("bigint").alias("birth_ms")),
+            )
+        ).alias("moment"),
+    ).select(*PRODUCER, "process", "moment.*")
+    later_first = (
+        Window.partitionBy(*PRODUCER)
+        .orderBy(F.desc("at_ms"), F.col("birth_ms").isNull(), "process")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    next_birth = F.last("birth_ms", ignorenulls=True).over(later_first)
+    return moments.withColumn("dies_at_ms", next_birth).where("birth_ms IS NULL").drop("at_ms", "birth_ms")
+
+
+def carried_processes(opening: DataFrame) -> DataFrame:
+    """Per `PRODUCER` the process that sent last on the day before, from the opening fault items."""
+    last = F.struct("last_ended_at_ms", "process")
+    return opening.groupBy(*PRODUCER).agg(
+        F.max_by("process", last).alias("carried_process"),
+        F.max_by("last_seq", last).alias("carried_seq"),
+        F.max("last_ended_at_ms").alias("carried_ended_at_ms"),
+    )
+
+
+def with_end_of_process(opening: DataFrame, sent: DataFrame) -> DataFrame:
+    """Opening fault items with `dies_at_ms` of their process.
+
+    A process that sends nothing on this day ends when another one of its producer begins.
+
+    Args:
+        opening: fault items of the day before.
+        sent: as `process_sends.process_sends` returns it.
+    """
+    life = [*PRODUCER, "process"]
+    lives = sent.select(*life, "dies_at_ms").distinct().withColumn("sends", F.lit(True))
+    newborn = sent.join(opening.select(*life).distinct(), life, "left_anti")
+    births = newborn.groupBy(*PRODUCER).agg(F.min("first_began_ms").alias("birth_ms"))
+    return (
+        opening.join(lives, life, "left")
+        .join(births, list(PRODUCER), "left")
+        .withColumn("dies_at_ms", F.when(F.col("sends").isNull(), F.col("birth_ms")).otherwise(F.col("dies_at_ms")))
+        .drop("sends", "birth_ms")
+    )

@@ -1,0 +1,97 @@
+"""Who sends under which rules: version, policy and switch of each attempt's producer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.settings.client_profiles import Profile
+from jobs.settings.model import ProducerSettings
+from udfs.ladder import Ladder
+from udfs.policy import Policy
+from udfs.version import version_number
+
+PRODUCER = ("cluster", "client_id", "producer_group")
+
+
+def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> tuple[Policy, ...]:
+    """Every policy a producer may replay under: each profile, and each profile with each own ladder."""
+    released = [profile.policy(profile.name) for profile in profiles]
+    own = [
+        profile.policy(_own_policy(profile.name, name), Ladder(each.latency_max_ms, each.not_available_ms or ()))
+        for profile in profiles
+        for name, each in producers.items()
+        if each.latency_max_ms is not None
+    ]
+    return (*released, *own)
+
+
+def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """Each attempt with the rules its producer follows.
+
+    A value the log gives wins over the settings; a client id's settings win over its group's, key by key. The
+    ladder is the settings' alone.
+
+    Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be
+    replayed; null = it can), `enforced` (the switch), `switch_assumed` (nobody told: off), `detector`,
+    `by_caller` (the caller chose the queue).
+    """
+
+    def told(attribute: str) -> Column:
+        return _setting(producers, attribute)
+
+    ladder_owner = _ladder_owner(producers)
+    not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
+    switch = F.coalesce("fault_latency_enabled", told("fault_latency_enabled").cast("boolean"))
+    versioned = sends.withColumn("version", F.coalesce("client_version", told("client_version")))
+    return versioned.join(F.broadcast(_known(versioned, profiles)), "version", "left").withColumns(
+        {
+            "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
+                F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
+            ),
+            "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
+            .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
+            .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
+            "enforced": F.coalesce(switch, F.lit(False)),
+            "switch_assumed": switch.isNull(),
+            "detector": F.coalesce("detector_enabled", told("detector_enabled").cast("boolean"), F.lit(False)),
+            "by_caller": F.coalesce("queue_chosen_by", told("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
+        }
+    )
+
+
+def _known(sends: DataFrame, profiles: Sequence[Profile]) -> DataFrame:
+    """`version_number` and `profile` of each version that an attempt names; read once, not for every attempt."""
+    number = F.col("version_number")
+    profile = reduce(
+        lambda so_far, each: so_far.when(number >= each.since_number, each.name),
+        sorted(profiles, key=lambda each: -each.since_number),
+        F.when(number.isNull(), F.lit(None).cast("string")),
+    )
+    versions = sends.select("version").distinct()
+    return versions.withColumn("version_number", version_number(F.col("version"))).withColumn("profile", profile)
+
+
+def _own_policy(profile: str, owner: str) -> str:
+    return f"{profile} with the ladder of {owner}"
+
+
+def _setting(producers: Mapping[str, ProducerSettings], attribute: str) -> Column:
+    """The setting of the attempt's client id, else of its group, as text; null when neither has it."""
+    values = {name: getattr(each, attribute) for name, each in producers.items()}
+    texts = {name: str(value) for name, value in values.items() if value is not None}
+    return _lookup(texts)
+
+
+def _ladder_owner(producers: Mapping[str, ProducerSettings]) -> Column:
+    return _lookup({name: name for name, each in producers.items() if each.latency_max_ms is not None})
+
+
+def _lookup(texts: Mapping[str, str]) -> Column:
+    if not texts:
+        return F.lit(None).cast("string")
+    table = F.create_map(*(F.lit(part) for pair in texts.items() for part in pair))
+    return F.coalesce(table[F.col("client_id")], table[F.col("producer_group")])

@@ -1,0 +1,228 @@
+"""What a run says at its end: the night in a screen of text, or the same as JSON."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import RunResult
+from jobs.settings.model import Settings
+from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
+from jobs.tables.findings import SEVERITIES
+from jobs.text.redaction import redacted
+
+_ROWS = 8
+_WORST = 3
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker over the asked days."""
+
+    broker_name: str
+    sends: int
+    failures: int
+    isolated_ms: int
+    isolating_producers: int
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A stretch in which many producers isolated one broker."""
+
+    broker_name: str
+    start_at: str
+    end_at: str
+    seconds: float
+    peak_producers: int
+    producers: int
+    sends: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """How often a kind of finding was made, by severity."""
+
+    kind: str
+    critical: int
+    warning: int
+    info: int
+
+
+@dataclass(frozen=True)
+class Producer:
+    """A producer that isolated brokers for long."""
+
+    client_id: str
+    producer_group: str
+    client_version: str | None
+    isolated_ms: int
+    isolations: int
+    contradictions: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise."""
+
+    run_id: str
+    clusters: list[str]
+    lake: str
+    days: list[dict[str, Any]]
+    cascaded_days: list[str]
+    stale_days: list[str]
+    other_days: dict[str, int]
+    quarantine_reasons: dict[str, int]
+    brokers: list[Broker]
+    incident_count: int
+    incidents: list[Incident]
+    findings: list[FindingKind]
+    worst_findings: list[str]
+    producer_count: int
+    producers: list[Producer]
+    isolations: int
+    would_have_isolated_ms: int
+    switch_assumed_off: int
+    not_replayed: dict[str, int]
+    contradictions: int
+    missing_producers: list[str]
+    hidden_files: list[str]
+    repeated_files: list[str]
+    bad_routes: int
+
+
+def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
+    """Read the answers of a run's days back from the lake."""
+    lake = Lake(spark, settings.lake)
+    producers, found = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
+    incidents = result.rows(lake, BROKER_INCIDENTS)
+    quarantine = result.rows(lake, QUARANTINE)
+    totals = producers.agg(
+        F.count_distinct("client_id", "producer_group").alias("producers"),
+        F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
+        F.coalesce(F.sum(F.when(~F.col("enforced"), F.col("isolated_ms"))), F.lit(0)).alias("would_have"),
+        F.count_if("switch_assumed").alias("assumed"),
+        F.coalesce(F.sum("contradictions"), F.lit(0)).alias("contradictions"),
+    ).collect()[0]
+    return Summary(
+        run_id=result.run.run_id,
+        clusters=result.clusters,
+        lake=redacted(settings.lake),
+        days=[
+            {
+                "date": str(done.day.date),
+                "cluster": done.day.cluster,
+                "started_from": done.started_from,
+                **asdict(done.counts),
+            }
+            for done in result.days
+            if done.counts
+        ],
+        cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
+        stale_days=[str(day) for day in result.stale_days],
+        other_days={str(day): count for day, count in result.other_days.items()},
+        quarantine_reasons=_counts(quarantine.where("source = 'sends'"), "reason"),
+        brokers=_brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
+        incident_count=incidents.count(),
+        incidents=_incidents(incidents),
+        findings=_finding_kinds(found),
+        worst_findings=_worst_findings(found),
+        producer_count=totals["producers"],
+        producers=_worst_producers(producers),
+        isolations=totals["isolations"],
+        would_have_isolated_ms=totals["would_have"],
+        switch_assumed_off=totals["assumed"],
+        not_replayed=_counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
+        contradictions=totals["contradictions"],
+        missing_producers=_missing_producers(lake, result.clusters, result.run.days),
+        hidden_files=list(result.hidden_files),
+        repeated_files=list(result.repeated_files),
+        bad_routes=quarantine.where("source = 'routes'").count(),
+    )
+
+
+def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
+    sums = windows.groupBy("broker_name").agg(
+        F.sum("sends").alias("sends"), F.sum("failures").alias("failures"), F.sum("isolated_ms").alias("isolated_ms")
+    )
+    who = (
+        intervals.where("enforced AND end_ms > start_ms")
+        .groupBy("broker_name")
+        .agg(F.count_distinct("client_id", "producer_group").alias("isolating_producers"))
+    )
+    joined = sums.join(who, "broker_name", "left").withColumn(
+        "isolating_producers", F.coalesce("isolating_producers", F.lit(0))
+    )
+    return [Broker(**row.asDict()) for row in joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50).collect()]
+
+
+def _incidents(found: DataFrame) -> list[Incident]:
+    """The first hundred."""
+    return [
+        Incident(
+            row["broker_name"],
+            _utc(row["start_ms"]),
+            _utc(row["end_ms"]),
+            (row["end_ms"] - row["start_ms"]) / 1000,
+            row["peak_producers"],
+            row["producers"],
+            row["sends"],
+            row["lost"],
+        )
+        for row in found.orderBy("start_ms", "broker_name").limit(100).collect()
+    ]
+
+
+def _worst_producers(producers: DataFrame) -> list[Producer]:
+    by_producer = (
+        producers.where("enforced")
+        .groupBy("client_id", "producer_group")
+        .agg(
+            F.max("client_version").alias("client_version"),
+            F.sum("isolated_ms").alias("isolated_ms"),
+            F.sum("isolations").alias("isolations"),
+            F.sum("contradictions").alias("contradictions"),
+        )
+    )
+    worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
+    return [Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()]
+
+
+def _worst_findings(found: DataFrame) -> list[str]:
+    order = (F.desc_nulls_last("failures"), "found_from_ms", "sentence")
+    return [row["sentence"] for row in found.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
+
+
+def _finding_kinds(found: DataFrame) -> list[FindingKind]:
+    by_severity = {
+        severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in SEVERITIES
+    }
+    kinds = found.groupBy("kind").agg(*by_severity.values())
+    return [FindingKind(**row.asDict()) for row in kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind").collect()]
+
+
+def _counts(rows: DataFrame, name: str) -> dict[str, int]:
+    return {
+        row[name]: row["count"] for row in rows.groupBy(name).count().orderBy(F.desc("count"), name).limit(20).collect()
+    }
+
+
+def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> list[str]:
+    """Producer groups that sent in a cluster on the day before and nothing there on the asked days."""
+    of_clusters = F.col("cluster").isin(*(F.lit(cluster) for cluster in clusters))
+    groups = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "cluster", "producer_group")
+    before = groups.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).drop("event_date")
+    now = groups.where(F.col("event_date").isin(*(F.lit(day) for day in days))).drop("event_date")
+    missing = before.subtract(now).select("producer_group").distinct().orderBy("producer_group")
+    return [row["producer_group"] for row in missing.collect()]
+
+
+def _utc(at_ms: int) -> str:
+    return dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,154 @@
+"""The summary of a run as a screen of text."""
+
+from __future__ import annotations
+
+import json
+
+from jobs.fault_latency.summary import Summary
+from jobs.text.terminal import days_text, duration, grid, left_out, one_line, safe
+from jobs.uri import local_folder
+
+_ROWS = 8
+
+
+def as_text(summary: Summary) -> str:
+    """The night on one screen; control characters in names are shown escaped."""
+    parts = [
+        days_text(summary.days, summary.quarantine_reasons),
+        _brokers_text(summary),
+        _incidents_text(summary),
+        _findings_text(summary),
+        _producers_text(summary),
+        _notes_text(summary),
+        _tables_text(summary),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _brokers_text(summary: Summary) -> str:
+    if not summary.brokers:
+        return ""
+    rows = [
+        [
+            safe(broker.broker_name),
+            f"{broker.sends:,}",
+            f"{broker.failures:,}",
+            duration(broker.isolated_ms),
+            str(broker.isolating_producers),
+        ]
+        for broker in summary.brokers[:_ROWS]
+    ]
+    return "Brokers\n" + grid(["broker", "sends", "failures", "isolated (sum over producers)", "by producers"], rows)
+
+
+def _incidents_text(summary: Summary) -> str:
+    if not summary.incident_count:
+        return "Incidents\n  none"
+    longest = sorted(summary.incidents, key=lambda each: -each.seconds)[:_ROWS]
+    rows = [
+        [
+            safe(each.broker_name),
+            each.start_at[11:],
+            each.end_at[11:],
+            duration(int(each.seconds * 1000)),
+            f"{each.peak_producers} of {each.producers} producers",
+            f"{each.lost:,} of {each.sends:,}",
+        ]
+        for each in sorted(longest, key=lambda each: each.start_at)
+    ]
+    more = f" (the {len(rows)} longest of {summary.incident_count})" if summary.incident_count > len(rows) else ""
+    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n" + grid(
+        ["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows
+    )
+
+
+def _findings_text(summary: Summary) -> str:
+    if not summary.findings:
+        return "Findings\n  none"
+    rows = [[each.kind, f"{each.critical:,}", f"{each.warning:,}", f"{each.info:,}"] for each in summary.findings]
+    worst = [f"  {one_line(sentence)}" for sentence in summary.worst_findings]
+    counts = grid(["kind", "critical", "warning", "info"], rows)
+    return "\n".join(["Findings: docs/findings says how each kind is found, and what to do", counts, *worst])
+
+
+def _producers_text(summary: Summary) -> str:
+    if not summary.producers:
+        return f"Producers\n  none of {summary.producer_count} isolated a broker"
+    rows = [
+        [safe(each.client_id), each.client_version or "?", duration(each.isolated_ms), str(each.isolations)]
+        for each in summary.producers
+    ]
+    return (
+        f"Producers that isolated longest ({summary.producer_count} in all, {summary.isolations} isolations)\n"
+        + grid(["client id", "client", "isolated (sum over brokers)", "isolations"], rows)
+    )
+
+
+def _notes_text(summary: Summary) -> str:
+    notes = [*_notes_on_producers(summary), *_notes_on_days(summary), *_notes_on_files(summary)]
+    return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
+
+
+def _notes_on_producers(summary: Summary) -> list[str]:
+    notes = []
+    if summary.would_have_isolated_ms:
+        notes.append(
+            f"producers with the switch off would have isolated for {duration(summary.would_have_isolated_ms)} "
+            "(enforced = false)"
+        )
+    if summary.switch_assumed_off:
+        notes.append(
+            f"{summary.switch_assumed_off} producers: switch not told, taken for off;"
+            ' set fault_latency_enabled in [producers."GROUP"]'
+        )
+    for why, count in summary.not_replayed.items():
+        notes.append(f"{count} producers not replayed: {why}")
+    if summary.contradictions:
+        notes.append(
+            f"{summary.contradictions} first attempts contradict the replay (see producer_days.contradictions)"
+        )
+    if summary.missing_producers:
+        notes.append(
+            "producer groups of the day before that sent nothing:"
+            f" {', '.join(map(safe, summary.missing_producers[:5]))}"
+        )
+    return notes
+
+
+def _notes_on_days(summary: Summary) -> list[str]:
+    notes = []
+    if any(day["started_from"] == "EMPTY" for day in summary.days):
+        notes.append(
+            "the day before is not in the lake: the day starts with no isolation"
+            " (after_unknown_start marks rows that could differ)"
+        )
+    if summary.cascaded_days:
+        notes.append(f"recomputed because the day before changed: {', '.join(summary.cascaded_days)}")
+    if summary.stale_days:
+        notes.append(
+            f"should be recomputed, as the day before changed: from {summary.stale_days[0]} on;"
+            " run without --no-cascade"
+        )
+    return notes
+
+
+def _notes_on_files(summary: Summary) -> list[str]:
+    notes = [
+        f"{count:,} lines of {day}: publish them with --date {day}"
+        for day, count in list(summary.other_days.items())[:5]
+    ]
+    if summary.bad_routes:
+        notes.append(f"{summary.bad_routes:,} lines of topic routes cannot be used (see quarantine, source routes)")
+    notes.extend(left_out(summary.hidden_files, summary.repeated_files))
+    return notes
+
+
+def _tables_text(summary: Summary) -> str:
+    lake = f"{local_folder(summary.lake) or summary.lake}"
+    return (
+        f"Tables are in {one_line(lake)} (Delta). Ask them with what reads Delta, such as deltalake and duckdb:\n"
+        "  import duckdb, deltalake\n"
+        f"  isolations = deltalake.DeltaTable({json.dumps(lake + '/isolation_intervals')}).to_pyarrow_table()\n"
+        '  duckdb.sql("FROM isolations SELECT broker_name, client_id, start_at, end_at, cause, ended_by'
+        ' WHERE enforced ORDER BY start_ms LIMIT 20").show()'
+    )

@@ -1,0 +1,77 @@
+"""The lake with what keeps it in shape: which files a table is made of, compaction, vacuum, history.
+
+Beside `jobs.lake.tables_io` the only module that touches Delta; kept apart as no run needs it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.lake.tables_io import Lake, explained
+from jobs.tables import Table
+
+
+class MaintainedLake(Lake):
+    """The published tables below one folder or URI, and their files."""
+
+    def files(self, table: Table) -> list[tuple[dt.date, int]]:
+        """Day and bytes of each file that the table's newest version is made of."""
+        with explained(f"cannot list the files of table {table.name}"):
+            found = DataFrame(self.newest(table).allFiles().toDF(), self._spark)
+            return [
+                (dt.date.fromisoformat(row["partition"]), row["size"])
+                for row in found.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()
+            ]
+
+    def history(self, table: Table, limit: int | None = None) -> list[Row]:
+        """The table's commits that are known, the newest first: `version`, `timestamp`, `operation`, and so on."""
+        with explained(f"cannot read the history of table {table.name}"):
+            return DeltaTable.forPath(self._spark, self.path(table)).history(limit).collect()
+
+    def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
+        """Write the day's files of less than `small` bytes anew as few; the rows stay as they are."""
+        told = {
+            "spark.databricks.delta.optimize.minFileSize": str(small),
+            "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),
+        }
+        with self._writing(f"cannot compact {day} of table {table.name}"), _set(self._spark, told):
+            of_day = f"event_date = DATE'{day.isoformat()}'"
+            DeltaTable.forPath(self._spark, self.path(table)).optimize().where(of_day).executeCompaction()
+
+    def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
+        """Delete the files that no version of the last `days` days needs; a dry run only lists them."""
+        with self._writing(f"cannot vacuum table {table.name}"):
+            unneeded = self._spark.sql(f"VACUUM {self.sql_name(table)} RETAIN {days * 24} HOURS DRY RUN").collect()
+            if unneeded and not dry_run:
+                DeltaTable.forPath(self._spark, self.path(table)).vacuum(days * 24)
+            return [row["path"] for row in unneeded]
+
+    def size(self, path: str) -> int:
+        """Bytes of a file or folder; 0 when there is none."""
+        jvm: Any = self._spark._jvm
+        found = jvm.org.apache.hadoop.fs.Path(path)
+        with suppress(Py4JJavaError):
+            store = found.getFileSystem(self._spark._jsc.hadoopConfiguration())
+            return int(store.getContentSummary(found).getLength())
+        return 0
+
+
+@contextmanager
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings of the session while the block runs."""
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

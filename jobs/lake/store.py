@@ -1,0 +1,23 @@
+"""Which store a lake lies on."""
+
+from __future__ import annotations
+
+from jobs.errors import LakeError
+from jobs.uri import is_elsewhere
+
+
+def check_store(lake: str, default_store: str | None) -> None:
+    """Refuse a lake without a store's name where Spark would not look for it on this machine.
+
+    Args:
+        lake: path or URI.
+        default_store: Hadoop's `fs.defaultFS`.
+
+    Raises:
+        LakeError: it names no store, and paths without one lie elsewhere.
+    """
+    if default_store and is_elsewhere(default_store) and not lake.startswith("file:") and not is_elsewhere(lake):
+        raise LakeError(
+            f"lake {lake} names no store, and Spark's paths without one lie on {default_store}; name it as"
+            f" file://{lake} or {default_store.rstrip('/')}{lake}"
+        )

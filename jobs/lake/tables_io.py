@@ -1,0 +1,291 @@
+"""The lake: the only module that reads or publishes Delta with Spark.
+
+A day of a cluster is swapped whole (`replaceWhere`): a rerun changes nothing, a correction with fewer rows
+leaves nothing stale. No transaction spans two tables, so a run's SUCCEEDED row comes last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from delta import exceptions as delta_errors
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.errors import LakeBusyError, LakeError
+from jobs.lake.delta_log import TableLog
+from jobs.lake.lock import Clock, RunLock, hold
+from jobs.lake.store import check_store
+from jobs.spark.failures import BROKEN_LOG, root_cause, table_remedy
+from jobs.tables import RUN_LOG, TABLES, Table
+from jobs.tables.table import VERSION_PROPERTY, sql_text
+from jobs.uri import local_folder
+
+_AT_ONCE = 4
+_CONFLICTS = (
+    delta_errors.ConcurrentAppendException,
+    delta_errors.ConcurrentDeleteDeleteException,
+    delta_errors.ConcurrentDeleteReadException,
+    delta_errors.ConcurrentTransactionException,
+    delta_errors.ConcurrentWriteException,
+    delta_errors.DeltaConcurrentModificationException,
+    delta_errors.MetadataChangedException,
+    delta_errors.ProtocolChangedException,
+)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What one write did to a table."""
+
+    table: str
+    version: int
+    rows: int
+
+
+class Lake:
+    """The published tables below one folder or URI."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self._spark = spark
+        self.root = root.rstrip("/")
+        self._lock: RunLock | None = None
+
+    def path(self, table: Table) -> str:
+        """Where the table lies."""
+        return f"{self.root}/{table.name}"
+
+    def sql_name(self, table: Table) -> str:
+        """The table by its path, as SQL names it."""
+        return f"delta.`{self.path(table).replace('`', '``')}`"
+
+    @property
+    def staging(self) -> str:
+        """Folder for what is not yet published."""
+        return f"{self.root}/_staging"
+
+    def clear_staging(self, run_id: str) -> None:
+        """Remove what runs have staged; call it only while the lake is held.
+
+        Where another run may be at work, on a store that is not a local folder or after the lock was broken, only this
+        run's own goes.
+        """
+        folder = local_folder(self.staging)
+        if folder is not None:
+            is_alone = self._lock is None or self._lock.is_own()
+            shutil.rmtree(folder if is_alone else folder / run_id, ignore_errors=True)
+            return
+        with suppress(Py4JError, OSError):  # leftovers cost space, not correctness; the JVM may be gone
+            own = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.staging}/{run_id}")  # type: ignore[union-attr]
+            own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
+
+    def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
+        """Create what is missing of `tables`, columns too, with comments, NOT NULL and CHECK; refuse other versions.
+
+        Raises:
+            LakeError: a table was made by a newer or older version of the product.
+        """
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._ensure, tables))
+
+    def _ensure(self, table: Table) -> None:
+        with self._writing(f"cannot create table {table.name} in {self.root}"):
+            if DeltaTable.isDeltaTable(self._spark, self.path(table)):
+                self._check(table)
+                self._upgrade(table)
+            else:
+                self._create(table)
+
+    def _create(self, table: Table) -> None:
+        builder = (
+            DeltaTable.createIfNotExists(self._spark)
+            .location(self.path(table))
+            .comment(table.grain)
+            .addColumns(table.schema)
+            .partitionedBy("event_date")
+            .property(VERSION_PROPERTY, str(table.version))
+            .property("delta.minReaderVersion", "1")
+            .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
+            .property("delta.enableDeletionVectors", "false")
+        )
+        for name, condition in table.constraints.items():
+            builder = builder.property(f"delta.constraints.{name}", condition)
+        builder.execute()
+
+    def _check(self, table: Table) -> None:
+        """Refuse another version, and a broken log: Delta reads over some, and of others tells when it is too late."""
+        folder = local_folder(self.path(table))
+        for problem, _ in TableLog.of_folder(folder).newest_problems() if folder else ():
+            raise LakeError(f"table {self.path(table)}: {problem}; {BROKEN_LOG}")
+        properties = self.newest(table).metadata().configuration()
+        found = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None
+        if found != str(table.version):
+            raise LakeError(
+                f"table {self.path(table)} has version {found}, this program writes {table.version};"
+                " use the program that made it, or another --lake"
+            )
+
+    def newest(self, table: Table) -> Any:
+        """Delta's own snapshot of the table's newest version, of which a log's end tells protocol and metadata."""
+        jvm: Any = self._spark._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
+        return log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
+
+    def _upgrade(self, table: Table) -> None:
+        """Give the table what a lake of an earlier release lacks; its days hold null in new columns."""
+        properties = self.newest(table).metadata().configuration()
+        keys = {name: f"delta.constraints.{name}" for name in table.constraints}
+        checks = {name: properties.apply(key) for name, key in keys.items() if properties.contains(key)}
+        for change in table.upgrades(self.read(table).columns, checks):
+            self._spark.sql(f"ALTER TABLE {self.sql_name(table)} {change}")
+
+    def exists(self) -> bool:
+        """Whether the lake holds a run log."""
+        return DeltaTable.isDeltaTable(self._spark, self.path(RUN_LOG))
+
+    def holds(self, table: Table) -> bool:
+        """Whether the lake has the table.
+
+        Raises:
+            LakeError: it was made by a newer or older version of the product.
+        """
+        with explained(f"cannot look for table {table.name} in {self.root}"):
+            if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
+                return False
+            self._check(table)
+            return True
+
+    def read(self, table: Table) -> DataFrame:
+        """The whole table."""
+        with explained(f"cannot read table {table.name} in {self.root}"):
+            return self._spark.read.format("delta").load(self.path(table))
+
+    def read_day(self, table: Table, cluster: str, day: dt.date) -> DataFrame:
+        """One day of one cluster."""
+        return self.read(table).where((F.col("event_date") == F.lit(day)) & (F.col("cluster") == F.lit(cluster)))
+
+    def publish_day(
+        self,
+        table: Table,
+        rows: DataFrame,
+        cluster: str,
+        day: dt.date,
+        metadata: Mapping[str, str],
+        *,
+        only: Mapping[str, Sequence[str]] | None = None,
+    ) -> Commit:
+        """Swap one day of one cluster for `rows`, atomically. No rows clear the day.
+
+        Args:
+            rows: exactly the table's columns, by name; every row of this day and cluster.
+            metadata: goes into the commit, shown by `DESCRIBE HISTORY`.
+            only: column to values; rows with other values belong to another flow and stay.
+
+        Raises:
+            LakeBusyError: another writer changed the same day.
+            LakeError: the write failed; the table is as before.
+        """
+        told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
+        # As text: of a Column, by DataFrameWriterV2.overwrite, Delta makes this very text before it reads it.
+        where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
+        for name, values in (only or {}).items():
+            where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
+        with self._writing(f"cannot publish {day} in table {table.name}"):
+            (
+                rows.select(*table.schema.fieldNames())
+                .write.format("delta")
+                .mode("overwrite")
+                .option("replaceWhere", where)
+                .option("userMetadata", told)
+                .save(self.path(table))
+            )
+            return self._commit(table, told)
+
+    def publish_day_of_each(
+        self, frames: Sequence[tuple[Table, DataFrame]], cluster: str, day: dt.date, metadata: Mapping[str, str]
+    ) -> list[Commit]:
+        """`publish_day` for each table; small ones at once, as their planning and commits overlap."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(lambda each: self.publish_day(each[0], each[1], cluster, day, metadata), frames))
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows; for the run log."""
+        with self._writing(f"cannot append to table {table.name}"):
+            rows.select(*table.schema.fieldNames()).write.format("delta").mode("append").save(self.path(table))
+
+    def forget_before(self, table: Table, cluster: str, day: dt.date) -> None:
+        """Delete the cluster's rows of days before `day`."""
+        with self._writing(f"cannot delete old days of table {table.name}"):
+            old = (F.col("event_date") < F.lit(day)) & (F.col("cluster") == F.lit(cluster))
+            if not self.read(table).where(old).isEmpty():
+                DeltaTable.forPath(self._spark, self.path(table)).delete(old)
+
+    def _commit(self, table: Table, told: str) -> Commit:
+        """The commit that carries this metadata; Delta makes none when nothing was there and nothing came."""
+        history = DeltaTable.forPath(self._spark, self.path(table)).history(20)
+        commits = history.select("version", "operationMetrics", "userMetadata").collect()
+        for row in commits:
+            if row["userMetadata"] == told:
+                return Commit(table.name, row["version"], rows_written(row["operationMetrics"]) or 0)
+        return Commit(table.name, commits[0]["version"], 0)
+
+    @contextmanager
+    def held(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
+        """Hold the lake against other runs, and tell whose lock was taken over or broken, if any was.
+
+        On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
+
+        Raises:
+            LakeError: where the lake lies is not clear.
+            LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
+        """
+        check_store(self.root, self._spark._jsc.hadoopConfiguration().get("fs.defaultFS"))
+        folder = local_folder(self.root)
+        if folder is None:
+            yield None
+            return
+        with hold(folder, run_id, clock, break_lock=break_lock) as lock:
+            self._lock = lock
+            try:
+                yield lock.told
+            finally:
+                self._lock = None
+
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        if self._lock is not None:
+            self._lock.check()
+        with explained(what):
+            yield
+
+
+def rows_written(metrics: Mapping[str, str] | None) -> int | None:
+    """The rows that a commit brought, without those copied from files that it replaced; None = it does not tell.
+
+    >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
+    2
+    """
+    if not metrics or "numOutputRows" not in metrics:
+        return None
+    return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn what Spark and Delta raise in the block into errors of ours."""
+    try:
+        yield
+    except _CONFLICTS as error:
+        raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
+    except (Py4JJavaError, PySparkException) as error:
+        raise LakeError("; ".join(filter(None, (f"{what}: {root_cause(error)}", table_remedy(error))))) from error

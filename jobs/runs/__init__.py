@@ -1,0 +1,1 @@
+"""One run of a flow: hold the lake, stage, publish, log."""

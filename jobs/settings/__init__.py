@@ -1,0 +1,1 @@
+"""Settings: TOML to frozen dataclasses."""

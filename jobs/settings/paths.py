@@ -1,0 +1,88 @@
+"""The paths that settings and options name, in full: from the root, or with the store that they lie in.
+
+A `~` at the beginning is the user's home. Variables are never replaced, and a path that holds one is refused: it would
+become a folder of that very name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from jobs.errors import SettingValueError
+from jobs.uri import is_elsewhere, local_folder
+
+_PATH_KEYS = (
+    "lake",
+    "inputs.sends.path",
+    "inputs.routes.path",
+    "inputs.consumers.path",
+    "inputs.running_info.path",
+    "inputs.client_logs.path",
+)
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
+
+
+def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The settings with each path in full; the keys of `[client_logs]` may begin at any folder, and only lose a `~`.
+
+    Raises:
+        SettingValueError: a path that no folder is meant by.
+    """
+    for dotted in _PATH_KEYS:
+        *parents, last = dotted.split(".")
+        holder: Any = table
+        for parent in parents:
+            holder = holder.get(parent, {}) if isinstance(holder, dict) else {}
+        if not isinstance(holder, dict) or last not in holder:
+            continue
+        value = holder[last]
+        if isinstance(value, str):
+            holder[last] = full_path(dotted, value, base)
+        elif isinstance(value, list | tuple):
+            holder[last] = [full_path(dotted, each, base) if isinstance(each, str) else each for each in value]
+    if isinstance(logs := table.get("client_logs"), dict):
+        table["client_logs"] = {_from_home("client_logs", path): said for path, said in logs.items()}
+    return table
+
+
+def full_path(name: str, path: str, base: Path) -> str:
+    """A path in full; `file:` URIs as Hadoop spells them, others as they are.
+
+    Args:
+        name: of the setting, for messages.
+        path: as it was given.
+        base: folder that a relative one begins at.
+
+    Raises:
+        SettingValueError: it holds a variable, or is a `file:` URI without a path from the root of this machine.
+
+    >>> full_path("lake", "lake", Path("/site")), full_path("lake", "file:///a%20b/", Path("/site"))
+    ('/site/lake', 'file:/a b')
+    """
+    path = _from_home(name, path)
+    if not path or is_elsewhere(path):
+        return path
+    if path.startswith("file:"):
+        return f"file:{_of_file_uri(name, path)}"
+    # Two slashes at the beginning would be a host to Hadoop.
+    whole = base / (path if path[0] != "/" else f"/{path.lstrip('/')}")
+    return str(whole.resolve() if ".." in whole.parts else whole.absolute())
+
+
+def _from_home(name: str, path: str) -> str:
+    if variable := _VARIABLE.search(path):
+        raise SettingValueError(
+            f"{name} is {path}; {variable[0]} is not replaced here: write what it stands for, or ~ for your home"
+        )
+    return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - takes any text
+
+
+def _of_file_uri(name: str, uri: str) -> Path:
+    host = uri[7:].partition("/")[0] if uri.startswith("file://") else ""
+    folder = local_folder(uri)
+    if folder is None or not folder.is_absolute() or host not in {"", "localhost"}:
+        raise SettingValueError(f"{name} is {uri}; write a folder of this machine from its root, such as file:///lake")
+    return Path("/", str(folder).lstrip("/"))

@@ -1,0 +1,59 @@
+"""What a run reads and what it writes lie apart: no input holds the lake, none lies in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+
+from jobs.errors import SettingValueError
+from jobs.settings.model import Inputs, Settings
+from jobs.sources.globs import covers
+from jobs.uri import is_elsewhere, local_folder
+
+
+def named_inputs(inputs: Inputs) -> list[tuple[str, str]]:
+    """Kind and path of each input that the settings name."""
+    return [(each.name, path) for each in dataclasses.fields(inputs) for path in getattr(inputs, each.name).path]
+
+
+def check_apart(settings: Settings) -> None:
+    """Refuse an input that holds the lake, or lies in it: a run would read its tables, or write over its input.
+
+    Folders on this machine are compared without links; the lake need not exist yet.
+
+    Raises:
+        SettingValueError: naming both.
+    """
+    lake = settings.lake
+    root = real_place(lake)
+    for kind, path in named_inputs(settings.inputs):
+        if leads_into(real_place(path), lake):
+            raise too_close(f"the input {kind} {path} lies in the lake {lake}")
+        if leads_into(root, path) or any(covers(path, above) for above in _with_parents(root, path)):
+            raise too_close(f"the lake {lake} lies in the input {kind} {path}")
+
+
+def leads_into(place: str, folder: str) -> bool:
+    """Whether the place, without links, is the folder or lies in it."""
+    root = real_place(folder)
+    return place == root or place.startswith(f"{root.rstrip('/')}/")
+
+
+def real_place(path: str) -> str:
+    """The path without links on this machine; as it is written on another store."""
+    if is_elsewhere(path):
+        return path.rstrip("/")
+    return os.path.realpath(local_folder(path) or path)
+
+
+def too_close(what: str) -> SettingValueError:
+    """The error that names both."""
+    return SettingValueError(f"{what}: what is read and what is written must not mix; give the lake another folder")
+
+
+def _with_parents(root: str, pattern: str) -> Iterator[str]:
+    """The lake and the folders above it, where a glob could stand for them."""
+    while not is_elsewhere(root) and not is_elsewhere(pattern) and root != "/":
+        yield root
+        root = os.path.dirname(root)

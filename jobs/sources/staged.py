@@ -1,0 +1,185 @@
+"""Input lines once they are staged: where each went, counted, and what a day takes of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property, reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.sources.files import Manifest, shown_path
+from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
+from jobs.tables.day import Day
+
+_OTHER_CLUSTER = "OTHER_CLUSTER"
+
+Fates = Mapping[tuple[str, str, dt.date | None], int]
+"""(disposition, cluster, day or None) to number of lines."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Where the lines of one run went, seen from one day of one cluster: each line is in one of the last five."""
+
+    rows_read: int
+    rows_published: int
+    rows_quarantined: int
+    rows_duplicate: int
+    rows_other_day: int
+    rows_other_cluster: int
+
+    @property
+    def add_up(self) -> bool:
+        """Whether every line read has its place."""
+        rows_read, *places = astuple(self)
+        return bool(rows_read == sum(places))
+
+
+@dataclass(frozen=True)
+class StagedInput:
+    """Every line of one input, staged with its disposition.
+
+    Attributes:
+        name: of the input, as settings and quarantine call it.
+        lines: the staged lines, blank ones too.
+        manifest: the files they came from.
+        fates: where they went.
+    """
+
+    name: str
+    lines: DataFrame
+    manifest: Manifest
+    fates: Fates
+
+    def published(self, day: Day) -> DataFrame:
+        """The day's good lines."""
+        of_day = (F.col("day") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster))
+        return self.lines.where((F.col("disposition") == PUBLISHED) & of_day)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """The inputs of one flow together.
+
+    Attributes:
+        inputs: those whose lines the flow publishes and counts.
+        aside: those that it only looks things up in; of these, too, every bad line is kept.
+    """
+
+    inputs: tuple[StagedInput, ...]
+    aside: tuple[StagedInput, ...] = ()
+
+    def __getitem__(self, name: str) -> StagedInput | None:
+        return next((each for each in self.inputs if each.name == name), None)
+
+    @property
+    def read(self) -> tuple[StagedInput, ...]:
+        """All that was read."""
+        return (*self.inputs, *self.aside)
+
+    @cached_property
+    def fates(self) -> Fates:
+        """Where the lines went that the flow counts."""
+        total: Counter[tuple[str, str, dt.date | None]] = Counter()
+        for each in self.inputs:
+            total.update(each.fates)
+        return total
+
+    @property
+    def rows_read(self) -> int:
+        """All lines."""
+        return sum(self.fates.values())
+
+    @property
+    def hidden_files(self) -> tuple[str, ...]:
+        """Files that were left out by rule."""
+        return tuple(name for each in self.read for name in each.manifest.hidden)
+
+    @property
+    def repeated_files(self) -> tuple[str, ...]:
+        """Links and other names of files that are read once, each with that file."""
+        return tuple(name for each in self.read for name in each.manifest.repeated)
+
+    @property
+    def other_days(self) -> dict[dt.date, int]:
+        """Lines of days that were not asked for, by day."""
+        days: Counter[dt.date] = Counter()
+        for (fate, _, day), count in self.fates.items():
+            if fate == OTHER_DAY and day:
+                days[day] += count
+        return dict(sorted(days.items()))
+
+    def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
+        """What to publish: each date for the clusters that have good lines on it, cluster by cluster.
+
+        A cluster without a good line on a date keeps what is published; a date without any is the default's.
+        """
+        return sorted(
+            (Day(date, cluster) for date in dates for cluster in self.clusters(date) or [default]),
+            key=lambda day: (day.cluster, day.date),
+        )
+
+    def clusters(self, date: dt.date | None = None) -> list[str]:
+        """The clusters with good lines on the date, or on any."""
+        return sorted(
+            {cluster for fate, cluster, day in self.fates if fate == PUBLISHED and (date is None or day == date)}
+        )
+
+    def counts(self, day: Day) -> Counts:
+        """The counts as a run of this day and cluster alone has them.
+
+        Bad lines without a day count on every day. What is neither of another day nor this cluster's, or taken by it
+        (see `_bad_of`), is of other clusters.
+        """
+        takes = {PUBLISHED: [day.cluster], DUPLICATE: [day.cluster], QUARANTINED: self._bad_of(day)}
+        places: Counter[str] = Counter()
+        for (fate, cluster, date), count in self.fates.items():
+            is_of_day = date in (None, day.date)
+            place = OTHER_DAY if not is_of_day else fate if cluster in takes.get(fate, ()) else _OTHER_CLUSTER
+            places[place] += count
+        return Counts(
+            self.rows_read, *(places[place] for place in (PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY, _OTHER_CLUSTER))
+        )
+
+    def quarantine(self, day: Day, run_id: str) -> DataFrame:
+        """The day's bad lines and those without a day, as the table `quarantine` has them."""
+        return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.read))
+
+    def rows_quarantined(self, day: Day) -> int:
+        """The rows of `quarantine`."""
+        return sum(self._bad_lines(each.fates, day) for each in self.read)
+
+    def _bad_lines(self, fates: Fates, day: Day) -> int:
+        return sum(
+            fates.get((QUARANTINED, cluster, date), 0) for cluster in self._bad_of(day) for date in (day.date, None)
+        )
+
+    def _bad_of(self, day: Day) -> list[str]:
+        """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""
+        hosts = self.clusters(day.date)
+        fates = (key for each in self.read for key in each.fates)
+        bad = {cluster for fate, cluster, _ in fates if fate == QUARANTINED}
+        strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
+        return sorted({day.cluster} | strays)
+
+    def _quarantine_of(self, source: StagedInput, day: Day, run_id: str) -> DataFrame:
+        of_day = F.col("day").isNull() | (F.col("day") == F.lit(day.date))
+        bad = source.lines.where(
+            (F.col("disposition") == QUARANTINED) & of_day & F.col("cluster").isin(self._bad_of(day))
+        )
+        numbered = bad.join(F.broadcast(line_numbers(source.lines)), ["file", "split"])
+        return numbered.select(
+            F.lit(day.date).alias("event_date"),
+            F.lit(day.cluster).alias("cluster"),
+            F.lit(source.name).alias("source"),
+            shown_path(F.col("file"), source.manifest).alias("file"),
+            (F.col("lines_before") + F.col("row") - F.col("first_row") + 1).alias("line"),
+            "reason",
+            "detail",
+            "raw",
+            F.lit(run_id).alias("run_id"),
+        )

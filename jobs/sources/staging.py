@@ -1,0 +1,260 @@
+"""Input lines into a staging folder, each with its fate, counted and reconciled before anything is published."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.errors import (
+    InputMissingError,
+    InputUnreadableError,
+    ReconciliationError,
+    SettingValueError,
+    TooManyBadLinesError,
+)
+from jobs.settings.model import FilesInput, SendsInput, Settings
+from jobs.sources.all_read import check_all_read, check_before_reading
+from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
+from jobs.sources.contents import TEXT
+from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
+from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
+from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
+from jobs.sources.send_formats import format_of
+from jobs.sources.send_log import read_sends
+from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
+from jobs.sources.staged import Counts, Staged, StagedInput
+from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_brokers
+from jobs.tables import SENDS, TOPIC_BROKERS
+from jobs.tables.day import Day
+
+_MOST_CLUSTERS = 200
+_Read = Callable[[Manifest, Observation], DataFrame]
+
+
+@dataclass(frozen=True)
+class StagedSends(Staged):
+    """Send attempts, staged.
+
+    Attributes:
+        routes: the name server's answers, as `route_answers` returns them; None when the site gave none.
+    """
+
+    routes: DataFrame | None = None
+
+    def sends(self, day: Day) -> DataFrame:
+        """The day's attempts as the table `sends` has them."""
+        dated = {
+            "event_date": F.col("day"),
+            "started_at": F.timestamp_millis("started_at_ms"),
+            "ended_at": F.timestamp_millis("ended_at_ms"),
+        }
+        return self.inputs[0].published(day).withColumns(dated).select(*SENDS.schema.fieldNames())
+
+    def topic_brokers(self, day: Day) -> DataFrame:
+        """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
+        if self.routes is None:
+            return self.inputs[0].lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
+        return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
+            {
+                "event_date": F.lit(day.date),
+                "valid_from_at": F.timestamp_millis("valid_from_ms"),
+                "valid_until_at": F.timestamp_millis("valid_until_ms"),
+            }
+        )
+
+    def publish_queues(self, day: Day) -> DataFrame:
+        """The queues to send to of the day's topics (`PUBLISH_QUEUES`); no rows when the site gave no routes."""
+        if self.routes is None:
+            return self.inputs[0].lines.sparkSession.createDataFrame([], PUBLISH_QUEUES)
+        return publish_queues(self.routes, day, only_own=len(self.clusters(day.date)) > 1)
+
+
+def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:
+    """Read every file of send attempts once and stage every line below `folder`.
+
+    Raises:
+        InputMissingError: no such path, or no file in it.
+        InputUnreadableError: a file that cannot be read to its end, or that changed meanwhile.
+        ReconciliationError: lines read and lines staged differ in number.
+    """
+    if not settings.inputs.sends.path:
+        raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
+    manifest = _files(spark, "sends", settings, folder)
+    of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
+    aside, routes = _stage_routes(spark, settings, of_routes, folder) if of_routes else (None, None)
+    names = broker_names(routes) if routes is not None else None
+
+    def read(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_sends(spark, manifest, settings, names, days, counted)
+
+    sends = _staged(spark, "sends", manifest, read, folder)
+    return StagedSends((sends,), (aside,) if aside else (), routes)
+
+
+def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
+    """Read each file of snapshots, routes, running info and client logs once and stage every line below `folder`.
+
+    Raises:
+        InputMissingError: no consumers or routes are named; no such path, or no file in it.
+        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
+        ReconciliationError: lines read and lines staged differ in number.
+    """
+    for name in ("consumers", "routes"):
+        if not getattr(settings.inputs, name).path:
+            raise InputMissingError(f"no {name} are named; give --{name} PATH or the setting inputs.{name}.path")
+
+    def reader(kind: SnapshotKind) -> _Read:
+        return lambda manifest, counted: read_snapshots(spark, kind, manifest, settings, days, counted)
+
+    def read_logs(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_client_logs(spark, manifest, settings, days, counted)
+
+    readers = {**{kind.name: reader(kind) for kind in KINDS}, CLIENT_LOGS: read_logs}
+    named = [name for name in readers if getattr(settings.inputs, name).path]
+    manifests = {name: _files(spark, name, settings, folder) for name in named}  # all, before one of them is read
+    staged = Staged(tuple(_staged(spark, name, manifests[name], readers[name], folder) for name in named))
+    _check_logs(staged[CLIENT_LOGS])
+    return staged
+
+
+def _check_logs(logs: StagedInput | None) -> None:
+    """A file without one log line is no client log: a folder was given that holds other files too."""
+    if logs is None:
+        return
+    found = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
+    with_lines = {row[0] for row in found.collect()}
+    for file in logs.manifest.files:
+        if file.size and file.name not in with_lines:
+            raise InputUnreadableError(
+                f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
+                " name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
+            )
+
+
+def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
+    given: SendsInput | FilesInput = getattr(settings.inputs, name)
+    asked = given.format if isinstance(given, SendsInput) else TEXT
+    manifest = list_files(
+        spark,
+        given.path,
+        f"{folder}/renamed-{name}",
+        lake=settings.lake,
+        kind_of=lambda file: format_of(file, asked),
+    )
+    if not manifest.files:
+        raise InputMissingError(
+            f"no file in {', '.join(given.path)} (hidden ones are not read); give a folder that holds the {name}"
+        )
+    return manifest
+
+
+def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, folder: str) -> StagedInput:
+    counted = Observation(name)
+    target = f"{folder}/{name}"
+    try:
+        check_before_reading(spark, manifest)
+        _thinned(read(manifest, counted)).write.parquet(target)
+    except (Py4JJavaError, PySparkException) as error:
+        check_unchanged(spark, manifest)
+        raise unreadable(error, manifest) or error from error
+    check_unchanged(spark, manifest)
+    check_all_read(spark, manifest)
+    lines = _with_copies(spark, target)
+    groups = lines.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
+    fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
+    if counted.get["rows_read"] != sum(fates.values()):
+        raise ReconciliationError(
+            f"{counted.get['rows_read']} lines of {name} were read but {sum(fates.values())} staged;"
+            " run again and report it"
+        )
+    return StagedInput(name, lines, manifest, fates)
+
+
+def _with_copies(spark: SparkSession, target: str) -> DataFrame:
+    """The staged lines; equal lines are looked for where the input has a hash of each."""
+    lines = spark.read.parquet(target)
+    if "second_hash" not in lines.columns:
+        return lines
+    copies(lines).write.parquet(f"{target}-copies")
+    found = spark.read.parquet(f"{target}-copies")
+    return lines if found.isEmpty() else with_copies(lines, found)
+
+
+def _stage_routes(
+    spark: SparkSession, settings: Settings, manifest: Manifest, folder: str
+) -> tuple[StagedInput, DataFrame]:
+    """The lines of topic routes, of whatever day, and what they answer; one without a code is an answer here."""
+    every_day = (dt.date(1970, 1, 1), dt.date.max)
+
+    def read(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
+
+    staged = _staged(spark, ROUTES.name, manifest, read, folder)
+    lines = staged.lines.where(F.col("disposition") == PUBLISHED)
+    answers = route_answers(lines.withColumn("code", F.coalesce("code", F.lit(ANSWER))))
+    answers.write.parquet(f"{folder}/route-answers")
+    return staged, spark.read.parquet(f"{folder}/route-answers")
+
+
+def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:
+    """Fail when the lines must not be published.
+
+    Raises:
+        SettingValueError: they name more clusters than anybody has.
+        TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
+        InputMissingError: not one line of an asked day, unless `allow_empty`.
+        ReconciliationError: the counts do not add up.
+    """
+    clusters = staged.clusters()
+    if len(clusters) > _MOST_CLUSTERS:
+        raise SettingValueError(
+            f"the lines name {len(clusters)} clusters, such as {clusters[0]!r} and {clusters[-1]!r}: a run publishes"
+            f" {_MOST_CLUSTERS} at most; correct the field cluster, or map it to the one that names the cluster"
+        )
+    for day in days:
+        counts = staged.counts(day)
+        if not counts.add_up:
+            raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
+        if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
+            raise TooManyBadLinesError(_too_many(staged, counts, settings))
+    for date in sorted({day.date for day in days}):
+        published = sum(staged.counts(day).rows_published for day in days if day.date == date)
+        if not published and not allow_empty:
+            elsewhere = ", ".join(f"{other} ({count} lines)" for other, count in list(staged.other_days.items())[:5])
+            hint = f"the files hold {elsewhere}" if elsewhere else "the files hold no line that tells a day"
+            raise InputMissingError(
+                f"no line of {date} in {staged.rows_read} lines read; {hint}; give another --date, or --allow-empty"
+            )
+
+
+def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
+    bad = [each.lines.where(F.col("disposition") == QUARANTINED).select("reason") for each in staged.inputs]
+    reasons = reduce(DataFrame.unionByName, bad).groupBy("reason").count().orderBy(F.desc("count"), "reason")
+    worst = ", ".join(f"{row['reason']} {row['count']}" for row in reasons.limit(3).collect())
+    return (
+        f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
+        f" {settings.max_bad_fraction}; nothing of this flow was published;"
+        " mend the log or raise --set max_bad_fraction=…"
+    )
+
+
+def _thinned(lines: DataFrame) -> DataFrame:
+    """Only what is still needed of each line: its place and fate always, its fields when it is published."""
+    place = {"file", "split", "row", "cluster", "day", "disposition"}
+    kept = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
+    return lines.drop("damage").select(
+        *(
+            F.col(name)
+            if name in place
+            else F.when(F.col("disposition") == kept.get(name, PUBLISHED), F.col(name)).alias(name)
+            for name in lines.columns
+            if name != "damage"
+        )
+    )

@@ -1,0 +1,1 @@
+"""The session and what it needs of this machine."""

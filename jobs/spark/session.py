@@ -1,0 +1,242 @@
+"""The Spark session: built here on one machine, taken as it is under `spark-submit`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from jobs.errors import PlatformError
+from jobs.settings.model import Settings
+from jobs.spark.delta_jars import delta_jars
+from jobs.spark.environment import check_environment
+from jobs.spark.failures import failure, root_cause
+from jobs.spark.interruption import defer_signals, give_back, heed_calls
+from jobs.text.progress import Progress
+from jobs.text.redaction import SECRET_NAME, is_secret
+
+# What a run needs to be exact; set wherever it runs, a site's own settings cannot change them.
+EXACT = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    # A name in SQL is what it is: with this, ${env:HOME} would be the variable's value.
+    "spark.sql.variable.substitute": "false",
+    "spark.databricks.delta.history.metricsEnabled": "true",
+}
+
+# Most of a plan's code runs for seconds: it pays to compile only what is twenty times as hot as Java waits for.
+_COMPILES_LATER = (
+    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000"
+    " -XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
+
+# What suits one machine; a site's `[spark]` settings win.
+ONE_MACHINE = {
+    "spark.master": "local[*]",
+    "spark.driver.memory": "4g",
+    "spark.driver.defaultJavaOptions": f"-XX:+UseParallelGC {_COMPILES_LATER}",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Percentiles of each broker and minute of a day: by hash, not by sorting every attempt.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.log.level": "ERROR",
+    # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
+    "spark.sql.maxPlanStringLength": "1000",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
+}
+
+# What suits this program wherever it runs; a site's `[spark]` settings win.
+SUITED = {
+    # The JVM never compiles a method of more than 8,000 bytes: without this, parsing runs in its interpreter.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # The plans of the next day are those of this one: their code, a thousand classes and more a flow, stays compiled.
+    "spark.sql.codegen.cache.maxEntries": "4000",
+    # A write holds rows of one day, so a task has one file open; without this, it sorts its rows by day first.
+    "spark.sql.maxConcurrentOutputFileWriters": "4",
+    # For error messages PySpark notes the line of each call to F.…: ten questions to the JVM every time.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+# Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
+HIDING = {"spark.redaction.regex": SECRET_NAME}
+
+# Where a site's own come on top of ours, and what stands between them.
+_JOINED = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.redaction.regex": "|"}
+
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@contextmanager
+def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterator[SparkSession]:
+    """The session of one command, which ends with the block; what fails there is told as what it means to the user.
+
+    Raises:
+        FaultlineError: one of its subclasses; also for errors of Spark and the JVM whose meaning is known.
+    """
+    with progress.step("starting Spark"):
+        spark = open_session(settings.spark, verbose=verbose)
+    try:
+        yield spark
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        raise failure(error, settings.lake) or error from error
+    finally:
+        give_back()
+        with suppress(Py4JError, OSError):  # the JVM may be gone
+            spark.stop()
+
+
+def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
+    """A session with Delta, after the machine has been checked.
+
+    Under `spark-submit` the master, memory and jars are the submitter's; only what exactness needs is set.
+
+    Args:
+        spark_settings: the site's `[spark]` table.
+        verbose: let the JVM write to stderr.
+
+    Raises:
+        PlatformError: Java, Python, the packages or the Delta jars do not fit together, or Spark does not start.
+    """
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if submitted:
+        settings = {**SUITED, **_with_own({**HIDING, **DELTA}, spark_settings), **EXACT}
+    else:
+        check_environment()
+        jars = ",".join(str(jar) for jar in delta_jars())
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
+        local = {**ONE_MACHINE, "spark.jars": jars}
+        settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
+    defer_signals()
+    if submitted:
+        spark = _started(settings)
+    else:
+        if not verbose:
+            for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        with nullcontext() if verbose else _quiet_jvm():
+            _start_jvm(settings)
+            spark = _started(settings)
+            _ignore_signals(spark)
+    _check_delta(spark)
+    # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
+    spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
+    return spark
+
+
+def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
+    """Ours and the site's; of jars, extensions and what is hidden ours and then theirs.
+
+    >>> _with_own({"spark.jars": "delta.jar"}, {"spark.jars": "s3.jar", "spark.driver.memory": "8g"})
+    {'spark.jars': 'delta.jar,s3.jar', 'spark.driver.memory': '8g'}
+    """
+    both = {key: f"{ours[key]}{mark}{site[key]}" for key, mark in _JOINED.items() if key in ours and key in site}
+    return {**ours, **site, **both}
+
+
+def _start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM without the secrets: every user of the machine can read its command line; they follow by socket.
+
+    It is a process group of its own: what the terminal sends to the program's group would end it, and its Python
+    workers, before the program could give back what it holds. It ends when the program does, as its stdin does then.
+    """
+    shown = [(name, value) for name, value in settings.items() if not is_secret(name)]
+    if SparkContext._gateway is None:  # noqa: SLF001 - the only way in
+        conf = SparkConf(loadDefaults=False).setAll(shown)
+        gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - likewise
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    """The session; PySpark takes SIGINT for itself when its context starts, whoever had it gets it back."""
+    SparkContext._ensure_initialized()  # noqa: SLF001 - the JVM of spark-submit, or the one that was started
+    heed_calls(SparkContext._gateway._gateway_client)  # type: ignore[union-attr]  # noqa: SLF001 - all calls go there
+    had = signal.getsignal(signal.SIGINT)
+    SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())).setAppName("faultline"))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, had)
+    builder = SparkSession.builder.appName("faultline")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _ignore_signals(spark: SparkSession) -> None:
+    """The JVM ends with the program, not when a supervisor ends every process of a service at once."""
+    java: Any = spark._jvm
+    for name in ("TERM", "HUP"):
+        java.sun.misc.Signal.handle(java.sun.misc.Signal(name), java.sun.misc.SignalHandler.SIG_IGN)
+
+
+def end_jvm() -> None:
+    """End the JVM of this process, whatever state it is in: the next session starts another one."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark forgets a JVM in no other way
+    if gateway is not None:
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+        if (process := getattr(gateway, "proc", None)) is not None:  # under spark-submit the JVM is not ours
+            process.kill()
+            process.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = None  # noqa: SLF001
+
+
+@contextmanager
+def _quiet_jvm() -> Iterator[None]:
+    """The JVM that starts in the block writes its stderr to a file nobody sees, unless it fails to start."""
+    with tempfile.TemporaryFile() as log:
+        sys.stderr.flush()
+        kept = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except (Py4JError, PySparkException, RuntimeError) as error:
+            log.seek(0)
+            why = _why(error, log.read().decode(errors="replace").splitlines())
+            raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _why(error: Exception, log: Sequence[str]) -> str:
+    """Why the JVM did not start: it says so itself, or its log does when it died first."""
+    said = [line.strip() for line in log if "Exception" in line or "Error" in line]
+    return said[0] if said and not isinstance(error, Py4JJavaError) else root_cause(error)
+
+
+def _check_delta(spark: SparkSession) -> None:
+    loaded = spark._jvm.org.apache.spark.util.Utils.classIsLoadable("io.delta.tables.DeltaTable")  # type: ignore[union-attr]
+    if not loaded:
+        raise PlatformError(
+            "the session has no Delta jars; give spark-submit --jars with delta-spark_4.2_2.13-4.4.0.jar and"
+            " delta-storage-4.4.0.jar"
+        )

@@ -1,0 +1,45 @@
+"""Progress on stderr: one line rewritten on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from jobs.text.redaction import redacted
+from jobs.text.terminal import one_line
+
+
+class Progress:
+    """Names each step as it runs and says how long it took."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._terminal = self._stream.isatty()
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Show `what` while the block runs, and the seconds it took after it."""
+        started, what = time.monotonic(), one_line(what)
+        if self._terminal:
+            self._stream.write(f"\r\033[K  … {what}")
+            self._stream.flush()
+        try:
+            yield
+        except BaseException:
+            if self._terminal:
+                with suppress(OSError):  # it may be gone, and is what ended the run
+                    self._stream.write("\r\033[K")
+                    self._stream.flush()
+            raise
+        took = time.monotonic() - started
+        self._stream.write(f"\r\033[K  ✓ {what} ({took:.1f} s)\n" if self._terminal else f"{what}: {took:.1f} s\n")
+        self._stream.flush()
+
+    def say(self, line: str) -> None:
+        """One line of its own, without the secrets that it may name."""
+        line = one_line(redacted(line))
+        self._stream.write(f"\r\033[K{line}\n" if self._terminal else f"{line}\n")
+        self._stream.flush()

@@ -1,0 +1,177 @@
+"""A run of `faultline maintain`: small files merged, files that only old versions need deleted, leftovers removed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pyspark.sql import Row, SparkSession
+
+from jobs.errors import InputMissingError
+from jobs.lake.maintenance import MaintainedLake
+from jobs.lake.tables_io import rows_written
+from jobs.runs.run_log import Run, run_metadata
+from jobs.settings.model import Settings
+from jobs.tables import TABLES, Table
+from jobs.text.progress import Progress
+from jobs.uri import local_folder
+
+SMALL_BYTES = 128 * 1024 * 1024
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """What a table's files are, and what `--apply` does to them.
+
+    Attributes:
+        days: days with a file.
+        files_to_merge: small files of days that have several.
+        files_to_delete: files, and `bytes_to_delete` their size, that no version of the kept days needs.
+        versions: versions that the history knows.
+        oldest: when the oldest of them was made, UTC.
+    """
+
+    table: str
+    files: int
+    size_bytes: int
+    days: int
+    files_to_merge: int
+    files_to_delete: int
+    bytes_to_delete: int
+    versions: int
+    oldest: str
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What `faultline maintain` found and, with `applied`, did."""
+
+    lake: str
+    applied: bool
+    versions_days: int
+    leftover_bytes: int
+    tables: list[TableFiles]
+
+
+@dataclass(frozen=True)
+class TableCommit:
+    """One commit to a table; `run_id` and `rows` are None where the commit tells none."""
+
+    table: str
+    version: int
+    at: str
+    operation: str
+    run_id: str | None
+    rows: int | None
+
+
+def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, apply: bool) -> Upkeep:
+    """Look at every table; with `apply` also merge, delete and clean up, while the lake is held.
+
+    Raises:
+        InputMissingError: there is no table.
+        LakeBusyError: a run holds the lake.
+    """
+    lake = MaintainedLake(spark, settings.lake)
+    if not apply:
+        return _looked_at(lake, settings, progress, applied=False)
+    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as told:
+        if told:
+            progress.say(told)
+        found = _looked_at(lake, settings, progress, applied=True)
+        metadata = run_metadata(run, settings) | ({"lock": told} if told else {})
+        for table, state in zip(_tables(lake), found.tables, strict=True):
+            if state.files_to_merge or state.files_to_delete:
+                with progress.step(f"maintaining {table.name}"):
+                    for day in small_files(lake.files(table)):
+                        lake.compact(table, day, SMALL_BYTES, metadata)
+                    if state.files_to_delete:
+                        lake.vacuum(table, settings.retention.versions_days, dry_run=False)
+        lake.clear_staging(run.run_id)
+    return found
+
+
+def table_history(spark: SparkSession, settings: Settings, name: str | None, last: int) -> list[TableCommit]:
+    """The last commits of each table, or of one, the newest first.
+
+    Raises:
+        InputMissingError: the lake has no such table.
+    """
+    lake = MaintainedLake(spark, settings.lake)
+    tables = [table for table in _tables(lake) if name in {None, table.name}]
+    if not tables:
+        raise InputMissingError(f"lake {lake.root} holds no table {name} yet; its flow has not run")
+    return [_commit(table, row) for table in tables for row in lake.history(table, last)]
+
+
+def small_files(files: Sequence[tuple[dt.date, int]]) -> dict[dt.date, int]:
+    """Each day with several small files, and how many.
+
+    >>> day = dt.date(2026, 3, 1)
+    >>> small_files([(day, 5), (day, 7), (day, SMALL_BYTES), (dt.date(2026, 3, 2), 5)])
+    {datetime.date(2026, 3, 1): 2}
+    """
+    small = Counter(day for day, size in files if size < SMALL_BYTES)
+    return {day: count for day, count in sorted(small.items()) if count > 1}
+
+
+def _tables(lake: MaintainedLake) -> list[Table]:
+    found = [table for table in TABLES if lake.holds(table)]
+    if not found:
+        raise InputMissingError(f"lake {lake.root} holds no table; run faultline nightly first, or name another --lake")
+    return found
+
+
+def _looked_at(lake: MaintainedLake, settings: Settings, progress: Progress, *, applied: bool) -> Upkeep:
+    with progress.step("looking at the tables"):
+        days = settings.retention.versions_days
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
+        # Elsewhere another run may be at work, and nobody can tell what is left over.
+        leftovers = lake.size(lake.staging) if local_folder(lake.root) else 0
+        return Upkeep(lake.root, applied, days, leftovers, states)
+
+
+def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles:
+    files, history = lake.files(table), lake.history(table)
+    unneeded = lake.vacuum(table, versions_days, dry_run=True)
+    return TableFiles(
+        table=table.name,
+        files=len(files),
+        size_bytes=sum(size for _, size in files),
+        days=len({day for day, _ in files}),
+        files_to_merge=sum(small_files(files).values()),
+        files_to_delete=len(unneeded),
+        bytes_to_delete=sum(lake.size(path) for path in unneeded),
+        versions=len(history),
+        oldest=_utc(history[-1]["timestamp"]),
+    )
+
+
+def _commit(table: Table, row: Row) -> TableCommit:
+    return TableCommit(
+        table.name,
+        row["version"],
+        _utc(row["timestamp"]),
+        row["operation"],
+        _run_id(row["userMetadata"]),
+        rows_written(row["operationMetrics"]),
+    )
+
+
+def _run_id(metadata: str | None) -> str | None:
+    """Of our own commits; others may carry anything."""
+    try:
+        told = json.loads(metadata or "null")
+    except ValueError:
+        return None
+    return str(told["run_id"]) if isinstance(told, dict) and "run_id" in told else None
+
+
+def _utc(instant: dt.datetime) -> str:
+    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}"

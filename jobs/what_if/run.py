@@ -1,0 +1,85 @@
+"""A run of `faultline what-if`: published days of the lake → `policy_outcomes`, the asked policies' rows alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.errors import InputMissingError
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import Run, run_metadata
+from jobs.settings.model import Settings
+from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS, TOPIC_BROKERS
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
+from jobs.what_if.asked import Asked
+from jobs.what_if.job import lead_in_ms, what_if
+
+
+def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked, progress: Progress) -> None:
+    """Replay the run's days under the asked policies and publish what each would have done.
+
+    The lake is held only while the rows are published; rows of other policies stay.
+
+    Raises:
+        InputMissingError: a day has no sends in the lake, or no longer.
+        FaultlineError: another of its subclasses; published days stay as they are.
+    """
+    lake = Lake(spark, settings.lake)
+    clusters = _clusters(lake, run.days)
+    days = [Day(date, cluster) for date in run.days for cluster in clusters]
+    sends = _sends(lake, run.days, lead_in_ms(asked, settings))
+    topic_brokers = lake.read(TOPIC_BROKERS).where(_of(run.days))
+    with progress.step(f"replaying {len(asked.names)} policies"):
+        found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, made_once=_made_once)
+        rows = _made_once(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
+        spark.catalog.clearCache()
+    held = lake.held(run.run_id, run.clock, break_lock=run.break_lock)
+    with progress.step("publishing policy_outcomes"), held as told:
+        lake.create_tables((POLICY_OUTCOMES,))
+        for day in days:
+            of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
+            metadata = run_metadata(run, settings) | ({"lock": told} if told else {})
+            lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
+
+
+def _of(dates: Sequence[dt.date]) -> Column:
+    return F.col("event_date").isin(*(F.lit(date) for date in dates))
+
+
+def _sends(lake: Lake, dates: Sequence[dt.date], before_ms: int) -> DataFrame:
+    """The attempts of the days, and those that ended at most `before_ms` before the first of them."""
+    first = Day(dates[0], "")
+    eve = (F.col("event_date") == F.lit(first.before.date)) & (F.col("ended_at_ms") >= first.start_ms - before_ms)
+    return lake.read(SENDS).where(_of(dates) | eve)
+
+
+def _clusters(lake: Lake, dates: Sequence[dt.date]) -> list[str]:
+    """The clusters with sends on the days.
+
+    Raises:
+        InputMissingError: a day has none.
+    """
+    if not lake.exists():
+        raise InputMissingError(f"lake {lake.root} holds no published day; run faultline nightly first")
+    found = lake.read(SENDS).where(_of(dates)).select("event_date", "cluster").distinct().collect()
+    for date in dates:
+        if date not in {row["event_date"] for row in found}:
+            gone = not lake.read(PRODUCER_DAYS).where(F.col("event_date") == F.lit(date)).isEmpty()
+            why = "no longer has sends of it (retention.sends_days)" if gone else "has no sends of it"
+            raise InputMissingError(
+                f"{date} cannot be replayed: lake {lake.root} {why}; publish it with faultline nightly --date {date}"
+            )
+    return sorted({row["cluster"] for row in found})
+
+
+def _made_once(frame: DataFrame) -> DataFrame:
+    """Rows made once and planned from anew: whatever rests on them no longer plans how they came about.
+
+    They live on the executors: when one is lost the run fails, with nothing published yet.
+    """
+    return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK)

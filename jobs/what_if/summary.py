@@ -1,0 +1,119 @@
+"""What a what-if run says at its end: each policy over all brokers and days, and what it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from jobs.lake.tables_io import Lake
+from jobs.runs.run_log import Run
+from jobs.settings.model import Settings
+from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS
+from jobs.tables.day import Day
+from jobs.text.redaction import redacted
+
+LIMITS = (
+    "A log cannot show how the other brokers would have answered the sends steered to them, nor the sends that a"
+    " producer's own isolation kept away: avoided is what would have gone elsewhere, not what would have succeeded."
+)
+
+_SUMS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms",
+         "missed", "unavoidable")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PolicyLine:
+    """One policy over the asked days and all brokers; counts are attempts, durations producer-milliseconds.
+
+    `is_best`: no other policy of the run avoids as many bad sends with as few good ones steered away.
+    """
+
+    policy: str
+    profile: str
+    latency_max_ms: list[int]
+    not_available_ms: list[int]
+    isolations: int
+    isolated_ms: int
+    all_isolated_ms: int
+    steered: int
+    hits: int
+    false_alarms: int
+    missed: int
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class WhatIfSummary:
+    """The answers of a run.
+
+    Attributes:
+        policies: most bad sends avoided first.
+        sends: attempts whose queue the client chose, of producers that can be replayed.
+        unavoidable: bad sends that no policy of the run would have steered away.
+        starts_empty: the day before the first is not in the lake.
+        switch_on_share: part of all attempts made by producers that really isolated; null without attempts.
+        not_replayed: why producers were left out, with their number per day.
+    """
+
+    run_id: str
+    lake: str
+    days: list[str]
+    clusters: list[str]
+    slow_ms: int
+    sends: int
+    bad_sends: int
+    unavoidable: int
+    policies: list[PolicyLine]
+    starts_empty: bool
+    switch_on_share: float | None
+    not_replayed: dict[str, int]
+    limits: str = LIMITS
+
+
+def summarize_what_if(spark: SparkSession, settings: Settings, run: Run) -> WhatIfSummary:
+    """Read the answers of the run back from the lake."""
+    lake = Lake(spark, settings.lake)
+    own = lake.read(POLICY_OUTCOMES).where(F.col("run_id") == F.lit(run.run_id))
+    sums = own.groupBy("policy", "profile", "latency_max_ms", "not_available_ms").agg(
+        *(F.sum(name).alias(name) for name in _SUMS), F.collect_set("cluster").alias("clusters")
+    )
+    rows = [row.asDict() for row in sums.collect()]
+    before = Day(run.days[0], settings.cluster).before.date
+    producers = lake.read(PRODUCER_DAYS).where(F.col("event_date").isin(*(F.lit(day) for day in run.days)))
+    switch = producers.agg(
+        (F.sum(F.when(F.col("enforced"), F.col("sends")).otherwise(0)) / F.sum("sends")).alias("share")
+    ).collect()
+    left_out = producers.where("not_replayed IS NOT NULL").groupBy("not_replayed").count().orderBy("not_replayed")
+    return WhatIfSummary(
+        run_id=run.run_id,
+        lake=redacted(settings.lake),
+        days=[str(day) for day in run.days],
+        clusters=sorted({cluster for row in rows for cluster in row["clusters"]}),
+        slow_ms=settings.slow_ms,
+        sends=max((row["sends"] for row in rows), default=0),
+        bad_sends=max((row["bad_sends"] for row in rows), default=0),
+        unavoidable=max((row["unavoidable"] for row in rows), default=0),
+        policies=with_best([_line(row) for row in rows]),
+        starts_empty=lake.read(SENDS).where(F.col("event_date") == F.lit(before)).isEmpty(),
+        switch_on_share=switch[0]["share"],
+        not_replayed={row["not_replayed"]: row["count"] for row in left_out.collect()},
+    )
+
+
+def _line(row: dict[str, Any]) -> PolicyLine:
+    return PolicyLine(**{name: row[name] for name in PolicyLine.__dataclass_fields__ if name != "is_best"})
+
+
+def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:
+    """The lines with `is_best`, most bad sends avoided first, of equal ones those with fewer good ones steered away."""
+    ordered = sorted(lines, key=lambda each: (-each.hits, each.false_alarms, each.policy))
+    told, fewest = [], None
+    for line in ordered:
+        beaten = fewest is not None and (line.hits, line.false_alarms) != fewest and line.false_alarms >= fewest[1]
+        told.append(replace(line, is_best=not beaten))
+        fewest = fewest if beaten else (line.hits, line.false_alarms)
+    return told

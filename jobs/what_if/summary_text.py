@@ -1,0 +1,73 @@
+"""The summary of a what-if run as a screen of text."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from jobs.text.terminal import duration, grid, one_line, safe
+from jobs.what_if.summary import PolicyLine, WhatIfSummary
+
+_LINES = 20
+
+
+def what_if_text(summary: WhatIfSummary) -> str:
+    """Each policy in a line, those that do exactly the same in one; control characters in names are shown escaped."""
+    span = summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"
+    clusters = ", ".join(map(safe, summary.clusters))
+    head = (
+        f"{span}  cluster {clusters}: {summary.sends:,} sends whose queue the client chose,"
+        f" {summary.bad_sends:,} of them bad (failed, or {summary.slow_ms} ms and longer)"
+    )
+    return "\n\n".join([head, _policies_text(summary), _notes_text(summary)])
+
+
+def _policies_text(summary: WhatIfSummary) -> str:
+    alike = [list(lines) for _, lines in groupby(summary.policies, key=_figures)]
+    shown = [lines for place, lines in enumerate(alike) if place < _LINES or lines[0].is_best]
+    header = ["", "policy", "bad avoided", "good steered away", "isolations", "isolated (sum over producers)"]
+    rows = [
+        [
+            "*" if lines[0].is_best else "",
+            _names(lines),
+            f"{lines[0].hits:,}{_share(lines[0].hits, summary.bad_sends)}",
+            f"{lines[0].false_alarms:,}",
+            f"{lines[0].isolations:,}",
+            duration(lines[0].isolated_ms),
+        ]
+        for lines in shown
+    ]
+    more = f", {len(shown)} of {len(alike)}" if len(shown) < len(alike) else ""
+    return f"Policies, by bad sends that would have gone to another broker{more}\n" + grid(header, rows)
+
+
+def _figures(line: PolicyLine) -> tuple[int, ...]:
+    return (line.hits, line.false_alarms, line.isolations, line.isolated_ms)
+
+
+def _names(lines: list[PolicyLine]) -> str:
+    names = [safe(line.policy) for line in lines]
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
+
+
+def _share(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.0f} %)" if whole else ""
+
+
+def _notes_text(summary: WhatIfSummary) -> str:
+    notes = [
+        "* no other of these policies avoids as many bad sends with as few good ones steered away",
+        f"{summary.unavoidable:,} bad sends would have been avoided by none of them",
+        summary.limits,
+    ]
+    if summary.switch_on_share:
+        notes.append(
+            f"{100 * summary.switch_on_share:.0f} % of all attempts come from producers whose switch was on: what they"
+            " kept away from a broker is not in their log"
+        )
+    if any(line.policy == "AS_RUN" for line in summary.policies):
+        notes.append("AS_RUN: each producer under its own version and ladder, with the switch on")
+    if summary.starts_empty:
+        notes.append("the day before is not in the lake: the first day starts with no isolation")
+    notes.extend(f"{count} producers not replayed: {why}" for why, count in summary.not_replayed.items())
+    notes.append(f"per broker and day: {one_line(summary.lake)}/policy_outcomes")
+    return "Notes\n" + "\n".join(f"  {note}" for note in notes)
