@@ -22,7 +22,7 @@ from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
 from jobs.fault_latency.job import replayed
 from jobs.settings.model import Settings
-from jobs.spark.materialize import keeper
+from jobs.spark.materialize import materializer
 from jobs.spark.session import open_session
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
@@ -109,8 +109,10 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, infer: bool
 def _replayed(spark: SparkSession, sends: DataFrame, size: Size, settings: Settings, kept: str) -> DataFrame:
     nothing, no_routes = (spark.createDataFrame([], each.schema) for each in (FAULT_ITEM_STATE, TOPIC_BROKERS))
     day = Day(size.dates[0], CLUSTER)
-    keep = keeper(spark, kept)
-    return replayed(sends, nothing.drop("event_date"), day, settings, topic_brokers=no_routes, keep=keep).isolations
+    materialize = materializer(spark, kept)
+    return replayed(
+        sends, nothing.drop("event_date"), day, settings, topic_brokers=no_routes, materialize=materialize
+    ).isolations
 
 
 def _table(found: list[Replay]) -> str:

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.inputs import SUBJECT, VIEW
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.allocation_udf import shares_of
 
 _UNCHANGED = "UNCHANGED"
@@ -32,21 +32,26 @@ def computed_shares(inputs: DataFrame) -> DataFrame:
 
 
 def with_shares(
-    inputs: DataFrame, keep: Keep, name: str, *, subject: Sequence[str] = SUBJECT, opening: DataFrame | None = None
+    inputs: DataFrame,
+    materialize: Materialize,
+    name: str,
+    *,
+    subject: Sequence[str] = SUBJECT,
+    opening: DataFrame | None = None,
 ) -> DataFrame:
     """With `shares`: what each client of the stretch holds, also where its strategy throws and it keeps what it had.
 
     Args:
         inputs: as `allocation_inputs` returns them, undetermined ones left out.
-        keep: for the result.
+        materialize: for the result.
         name: of what is kept.
         subject: what has one history of stretches: there a client keeps what it had.
         opening: rows of `queue_allocation` that stood at 00:00; None = nobody had anything.
     """
-    computed = keep(name, computed_shares(inputs))
+    computed = materialize(name, computed_shares(inputs))
     if computed.where(F.exists("shares", _fails)).isEmpty():
         return computed
-    return keep(f"{name}-carried", _carried(computed, opening, subject))
+    return materialize(f"{name}-carried", _carried(computed, opening, subject))
 
 
 def _fails(share: Column) -> Column:

@@ -37,7 +37,7 @@ from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import clients_told, running_info
 from jobs.sources.topic_route import route_answers
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from jobs.tables.partition import dated
 
@@ -83,7 +83,9 @@ class Allocation:
     strategy_comparison: DataFrame
 
 
-def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, keep: Keep) -> Allocation:
+def allocation(
+    snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, materialize: Materialize
+) -> Allocation:
     """Recompute one day.
 
     Args:
@@ -91,29 +93,31 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
         opening: what stood at 00:00; empty frames when the day before is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
-        keep: for what several tables rest on.
+        materialize: for what several tables rest on.
     """
     stale_ms = settings.max_staleness_ms
     spark = snapshots.consumers.sparkSession
     before = carried_routes(opening.topic_queues)
-    seen_routes = keep("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    seen_routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
     lists = member_answers(snapshots.consumers)
-    seen_members = keep("members", group_members(lists, day, opening.group_members, stale_ms))
+    seen_members = materialize("members", group_members(lists, day, opening.group_members, stale_ms))
     routes, members = lasting(seen_routes), lasting(seen_members)
-    told = keep("connections", connections(snapshots.consumers))
-    answers = keep("answers", running_info(snapshots.running_info))
+    told = materialize("connections", connections(snapshots.consumers))
+    answers = materialize("answers", running_info(snapshots.running_info))
     strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers), snapshots.client_logs))
     seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms").transform(
         with_said_topics, lists, settings.groups
     )
-    topics = keep("topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms))
-    inputs = keep("inputs", allocation_inputs(topics, routes, members, strategies))
+    topics = materialize(
+        "topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
+    )
+    inputs = materialize("inputs", allocation_inputs(topics, routes, members, strategies))
     determined = inputs.where("undetermined IS NULL")
-    allocated = with_shares(determined, keep, "shares", opening=opening.queue_allocation)
-    expected = keep("expected", queue_allocation(allocated))
-    owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, keep)
+    allocated = with_shares(determined, materialize, "shares", opening=opening.queue_allocation)
+    expected = materialize("expected", queue_allocation(allocated))
+    owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, materialize)
     subjects = topics.select(*SUBJECT).distinct()
-    languages, flaps = mixed_languages(told, stale_ms), keep("flaps", flapping(seen_members))
+    languages, flaps = mixed_languages(told, stale_ms), materialize("flaps", flapping(seen_members))
     causes = reduce(
         DataFrame.unionByName,
         (
@@ -129,9 +133,9 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
             languages,
         ),
     )
-    differ = keep("differences", differences(expected, owned.holdings, owned.known, day))
+    differ = materialize("differences", differences(expected, owned.holdings, owned.known, day))
     found = (
-        with_causes(differ, keep("causes", with_slack(causes, answers, owned.known)))
+        with_causes(differ, materialize("causes", with_slack(causes, answers, owned.known)))
         .unionByName(of_allocation(expected, allocated))
         .unionByName(of_groups(members, inputs, flaps, languages, day))
         .unionByName(of_topics(topics, routes, day))
@@ -146,5 +150,5 @@ def allocation(snapshots: Snapshots, opening: Opening, day: Day, settings: Setti
         queue_ownership=owned.holdings.transform(dated, day, "valid_from_ms", "valid_until_ms"),
         allocation_findings=findings(found).transform(dated, day, "found_from_ms", "found_until_ms"),
         rebalances=rebalances(of_one_view(allocated)).transform(dated, day, "changed_at_ms"),
-        strategy_comparison=strategy_comparison(of_one_view(determined), settings, keep).transform(dated, day),
+        strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(dated, day),
     )

@@ -19,7 +19,7 @@ from jobs.allocation.logged_ownership import (
 )
 from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
 from jobs.allocation.stretches import lasting, merged, stretches
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 
 _CLIENT = ("consumer_group", "client_id")
@@ -46,7 +46,12 @@ class Ownership:
 
 
 def ownership(
-    answers: DataFrame, log_lines: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int, keep: Keep
+    answers: DataFrame,
+    log_lines: DataFrame,
+    opening: DataFrame,
+    day: Day,
+    max_staleness_ms: int,
+    materialize: Materialize,
 ) -> Ownership:
     """What each source tells, side by side.
 
@@ -56,17 +61,17 @@ def ownership(
         opening: rows of the table that stood at 00:00.
         day: what to publish; stretches are cut at its ends.
         max_staleness_ms: how long an answer holds when no later one of its client comes.
-        keep: for what several frames rest on.
+        materialize: for what several frames rest on.
     """
-    told = keep("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
-    stood = keep("stood", at_midnight(opening, day))
-    events = keep("events", with_lives(log_lines, stood))
-    last = keep("last_lines", last_lines(log_lines, events, day))
-    shared = keep("shared_logs", shared_logs(events, stood))
+    told = materialize("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
+    stood = materialize("stood", at_midnight(opening, day))
+    events = materialize("events", with_lives(log_lines, stood))
+    last = materialize("last_lines", last_lines(log_lines, events, day))
+    shared = materialize("shared_logs", shared_logs(events, stood))
     alone, stood_alone = (each.join(shared, list(LOG), "left_anti") for each in (events, stood))
-    lives_alone = keep("lives", lives(alone, stood_alone, last, day))
-    told_apart = keep("stories", stories(events, stood, shared))
-    lives_apart = keep("shared_lives", shared_lives(told_apart, last, day))
+    lives_alone = materialize("lives", lives(alone, stood_alone, last, day))
+    told_apart = materialize("stories", stories(events, stood, shared))
+    lives_apart = materialize("shared_lives", shared_lives(told_apart, last, day))
     of_lives = lives_alone.unionByName(lives_apart)
     logged = logged_holdings(alone, lives_alone, stood_alone).unionByName(shared_holdings(told_apart, lives_apart))
     no_time = F.lit(None).cast("bigint")
@@ -94,8 +99,8 @@ def ownership(
         "consumer_group", "topic", "broker_name", "queue_id", "at_ms", "event"
     )
     return Ownership(
-        keep("holdings", holdings),
-        keep("known", known_by_log.unionByName(known_by_answers)),
+        materialize("holdings", holdings),
+        materialize("known", known_by_log.unionByName(known_by_answers)),
         refused,
         silences(log_lines, of_lives),
     )

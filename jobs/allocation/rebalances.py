@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from jobs.allocation.allocate import with_shares
 from jobs.allocation.inputs import SUBJECT
 from jobs.settings.model import Settings
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.moves_udf import balance_of, moves_of
 from udfs.strategy import ASKED, POP
 
@@ -83,7 +83,7 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
     )
 
 
-def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> DataFrame:
+def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Materialize) -> DataFrame:
     """The same history under each strategy; columns of the table, without day and cluster.
 
     Every group as its members allocate, and all of them under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under
@@ -93,7 +93,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> Da
     Args:
         inputs: as `allocation_inputs` returns them, one view only.
         settings: the groups' rooms and virtual nodes.
-        keep: for the allocations, which its figures share.
+        materialize: for the allocations, which its figures share.
     """
     groups = {group: _candidates(said) for group, said in settings.groups.items()}
     spark = inputs.sparkSession
@@ -114,7 +114,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, keep: Keep) -> Da
         .drop("other", "other_json")
     )
     subject = (*SUBJECT, "strategy")
-    history = with_shares(tried, keep, "history", subject=subject)
+    history = with_shares(tried, materialize, "history", subject=subject)
     costs = (
         rebalances(history, subject)
         .groupBy(*subject)

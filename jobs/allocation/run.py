@@ -1,116 +1,61 @@
-"""A run of the second flow: stage the snapshots, publish each day, log it all."""
+"""The second flow as a run sees it: consumer snapshots → the tables of queue allocation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.allocation.job import Opening, Snapshots, allocation
-from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import (
-    ALLOCATION,
-    DayResult,
-    Run,
-    RunResult,
-    log_run,
-    published_openings,
-    run_metadata,
-)
-from jobs.runs.runner import check_rows, keeper_of, run_flow, state_hash
+from jobs.lake.tables_io import Commit
+from jobs.runs import flow
+from jobs.runs.context import RunContext
+from jobs.runs.flow import Flow
+from jobs.runs.flow_tables import FLOW_TABLES
+from jobs.runs.run import Run, RunResult
+from jobs.runs.run_log import ALLOCATION
+from jobs.runs.runner import run_flow
 from jobs.settings.model import Settings
 from jobs.sources.client_log import CLIENT_LOGS, SCHEMA
 from jobs.sources.snapshots import KINDS
 from jobs.sources.staged import Staged
 from jobs.sources.staging import stage_snapshots
-from jobs.tables import (
-    ALLOCATION_FINDINGS,
-    GROUP_MEMBERS,
-    QUARANTINE,
-    QUEUE_ALLOCATION,
-    QUEUE_OWNERSHIP,
-    REBALANCES,
-    ROUTE_CHANGES,
-    STRATEGY_COMPARISON,
-    TOPIC_QUEUES,
-    Table,
-)
+from jobs.tables import GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, TOPIC_QUEUES, named
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 
-_DERIVED = (
-    TOPIC_QUEUES,
-    ROUTE_CHANGES,
-    GROUP_MEMBERS,
-    QUEUE_ALLOCATION,
-    QUEUE_OWNERSHIP,
-    ALLOCATION_FINDINGS,
-    REBALANCES,
-    STRATEGY_COMPARISON,
-)
-_CARRIED = (TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP)
+_TABLES = FLOW_TABLES["allocation"]
 _INPUTS = (*(kind.name for kind in KINDS), CLIENT_LOGS)
 
 
 def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
     """Publish the asked days from the snapshots.
 
-    A later published day that started from another closing state is reported in `stale_days`: its snapshots are not
-    kept, so only a run over them makes it anew.
+    A later published day that started from another closing state is reported in `stale_days`: its snapshots are not in
+    the lake, so only a run over them makes it anew.
 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
     """
-
-    def publish(lake: Lake, result: RunResult, day: Day, staged: Staged, days: Sequence[Day]) -> None:
-        result.days.append(_publish(spark, lake, settings, run, day, staged, progress))
-        if day.after not in days and _is_stale(lake, result.days[-1]):
-            result.stale_days.append(day.after.date)
-
-    reading = ("snapshots", stage_snapshots)
-    return run_flow(spark, settings, run, progress, flow=ALLOCATION, tables=_DERIVED, reading=reading, publish=publish)
+    return run_flow(ALLOCATION_FLOW, spark, settings, run, progress)
 
 
-def _publish(
-    spark: SparkSession, lake: Lake, settings: Settings, run: Run, day: Day, staged: Staged, progress: Progress
-) -> DayResult:
-    counts, metadata = staged.counts(day), run_metadata(run, settings)
-    known_start = day.before.date in published_openings(lake, ALLOCATION, day.cluster)
-    with progress.step(f"allocating queues of {day.date}"):
-        opening = {table.name: _reaching(lake, table, day.before).where(F.lit(known_start)) for table in _CARRIED}
-        opening_state = state_hash([_state(each) for each in opening.values()])
-        allocated = allocation(
-            Snapshots(*(_lines(spark, staged, name, day) for name in _INPUTS)),
-            Opening(**opening),
-            day,
-            settings,
-            keeper_of(spark, lake, run, day),
-        )
-        bad = lake.publish_day(
-            QUARANTINE,
-            staged.quarantine(day, run.run_id),
-            day.cluster,
-            day.date,
-            metadata,
-            only={"source": list(_INPUTS)},
-        )
-        check_rows(bad, counts.rows_quarantined, day)
-        frames = [(table, getattr(allocated, table.name)) for table in _DERIVED]
-        commits = lake.publish_day_of_each(frames, day.cluster, day.date, metadata)
-        versions = {commit.table: commit.version for commit in (bad, *commits)}
-        closing_state = state_hash([_state(_reaching(lake, table, day)) for table in _CARRIED])
-    done = DayResult(
-        day, counts, "PREVIOUS_DAY" if known_start else "EMPTY", opening_state, closing_state, False, versions
-    )
-    log_run(spark, lake, run, ALLOCATION, [day], "SUCCEEDED", settings, done=done)
-    return done
+def _publish(_: RunContext, __: Day, ___: Staged) -> list[Commit]:
+    """Publish nothing: no table holds the snapshots themselves."""
+    return []
 
 
-def _lines(spark: SparkSession, staged: Staged, name: str, day: Day) -> DataFrame:
-    found = staged[name]
-    if found is not None:
-        return found.published(day)
+def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
+    """Every table of the flow, from the day's lines and what stood at 00:00."""
+    lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
+    return vars(allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day)))
+
+
+def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> DataFrame:
+    lines = staged[name] if staged is not None else None
+    if lines is not None:
+        return lines.published(day)
     if name == CLIENT_LOGS:
         return spark.createDataFrame([], SCHEMA)
     kind = next(each for each in KINDS if each.name == name)
@@ -119,17 +64,21 @@ def _lines(spark: SparkSession, staged: Staged, name: str, day: Day) -> DataFram
     )
 
 
-def _reaching(lake: Lake, table: Table, day: Day) -> DataFrame:
-    """The day's rows that still stand at 24:00."""
-    return lake.read_day(table, day.cluster, day.date).where(F.col("valid_until_ms") == F.lit(day.end_ms))
+def _never(_: RunContext, __: Day) -> bool:
+    return False
 
 
-def _state(reaching: DataFrame) -> DataFrame:
-    """What the next day starts from: not since when it stands."""
-    return reaching.drop("event_date", "valid_from_ms", "valid_from_at")
-
-
-def _is_stale(lake: Lake, last: DayResult) -> bool:
-    openings = published_openings(lake, ALLOCATION, last.day.cluster)
-    after = openings.get(last.day.after.date)
-    return after is not None and after != ("PREVIOUS_DAY", last.closing_state)
+ALLOCATION_FLOW = Flow(
+    name=ALLOCATION,
+    reads="snapshots",
+    derives="allocating queues",
+    sources=_INPUTS,
+    published=named(_TABLES.published),
+    derived=named(_TABLES.derived),
+    carried=(TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP),
+    forgotten=(),
+    stage=stage_snapshots,
+    publish=_publish,
+    derive=_derive,
+    can_recompute=_never,
+)

@@ -31,7 +31,7 @@ from jobs.text.redaction import redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
 
 if TYPE_CHECKING:  # it imports Spark
-    from jobs.runs.run_log import Run
+    from jobs.runs.run import Run
 
 _COMMANDS = {
     "nightly": "every flow for one or more UTC days, then the run's record",
@@ -156,7 +156,7 @@ def _run_flows(options: argparse.Namespace, settings: Settings) -> None:
 
 
 def _new_run(options: argparse.Namespace, days: tuple[dt.date, ...]) -> Run:
-    from jobs.runs.run_log import Run
+    from jobs.runs.run import Run
 
     return Run(
         run_id=uuid.uuid4().hex[:12],

@@ -9,16 +9,14 @@ from dataclasses import asdict
 
 from pyspark.sql import SparkSession
 
-from jobs.errors import ReconciliationError, UsageError
-from jobs.runs.run_log import Run
+from jobs.errors import UsageError
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.spark.session import running
 from jobs.tables import TABLES
 from jobs.text.progress import Progress
 from jobs.upkeep.maintain import run_maintain, table_history
 from jobs.upkeep.maintain_text import history_text, upkeep_text
-from jobs.verify_lake import run_verify
-from jobs.verify_text import breach, verification_text
 
 _MOST_COMMITS = 1_000_000
 
@@ -38,10 +36,7 @@ def run_upkeep(
         _check_history(options)
     progress = Progress()
     with running(settings, progress, verbose=options.verbose) as spark:
-        if options.command == "maintain":
-            _maintain(spark, options, settings, run, progress, say)
-        else:
-            _verify(spark, options, settings, run, options.seed or today, progress, say)
+        _maintain(spark, options, settings, run, progress, say)
 
 
 def _check_history(options: argparse.Namespace) -> None:
@@ -68,19 +63,3 @@ def _maintain(
         return
     found = run_maintain(spark, settings, run, progress, apply=options.apply)
     say(json.dumps(asdict(found), indent=1) if options.json else upkeep_text(found))
-
-
-def _verify(
-    spark: SparkSession,
-    options: argparse.Namespace,
-    settings: Settings,
-    run: Run,
-    seed: str,
-    progress: Progress,
-    say: Callable[[str], None],
-) -> None:
-    found = run_verify(spark, settings, run, seed, progress)
-    say(json.dumps(asdict(found), indent=1) if options.json else verification_text(found))
-    why = breach(found)
-    if why:
-        raise ReconciliationError(why)

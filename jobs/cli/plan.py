@@ -9,43 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jobs.cli.fail_on import asked_conditions
+from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.settings.model import Settings, setting_name
 from jobs.sources.lake_apart import check_apart
 from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
 from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
 from jobs.uri import is_there, local_folder
-
-# By name, not taken from the flows: they import Spark, which may be missing where a run is only planned.
-_READ = {
-    "fault-latency": ("sends", "routes"),
-    "allocation": ("routes", "consumers", "running_info", "client_logs"),
-}
-_WRITTEN = {
-    "fault-latency": (
-        "sends",
-        "topic_brokers",
-        "order_key_moves",
-        "fault_item_changes",
-        "isolation_intervals",
-        "fault_item_state",
-        "broker_windows",
-        "broker_incidents",
-        "producer_days",
-        "send_calls",
-        "findings",
-    ),
-    "allocation": (
-        "topic_queues",
-        "route_changes",
-        "group_members",
-        "queue_allocation",
-        "queue_ownership",
-        "allocation_findings",
-        "rebalances",
-        "strategy_comparison",
-    ),
-}
 
 _MOST_SAID = 20
 
@@ -74,7 +44,7 @@ def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[d
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
         *(
             line
-            for kind in dict.fromkeys(kind for flow in flows for kind in _READ[flow])
+            for kind in dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs)
             for line in _read(settings, kind)
         ),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
@@ -104,7 +74,8 @@ def _read(settings: Settings, kind: str) -> Iterator[str]:
 
 
 def _written(flow: str, *, cascade: bool) -> str:
-    tables = f"{flow}: the days above of {', '.join(_WRITTEN[flow])}, quarantine and run_log"
+    names = (*FLOW_TABLES[flow].published, *FLOW_TABLES[flow].derived)
+    tables = f"{flow}: the days above of {', '.join(names)}, quarantine and run_log"
     return f"{tables}; later days that start from them" if cascade and flow == "fault-latency" else tables
 
 

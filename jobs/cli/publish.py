@@ -15,7 +15,7 @@ from jobs.cli.plan import flows_of
 from jobs.fault_latency.run import run_fault_latency
 from jobs.fault_latency.summary import summarize
 from jobs.fault_latency.summary_text import as_text
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
 from jobs.spark.session import running

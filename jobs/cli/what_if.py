@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.spark.session import running

@@ -28,7 +28,7 @@ from jobs.fault_latency.producers.rules import policies, with_rules
 from jobs.fault_latency.producers.sends_per_process import process_sends
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from jobs.tables.partition import dated
 from udfs.policy import Policy, has_reachable_flag
@@ -79,7 +79,13 @@ class Replayed:
 
 
 def replayed(
-    sends: DataFrame, opening: DataFrame, day: Day, settings: Settings, *, topic_brokers: DataFrame, keep: Keep
+    sends: DataFrame,
+    opening: DataFrame,
+    day: Day,
+    settings: Settings,
+    *,
+    topic_brokers: DataFrame,
+    materialize: Materialize,
 ) -> Replayed:
     """Replay one day.
 
@@ -89,32 +95,34 @@ def replayed(
         day: the day and cluster.
         settings: producers' rules, inference.
         topic_brokers: the day's stretches of unchanged routes; may be empty.
-        keep: for what several tables rest on.
+        materialize: for what several tables rest on.
     """
     profiles = released_profiles()
     known_policies = policies(profiles, settings.producers)
-    hosts = keep("hosts", topic_hosts(topic_brokers))
-    began = keep("beginnings", beginnings(sends, carried_processes(opening), keep))
+    hosts = materialize("hosts", topic_hosts(topic_brokers))
+    began = materialize("beginnings", beginnings(sends, carried_processes(opening), materialize))
     has_async = not sends.where("mode = 'ASYNC'").isEmpty()
     told = attempts_of(sends.drop(*_UNUSED), profiles, settings.producers, began, has_async=has_async)
-    attempts = keep("attempts", told)
-    sent = keep("process-sends", process_sends(attempts))
+    attempts = materialize("attempts", told)
+    sent = materialize("process-sends", process_sends(attempts))
     replayable = attempts.where("not_replayed IS NULL")
     written = updates(replayable, known_policies, infer=settings.infer, has_async=has_async)
     # Of an attempt that ended on this day, the submit call may have returned just before or after it.
     clamped = written.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
     carried = carried_updates(opening.transform(with_end_of_process, sent), day.start_ms)
-    writes = near_isolations(clamped.unionByName(carried), known_policies, keep)
+    writes = near_isolations(clamped.unionByName(carried), known_policies, materialize)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
-        items = with_inferences(items, attempts, sent, hosts, known_policies, UNORDERED_WITHIN_MS, keep)
-    telling = keep("telling", telling_writes(items))
-    changes = keep("changes", telling.transform(isolating_writes).transform(with_change))
-    held = keep("held", isolations(changes, day.end_ms))
+        items = with_inferences(items, attempts, sent, hosts, known_policies, UNORDERED_WITHIN_MS, materialize)
+    telling = materialize("telling", telling_writes(items))
+    changes = materialize("changes", telling.transform(isolating_writes).transform(with_change))
+    held = materialize("held", isolations(changes, day.end_ms))
     return Replayed(attempts, sent, telling, changes, held, hosts, opening, known_policies)
 
 
-def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start: bool, keep: Keep) -> FaultLatency:
+def fault_latency(
+    items: Replayed, day: Day, settings: Settings, *, known_start: bool, materialize: Materialize
+) -> FaultLatency:
     """What one replayed day says.
 
     Args:
@@ -122,16 +130,27 @@ def fault_latency(items: Replayed, day: Day, settings: Settings, *, known_start:
         day: the day and cluster.
         settings: incident share, what counts as slow.
         known_start: whether the day before is in the lake.
-        keep: for what several tables rest on.
+        materialize: for what several tables rest on.
     """
     attempts, sent, held = items.attempts, items.sent, items.isolations
     writes, hosts = items.writes, items.hosts
-    chosen = keep("choices", choices(attempts, sent, held, hosts))
-    health = keep("health", broker_health(attempts, settings.slow_ms))
-    calls = calls_of(attempts, settings.slow_ms, keep)
-    incidents = keep("incidents", broker_incidents(held, sent, calls, settings.incident_share, keep))
+    chosen = materialize("choices", choices(attempts, sent, held, hosts))
+    health = materialize("health", broker_health(attempts, settings.slow_ms))
+    calls = calls_of(attempts, settings.slow_ms, materialize)
+    incidents = materialize("incidents", broker_incidents(held, sent, calls, settings.incident_share, materialize))
     found = findings(
-        attempts, sent, held, writes, chosen, health, incidents, hosts, items.policies, day, settings.slow_ms, keep
+        attempts,
+        sent,
+        held,
+        writes,
+        chosen,
+        health,
+        incidents,
+        hosts,
+        items.policies,
+        day,
+        settings.slow_ms,
+        materialize,
     )
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import RunResult
+from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
 from jobs.tables.findings import SEVERITIES

@@ -1,100 +1,151 @@
-"""The frame of a run, whatever the flow: hold the lake, stage the input, publish each day, log it all."""
+"""A run of any flow: hold the lake, stage the input, publish each day, recompute what follows, log it all."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import reduce
-from typing import TypeVar
-from urllib.parse import quote
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from jobs.errors import FaultlineError, ReconciliationError
 from jobs.lake.tables_io import Commit, Lake
-from jobs.runs.run_log import Run, RunResult, failure_text, log_run
+from jobs.runs.context import RunContext
+from jobs.runs.flow import Flow, S
+from jobs.runs.midnight import closing_state, opening_of
+from jobs.runs.run import DayResult, Run, RunResult
+from jobs.runs.run_log import failure_text, log_run, published_openings
 from jobs.settings.model import Settings
-from jobs.sources.staged import Staged
 from jobs.sources.staging import check_fit_to_publish
 from jobs.spark.interruption import Interrupted, give_back, what_ended
-from jobs.spark.materialize import Keep, keeper
-from jobs.tables import QUARANTINE, RUN_LOG, Table
+from jobs.tables import QUARANTINE, RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 
-S = TypeVar("S", bound=Staged)
-Stage = Callable[[SparkSession, Settings, tuple[dt.date, dt.date], str], S]
-"""Session, settings, first and last day, folder → the input, staged below the folder."""
 
-
-def run_flow(
-    spark: SparkSession,
-    settings: Settings,
-    run: Run,
-    progress: Progress,
-    *,
-    flow: str,
-    tables: Sequence[Table],
-    reading: tuple[str, Stage[S]],
-    publish: Callable[[Lake, RunResult, Day, S, Sequence[Day]], None],
-) -> RunResult:
-    """Publish the asked days from the input.
-
-    Args:
-        flow: its name in the run log.
-        tables: what it publishes, besides quarantine and run log.
-        reading: what the input is called on the way, and what stages it.
-        publish: publishes one day and adds it to the result; told all days of the run.
+def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
+    """Publish the asked days from the input, and every later day whose start changed.
 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and all days but the
             one under way stay as they are.
         Interrupted: a signal came; likewise.
     """
-    lake = Lake(spark, settings.lake)
+    context = RunContext(spark, Lake(spark, settings.lake), settings, run, progress)
+    lake, result = context.lake, RunResult(run)
     days = [Day(date, settings.cluster) for date in run.days]
-    result = RunResult(run)
-    what, stage = reading
-    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as told:
+    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
         with progress.step("opening the lake"):
-            lake.create_tables((*tables, QUARANTINE, RUN_LOG))
+            lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
-        logged = days if told else []  # whose lock was taken is on record before anything else
-        if told:
-            log_run(spark, lake, run, flow, logged, "STARTED", settings, message=told)
-            progress.say(told)
-        try:
-            with progress.step(f"reading {what}"):
-                staged = stage(spark, settings, (run.days[0], run.days[-1]), f"{lake.staging}/{run.run_id}")
-            days = staged.days(run.days, settings.cluster)
-            log_run(spark, lake, run, flow, [day for day in days if day not in logged], "STARTED", settings)
+        logged = days if taken_from else []  # whose lock was taken is on record before anything else
+        if taken_from:
+            log_run(context, flow.name, logged, "STARTED", message=taken_from)
+            progress.say(taken_from)
+        with _logging_failure(flow, context, result, days):
+            with progress.step(f"reading {flow.reads}"):
+                staged = flow.stage(spark, settings, (run.days[0], run.days[-1]), context.staging)
+            days[:] = staged.days(run.days, settings.cluster)
+            log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             result.repeated_files = staged.repeated_files
             for day in days:
-                publish(lake, result, day, staged, days)
-        except (Exception, Interrupted) as error:
-            give_back()
-            begun = [*days, *([result.cascading] if result.cascading else [])]
-            unfinished = [day for day in begun if day not in [done.day for done in result.days]]
-            # a full disk takes no record of it either
-            with suppress(FaultlineError, Py4JError, PySparkException, OSError):
-                why = failure_text(what_ended(error), lake.root)
-                log_run(spark, lake, run, flow, unfinished, "FAILED", settings, message=why)
-            raise
-        finally:
-            lake.clear_staging(run.run_id)
+                result.days.append(_publish(flow, context, day, staged))
+                if day.after not in days:
+                    cascade(flow, context, result, days)
+                    _forget_old_sends(flow, context, day)
     return result
 
 
-def keeper_of(spark: SparkSession, lake: Lake, run: Run, day: Day) -> Keep:
-    """Keeps the day's intermediate frames in the run's staging folder."""
-    return keeper(spark, f"{lake.staging}/{run.run_id}/{quote(day.cluster, safe='')}-{day.date}")
+@contextmanager
+def _logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> Iterator[None]:
+    """Log the unfinished ones of `days`, as they are by then, when the block fails; clear the staging in any case."""
+    try:
+        yield
+    except (Exception, Interrupted) as error:
+        give_back()
+        begun = [*days, *([result.cascading] if result.cascading else [])]
+        unfinished = [day for day in begun if day not in [done.day for done in result.days]]
+        # a full disk takes no record of it either
+        with suppress(FaultlineError, Py4JError, PySparkException, OSError):
+            log_run(
+                context, flow.name, unfinished, "FAILED", message=failure_text(what_ended(error), context.lake.root)
+            )
+        raise
+    finally:
+        context.lake.clear_staging(context.run.run_id)
+
+
+def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResult:
+    with context.progress.step(f"publishing {flow.reads} of {day.date}"):
+        commits = [*flow.publish(context, day, staged), _quarantine(flow, context, day, staged)]
+    return _derive(flow, context, day, staged, commits)
+
+
+def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Commit:
+    sources = dict.fromkeys([*flow.sources, *(each.name for each in staged.read)])
+    commit = context.lake.publish_day(
+        QUARANTINE,
+        staged.quarantine(day, context.run.run_id),
+        day.cluster,
+        day.date,
+        context.metadata,
+        only={"source": list(sources)},
+    )
+    check_rows(commit, staged.rows_quarantined(day), day)
+    return commit
+
+
+def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, commits: Sequence[Commit]) -> DayResult:
+    """Publish every table that rests on the day's lines and on what stood at 00:00."""
+    lake = context.lake
+    with context.progress.step(f"{flow.derives} of {day.date}"):
+        opening = opening_of(flow, lake, day)
+        rows = flow.derive(context, day, opening, staged)
+        frames = [(table, rows[table.name]) for table in flow.derived]
+        derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata)
+        closing = closing_state(flow, lake, day)
+    done = DayResult(
+        day,
+        staged.counts(day) if staged is not None else None,
+        "PREVIOUS_DAY" if opening.is_known else "EMPTY",
+        opening.state,
+        closing,
+        {commit.table: commit.version for commit in (*commits, *derived)},
+    )
+    log_run(context, flow.name, [day], "SUCCEEDED", done=done)
+    return done
+
+
+def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> None:
+    """Recompute the published days after the run's last one until a day's start is what it was.
+
+    It stops before one of `days`, which the run publishes from the input, and at a day that cannot be recomputed: that
+    day stays as it is and is reported in `stale_days`.
+    """
+    last = result.days[-1]
+    openings = published_openings(context.lake, flow.name, last.day.cluster)
+    while (after := last.day.after) not in days and after.date in openings:
+        if openings[after.date] == ("PREVIOUS_DAY", last.closing_state):
+            return
+        if not context.run.cascade or not flow.can_recompute(context, after):
+            result.stale_days.append(after.date)
+            return
+        result.cascading = after
+        log_run(context, flow.name, [after], "STARTED")
+        last = _derive(flow, context, after, None, [])
+        result.days.append(last)
+
+
+def _forget_old_sends(flow: Flow[S], context: RunContext, last: Day) -> None:
+    days = context.settings.retention.sends_days
+    if days is not None:
+        for table in flow.forgotten:
+            context.lake.forget_before(table, last.cluster, last.date - dt.timedelta(days=days - 1))
 
 
 def check_rows(commit: Commit, expected: int, day: Day) -> None:
@@ -107,14 +158,3 @@ def check_rows(commit: Commit, expected: int, day: Day) -> None:
         raise ReconciliationError(
             f"{commit.table} of {day.date} got {commit.rows} rows, {expected} were counted; run the day again"
         )
-
-
-def state_hash(states: Sequence[DataFrame]) -> str:
-    """Hash of all rows, in any order: equal states have equal hashes."""
-    hashes = [
-        state.select(F.xxhash64(F.to_json(F.struct(*state.columns), {"ignoreNullFields": "false"})).alias("hash"))
-        for state in states
-    ]
-    total = F.sum(F.col("hash").cast("decimal(38,0)"))
-    found = reduce(DataFrame.unionByName, hashes).agg(F.count("*").alias("rows"), total.alias("sum")).first()
-    return f"{found['rows']}:{found['sum'] or 0}" if found else "0:0"

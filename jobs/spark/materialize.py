@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
 
-Keep = Callable[[str, DataFrame], DataFrame]
+Materialize = Callable[[str, DataFrame], DataFrame]
 """Name and frame → the same rows, made once."""
 
 
-def keeper(spark: SparkSession, folder: str) -> Keep:
-    """Keeps frames as Parquet below `folder`, which its owner clears; survives the loss of an executor.
+def materializer(spark: SparkSession, folder: str) -> Materialize:
+    """Writes frames as Parquet below `folder`, which its owner clears; survives the loss of an executor.
 
     A day's plan has some hundred operators; Spark analyses and optimizes all of them again for each frame that is
     derived and each that is written. Cut at a few small frames, planning no longer is what a small day costs.
     """
 
-    def keep(name: str, frame: DataFrame) -> DataFrame:
+    def materialize(name: str, frame: DataFrame) -> DataFrame:
         path = f"{folder}/{name}"
         frame.write.parquet(path)
         return spark.read.schema(frame.schema).parquet(path)
 
-    return keep
+    return materialize

@@ -1,5 +1,7 @@
 """One module per published table: grain, keys, columns with units, and the checks the lake enforces."""
 
+from collections.abc import Iterable
+
 from jobs.tables.allocation_findings import ALLOCATION_FINDINGS
 from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
@@ -49,6 +51,12 @@ TABLES: tuple[Table, ...] = (
     RUN_LOG,
 )
 
+
+def named(names: Iterable[str]) -> tuple[Table, ...]:
+    """The tables of these names, in their order."""
+    return tuple(next(table for table in TABLES if table.name == name) for name in names)
+
+
 __all__ = [
     "ALLOCATION_FINDINGS",
     "BROKER_INCIDENTS",
@@ -74,4 +82,5 @@ __all__ = [
     "TOPIC_BROKERS",
     "TOPIC_QUEUES",
     "Table",
+    "named",
 ]

@@ -14,7 +14,8 @@ from pyspark.sql import Row, SparkSession
 from jobs.errors import InputMissingError
 from jobs.lake.maintenance import MaintainedLake
 from jobs.lake.tables_io import rows_written
-from jobs.runs.run_log import Run, run_metadata
+from jobs.runs.context import commit_metadata
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import TABLES, Table
 from jobs.text.progress import Progress
@@ -84,7 +85,7 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
         if told:
             progress.say(told)
         found = _looked_at(lake, settings, progress, applied=True)
-        metadata = run_metadata(run, settings) | ({"lock": told} if told else {})
+        metadata = commit_metadata(run, settings) | ({"lock": told} if told else {})
         for table, state in zip(_tables(lake), found.tables, strict=True):
             if state.files_to_merge or state.files_to_delete:
                 with progress.step(f"maintaining {table.name}"):

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 
 from jobs.errors import InputMissingError
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import Run, run_metadata
+from jobs.runs.context import commit_metadata
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
@@ -43,7 +44,7 @@ def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked,
         lake.create_tables((POLICY_OUTCOMES,))
         for day in days:
             of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
-            metadata = run_metadata(run, settings) | ({"lock": told} if told else {})
+            metadata = commit_metadata(run, settings) | ({"lock": told} if told else {})
             lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
 
 

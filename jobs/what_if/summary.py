@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS
 from jobs.tables.day import Day

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.allocation.run import run_allocation
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import load_settings
 from jobs.sources.staging import stage_sends
 from jobs.tables.day import Day

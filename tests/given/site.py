@@ -15,7 +15,7 @@ import deltalake
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.run import run_fault_latency
-from jobs.runs.run_log import Run, RunResult
+from jobs.runs.run import Run, RunResult
 from jobs.settings.model import FilesInput, Settings, load_settings
 from jobs.text.progress import Progress
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.allocation.run import run_allocation
-from jobs.runs.run_log import Run, RunResult
+from jobs.runs.run import Run, RunResult
 from jobs.settings.model import FilesInput, Settings, load_settings
 from jobs.text.progress import Progress
 from tests.given.site import Line, published_rows, write_lines

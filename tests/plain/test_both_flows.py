@@ -14,7 +14,7 @@ import pytest
 
 from jobs.cli import publish as run_command
 from jobs.errors import ConditionMetError
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import load_settings
 from tests.given.quiet_answers import NO_GROUPS, QUIET
 

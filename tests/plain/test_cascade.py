@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from jobs.fault_latency import run as nightly
-from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.fault_latency.run import FAULT_LATENCY_FLOW
+from jobs.runs import runner
+from jobs.runs.context import RunContext
+from jobs.runs.run import DayResult, Run, RunResult
 from jobs.tables.day import Day
 
 D1, D2, D3, D4 = (Day(dt.date(2026, 3, day), "north") for day in range(1, 5))
@@ -16,7 +20,7 @@ RUN = Run("r", "nightly", (D1.date, D2.date, D3.date), allow_empty=False, cascad
 
 
 def _done(day: Day, closing_state: str) -> DayResult:
-    return DayResult(day, None, "PREVIOUS_DAY", "", closing_state, cascaded=True, table_versions={})
+    return DayResult(day, None, "PREVIOUS_DAY", "", closing_state, {})
 
 
 @pytest.fixture
@@ -25,22 +29,22 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Day]:
     found: list[Day] = []
 
     def derive(*given: Any) -> DayResult:
-        found.append(given[4])
+        found.append(given[2])
         if len(found) == 3:
             raise OSError("no space left")
-        return _done(given[4], "new")
+        return _done(given[2], "new")
 
     openings = {day.date: ("PREVIOUS_DAY", "old") for day in (D1, D2, D3, D4)}
-    monkeypatch.setattr(nightly, "published_openings", lambda *_: openings)
-    monkeypatch.setattr(nightly, "has_forgotten", lambda *_: False)
-    monkeypatch.setattr(nightly, "_derive", derive)
-    monkeypatch.setattr(nightly, "log_run", lambda *_: None)
+    monkeypatch.setattr(runner, "published_openings", lambda *_: openings)
+    monkeypatch.setattr(runner, "_derive", derive)
+    monkeypatch.setattr(runner, "log_run", lambda *_: None)
     return found
 
 
 def _cascade(result: RunResult, *days: Day) -> None:
     nothing: Any = None
-    nightly._cascade(nothing, nothing, nothing, RUN, result, days, nothing)
+    flow = replace(FAULT_LATENCY_FLOW, can_recompute=lambda *_: True)
+    runner.cascade(flow, RunContext(nothing, SimpleNamespace(), nothing, RUN, nothing), result, days)  # type: ignore[arg-type]
 
 
 def test_it_stops_before_a_day_that_the_run_publishes_from_its_own_lines(derived: list[Day]) -> None:

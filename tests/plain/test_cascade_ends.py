@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from jobs.fault_latency import run as nightly
-from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.fault_latency.run import FAULT_LATENCY_FLOW
+from jobs.runs import runner
+from jobs.runs.context import RunContext
+from jobs.runs.run import DayResult, Run, RunResult
 from jobs.tables.day import Day
 
 D1, D2 = (Day(dt.date(2026, 3, day), "north") for day in (1, 2))
@@ -39,15 +43,15 @@ def test_the_day_after(
     found: list[Day] = []
 
     def derive(*given: Any) -> DayResult:
-        found.append(given[4])
-        return DayResult(given[4], None, "PREVIOUS_DAY", "", "end", cascaded=True, table_versions={})
+        found.append(given[2])
+        return DayResult(given[2], None, "PREVIOUS_DAY", "", "end", {})
 
-    monkeypatch.setattr(nightly, "published_openings", lambda *_: {D2.date: start} if start else {})
-    monkeypatch.setattr(nightly, "has_forgotten", lambda *_: is_forgotten)
-    monkeypatch.setattr(nightly, "_derive", derive)
-    monkeypatch.setattr(nightly, "log_run", lambda *_: None)
+    monkeypatch.setattr(runner, "published_openings", lambda *_: {D2.date: start} if start else {})
+    monkeypatch.setattr(runner, "_derive", derive)
+    monkeypatch.setattr(runner, "log_run", lambda *_: None)
     run = Run("r", "nightly", (D1.date,), allow_empty=False, cascade=cascades, clock=dt.datetime.now)
-    result = RunResult(run, [DayResult(D1, None, "EMPTY", "", "new", cascaded=False, table_versions={})])
+    result = RunResult(run, [DayResult(D1, None, "EMPTY", "", "new", {})])
     nothing: Any = None
-    nightly._cascade(nothing, nothing, nothing, run, result, [D1], nothing)
+    flow = replace(FAULT_LATENCY_FLOW, can_recompute=lambda *_: not is_forgotten)
+    runner.cascade(flow, RunContext(nothing, SimpleNamespace(), nothing, run, nothing), result, [D1])  # type: ignore[arg-type]
     assert (found, result.stale_days) == (derived, stale)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.what_if.asked import Asked
 
 D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)

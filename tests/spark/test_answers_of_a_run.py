@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
 from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer, Summary, summarize
-from jobs.runs.run_log import DayResult, Run, RunResult
+from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.model import load_settings
 from jobs.sources.staged import Counts
 from jobs.tables import (
@@ -179,8 +179,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
     done = RunResult(
         run,
         days=[
-            DayResult(Day(D2, "north"), Counts(9, 5, 1, 2, 1, 0), "EMPTY", "", "", cascaded=False, table_versions={}),
-            DayResult(Day(D3, "north"), None, "PREVIOUS_DAY", "", "", cascaded=True, table_versions={}),
+            DayResult(Day(D2, "north"), Counts(9, 5, 1, 2, 1, 0), "EMPTY", "", "", {}),
+            DayResult(Day(D3, "north"), None, "PREVIOUS_DAY", "", "", {}),
         ],
         other_days={D1: 4},
         clusters=["north", "south"],

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from jobs.runs.run_log import RunResult
+from jobs.runs.run import RunResult
 from jobs.settings.model import load_settings
 from jobs.tables import POLICY_OUTCOMES, RUN_LOG, TABLES
 from tests.freeze.compare import table_differences

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputUnreadableError
-from jobs.runs.run_log import RunResult
+from jobs.runs.run import RunResult
 from jobs.settings.model import load_settings
 from tests.given.site import D1, D2, START, at
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info

@@ -10,10 +10,13 @@ from pyspark.sql import SparkSession
 
 from jobs.answers.published import open_published
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import FAULT_LATENCY, Run, log_run, published_openings
+from jobs.runs.context import RunContext
+from jobs.runs.run import Run
+from jobs.runs.run_log import FAULT_LATENCY, log_run, published_openings
 from jobs.settings.model import load_settings
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
+from jobs.text.progress import Progress
 from jobs.verify_lake import _published
 from tests.given.site import D1, D2, Site, at, send
 
@@ -56,6 +59,6 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     run = Run(
         "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     )
-    log_run(spark, lake, run, FAULT_LATENCY, [day], "SUCCEEDED", settings)
+    log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED")
     assert open_published(str(tmp_path), None, None, None).unsure == ()
     assert _published(lake)[day]["run_id"] == "new"

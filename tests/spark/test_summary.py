@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.summary import summarize
-from jobs.runs.run_log import Run, RunResult
+from jobs.runs.run import Run, RunResult
 from jobs.settings.model import load_settings
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1, D2

@@ -24,7 +24,7 @@ import jobs.upkeep.maintain
 from jobs.cli.maintain import run_upkeep
 from jobs.errors import InputMissingError, LakeBusyError, ReconciliationError, UsageError
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import Settings, load_settings
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
 from jobs.tables.day import Day

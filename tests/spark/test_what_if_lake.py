@@ -122,7 +122,7 @@ def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSe
         day,
         settings,
         topic_brokers=no_routes,
-        keep=lambda _, rows: rows.localCheckpoint(),
+        materialize=lambda _, rows: rows.localCheckpoint(),
     )
     columns = ("client_id", "producer_group", "process", "broker_name", "start_ms", "end_ms")
     ours = {tuple(row) for row in what.isolated.select(*columns).collect()}

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from result_lines import results_agreement
 
 from jobs.allocation.run import run_allocation
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import load_settings
 from jobs.text.progress import Progress
 

@@ -24,9 +24,9 @@ from unexplained import differs, where
 from jobs.fault_latency.job import replayed
 from jobs.fault_latency.run import run_fault_latency
 from jobs.lake.tables_io import Lake
-from jobs.runs.run_log import Run
+from jobs.runs.run import Run
 from jobs.settings.model import Settings, load_settings
-from jobs.spark.materialize import keeper
+from jobs.spark.materialize import materializer
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
@@ -71,8 +71,8 @@ class Recordings:
         nothing = lake.read(FAULT_ITEM_STATE).where("false")
         sends = lake.read_day(SENDS, run, DAY)
         routes = lake.read_day(TOPIC_BROKERS, run, DAY)
-        keep = keeper(self._spark, str(self._folder / f"kept-{run}"))
-        alone = replayed(sends, nothing, day, settings, topic_brokers=routes, keep=keep)
+        materialize = materializer(self._spark, str(self._folder / f"kept-{run}"))
+        alone = replayed(sends, nothing, day, settings, topic_brokers=routes, materialize=materialize)
         return [row.asDict() for row in alone.isolations.collect()]
 
     def _publish(self, run: str) -> Settings:

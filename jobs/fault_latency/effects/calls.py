@@ -9,7 +9,7 @@ from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.choice import is_bad
 from udfs.outcome import ANSWERS, is_answer
 
@@ -37,7 +37,7 @@ def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataF
     )
 
 
-def calls_of(attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
+def calls_of(attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
     """Sends as their callers saw them, before it is asked what fault latency did to them.
 
     Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
@@ -46,13 +46,13 @@ def calls_of(attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
     Args:
         attempts: the day's attempts with their rules and process.
         slow_ms: an answer this late counts as slow.
-        keep: for the sends of several attempts, so that Spark knows how few they are.
+        materialize: for the sends of several attempts, so that Spark knows how few they are.
     """
     numbered = attempts.transform(with_chosen_at).withColumn(
         "send", F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
     )
     counted = numbered.where("send IS NOT NULL").groupBy("send").count()
-    several = keep("several", counted.where("count > 1").select("send"))
+    several = materialize("several", counted.where("count > 1").select("send"))
     alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
     told = _alone(alone).unionByName(_together(together))
     total_ms = F.col("ended_ms") - F.col("started_ms")

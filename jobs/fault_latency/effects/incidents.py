@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.concurrent_counts import levels
 from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 
 _NAMED = 20
@@ -16,7 +16,9 @@ _MINUTE_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
-def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, keep: Keep) -> DataFrame:
+def broker_incidents(
+    isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, materialize: Materialize
+) -> DataFrame:
     """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
 
     Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from the
@@ -28,13 +30,13 @@ def broker_incidents(isolations: DataFrame, sent: DataFrame, calls: DataFrame, s
         sent: as `process_sends.process_sends` returns it.
         calls: the day's sends, as `calls.calls_of` returns them.
         share: of the producers, between 0 and 1.
-        keep: for what the incidents are asked of several times.
+        materialize: for what the incidents are asked of several times.
     """
     lasting = isolations.where("enforced AND end_ms > start_ms")
     active = _active(lasting, sent)
     held = _while_active(lasting, active)
-    found = keep("incident-stretches", _stretches(held, active, share))
-    noticed = keep("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
+    found = materialize("incident-stretches", _stretches(held, active, share))
+    noticed = materialize("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
     counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
     nobody = F.array().cast("array<struct<client_id: string, producer_group: string>>")

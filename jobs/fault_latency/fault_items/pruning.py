@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import CARRIED, ITEM
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import DAY_MS
 from udfs.bucket import bucket_of
 from udfs.policy import Policy, gated_by_reachable
@@ -16,7 +16,7 @@ from udfs.policy import Policy, gated_by_reachable
 _BUCKET_MS = 30_000
 
 
-def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -> DataFrame:
+def near_isolations(writes: DataFrame, policies: Sequence[Policy], materialize: Materialize) -> DataFrame:
     """The writes whose replay gives the same isolations, changes and closing state as that of all.
 
     A write without isolation matters only while one stands, or while one could in another order of tied writes.
@@ -27,7 +27,7 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -
     Args:
         writes: as `replay.replay` takes them.
         policies: every policy that a row may name.
-        keep: for the stretches, so that Spark knows how few they are.
+        materialize: for the stretches, so that Spark knows how few they are.
     """
     stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
     is_told = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
@@ -38,7 +38,7 @@ def near_isolations(writes: DataFrame, policies: Sequence[Policy], keep: Keep) -
     outermost = ends.select("item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
         "until_ms", F.col("from_ms")
     )
-    wanted = keep(
+    wanted = materialize(
         "wanted",
         standing.unionByName(outermost)
         .select("item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))

@@ -11,7 +11,7 @@ from jobs.fault_latency.effects.concurrent_counts import levels
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
 from udfs.policy import Policy
@@ -107,7 +107,7 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, keep: Keep) -> DataFrame:
+def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, materialize: Materialize) -> DataFrame:
     """The stretches in which a producer held every broker of a topic as not available.
 
     Grain: `OWNER`, `topic`, `found_from_ms`; `found_until_ms`, `brokers` (sorted). The brokers of a topic are those
@@ -117,12 +117,12 @@ def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, keep: Ke
         sent: as `process_sends.process_sends` returns it.
         isolations: the day's isolations; those not enforced are left out.
         hosts: as `hosts.topic_hosts` returns them; may be empty.
-        keep: for what the stretches are asked of several times.
+        materialize: for what the stretches are asked of several times.
     """
     held = isolations.where("enforced AND end_ms > start_ms").select(*OWNER, "broker_name", "start_ms", "end_ms")
     asked = sent.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
     owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    hosted = keep("hosted", owners.join(F.broadcast(_hosted(sent, hosts)), ["cluster", "topic"]))
+    hosted = materialize("hosted", owners.join(F.broadcast(_hosted(sent, hosts)), ["cluster", "topic"]))
     isolated = (
         hosted.join(held, [*OWNER, "broker_name"])
         .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})

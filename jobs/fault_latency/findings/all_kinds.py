@@ -16,7 +16,7 @@ from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.inference.as_of import last_write_wins
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from udfs.policy import Policy
 
@@ -33,7 +33,7 @@ def findings(
     policies: Sequence[Policy],
     day: Day,
     slow_ms: int,
-    keep: Keep,
+    materialize: Materialize,
 ) -> DataFrame:
     """The table's rows, without day; kinds that no producer of the day can have are not asked for.
 
@@ -49,7 +49,7 @@ def findings(
         policies: every policy that a row may name.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
-        keep: for what several kinds rest on.
+        materialize: for what several kinds rest on.
     """
     at_work = _at_work(sent, policies)
     found = [
@@ -58,12 +58,12 @@ def findings(
     ]
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, found)
-    without_broker = keep("stretches", stretches(sent, isolations, hosts, keep))
+    without_broker = materialize("stretches", stretches(sent, isolations, hosts, materialize))
     found += [
         sent_while_isolated(choices, attempts),
         collateral_isolations(writes, health),
         all_isolated(without_broker, choices),
-        lone_isolations(isolations, attempts, slow_ms, keep),
+        lone_isolations(isolations, attempts, slow_ms, materialize),
         wide_isolations(incidents),
     ]
     if any(policy.write_rule == "LAST_WRITE" for policy in at_work):

@@ -9,7 +9,7 @@ from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 
@@ -20,7 +20,7 @@ _MINUTE = ("cluster", "broker_name", "minute")
 _RUN = (*PRODUCER, "broker_name", "found_from_ms")
 
 
-def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, keep: Keep) -> DataFrame:
+def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
     """One finding per producer and broker and run of isolations that nobody else shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
@@ -30,7 +30,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ke
         isolations: the day's isolations.
         attempts: the day's attempts with their rules.
         slow_ms: an answer this late counts as slow.
-        keep: for the runs, which are asked several times.
+        materialize: for the runs, which are asked several times.
     """
     lasting = isolations.where("end_ms > start_ms").withColumns(
         {"from_ms": F.col("start_ms"), "until_ms": F.col("end_ms")}
@@ -40,8 +40,8 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ke
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
-    runs = keep("runs", sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence))
-    alone = keep("alone", _shared_with_nobody(runs))
+    runs = materialize("runs", sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence))
+    alone = materialize("alone", _shared_with_nobody(runs))
     others = _sends_of_others(alone, attempts, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )

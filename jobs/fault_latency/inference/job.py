@@ -22,7 +22,7 @@ from jobs.fault_latency.inference.as_of import (
 from jobs.fault_latency.inference.middle_retries import middle_brokers
 from jobs.fault_latency.inference.removed_items import removes
 from jobs.fault_latency.inference.write_order import order_proofs
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
 from udfs.outcome import ANSWERS
@@ -41,7 +41,7 @@ def with_inferences(
     hosts: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
-    keep: Keep,
+    materialize: Materialize,
 ) -> DataFrame:
     """The first pass with all that follows from it: `items` again, with the inferred writes in their places.
 
@@ -56,28 +56,30 @@ def with_inferences(
         hosts: as `hosts.topic_hosts` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
-        keep: for the first pass, which is read many times, and for what is inferred at each step.
+        materialize: for the first pass, which is read many times, and for what is inferred at each step.
     """
     retries_blindly, last_wins, detects = _kinds(sent, policies)
     has_routes = not hosts.isEmpty()
     if not (retries_blindly and (has_routes or detects)):
         return items
-    first_pass = keep("first-pass", items.withColumn("first_position", F.col("position")))
+    first_pass = materialize("first-pass", items.withColumn("first_position", F.col("position")))
 
     def again(name: str, writes: DataFrame) -> DataFrame:
         if writes.isEmpty():
             return first_pass
-        return keep(name, replayed_with(first_pass, writes, policies, unordered_within_ms))
+        return materialize(name, replayed_with(first_pass, writes, policies, unordered_within_ms))
 
-    inferred = keep("middle-brokers", middle_brokers(first_pass, hosts, policies))
+    inferred = materialize("middle-brokers", middle_brokers(first_pass, hosts, policies))
     known = again("with-middle-brokers", inferred)
     if detects:
-        inferred = inferred.unionByName(keep("detector-rounds", detector_rounds(known, attempts, policies)))
+        inferred = inferred.unionByName(materialize("detector-rounds", detector_rounds(known, attempts, policies)))
     if last_wins and has_routes:
         chosen = first_attempts(attempts, policies)
-        proved = order_proofs(known, chosen, hosts, policies, keep)
-        inferred = inferred.unionByName(keep("order-proofs", proved))
-        removed = keep("removes", removes(again("with-order-proofs", inferred), chosen, hosts, policies, keep))
+        proved = order_proofs(known, chosen, hosts, policies, materialize)
+        inferred = inferred.unionByName(materialize("order-proofs", proved))
+        removed = materialize(
+            "removes", removes(again("with-order-proofs", inferred), chosen, hosts, policies, materialize)
+        )
         corrected = [*ITEM, "first_position"]
         inferred = inferred.join(removed.select(*corrected), corrected, "left_anti").unionByName(removed)
     return again("second-pass", inferred).drop("first_position")

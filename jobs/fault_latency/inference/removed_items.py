@@ -23,7 +23,7 @@ from jobs.fault_latency.producers.known_routes import (
     hosted_throughout,
     hosts_at_some_time,
 )
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.evidence import REMOVED
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
@@ -35,7 +35,7 @@ _V4_9_8 = 40908
 
 
 def removes(
-    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], keep: Keep
+    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], materialize: Materialize
 ) -> DataFrame:
     """Items that the fallback dropped: all brokers isolated, and the attempt did not go to its pick.
 
@@ -50,7 +50,7 @@ def removes(
         first_attempts: as `second_look.first_attempts` returns them.
         hosts: as `hosts.topic_hosts` returns them.
         policies: every policy that a row may name.
-        keep: for the items asked about, and those that were or may have been dropped.
+        materialize: for the items asked about, and those that were or may have been dropped.
     """
     deciding = items.where(last_write_wins(policies))
     few = (
@@ -59,7 +59,7 @@ def removes(
         .where(F.size("brokers") <= _CERTAIN_PICK_ITEMS)
     )
     at_ms = F.col("chosen_at_ms")
-    asked = keep(
+    asked = materialize(
         "asked",
         chosen_within(_all_may_be_isolated(deciding), first_attempts)
         .drop("after_ms", "until_ms")
@@ -90,7 +90,7 @@ def removes(
         .withColumn("is_sure", F.col("all_isolated") & F.coalesce(_is_first(), F.lit(False)))
     )
     missed = F.struct("pick.item.*", "chosen_at_ms", F.col("asking_thread").alias("chosen_by"))
-    dropped = keep(
+    dropped = materialize(
         "dropped",
         picked.withColumn("missed", missed)
         .groupBy(*(F.col(f"missed.{name}") for name in (*ITEM, "position")))

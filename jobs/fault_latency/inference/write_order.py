@@ -24,7 +24,7 @@ from jobs.fault_latency.producers.known_routes import (
     hosts_throughout,
     most_queues,
 )
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.evidence import ORDER
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
@@ -43,7 +43,7 @@ _WRITE = (*ITEM, "position")
 
 
 def order_proofs(
-    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], keep: Keep
+    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], materialize: Materialize
 ) -> DataFrame:
     """The last of tied writes with the isolation that the sends tell, each in place of the write it corrects.
 
@@ -54,10 +54,10 @@ def order_proofs(
         first_attempts: as `second_look.first_attempts` returns them.
         hosts: as `hosts.topic_hosts` returns them.
         policies: every policy that a row may name.
-        keep: for the tied writes and the sends after them.
+        materialize: for the tied writes and the sends after them.
     """
-    tied = keep("tied", _tied_writes(items.where(last_write_wins(policies))))
-    seen = keep("seen", _sends_after(tied, first_attempts, hosts))
+    tied = materialize("tied", _tied_writes(items.where(last_write_wins(policies))))
+    seen = materialize("seen", _sends_after(tied, first_attempts, hosts))
     longer = _starved(seen).unionByName(_passed_over(seen, items))
     latest = longer.groupBy(*_WRITE).agg(F.max("told").alias("told"))
     proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(_WRITE), "left_anti"))

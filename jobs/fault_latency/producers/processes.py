@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.spark.materialize import Keep
+from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
 
@@ -31,7 +31,7 @@ def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     return named.withColumn("dies_at_ms", F.try_element_at("ends", F.col("process"))).drop("ends")
 
 
-def beginnings(sends: DataFrame, carried: DataFrame, keep: Keep) -> DataFrame:
+def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -> DataFrame:
     """What tells the processes of a producer apart: how those without id are counted, and which are over.
 
     Grain: `PRODUCER` and stretch between its restarts; only those with any of it. `counted`, the name of a process
@@ -42,10 +42,10 @@ def beginnings(sends: DataFrame, carried: DataFrame, keep: Keep) -> DataFrame:
     Args:
         sends: attempts of one day.
         carried: as `carried_processes` returns them.
-        keep: for the few rows that tell it.
+        materialize: for the few rows that tell it.
     """
-    minutes = keep("producer-minutes", _producer_minutes(sends))
-    known = keep("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
+    minutes = materialize("producer-minutes", _producer_minutes(sends))
+    known = materialize("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
     ends = (
         _lives(sends, minutes, known)
         .where("dies_at_ms IS NOT NULL")

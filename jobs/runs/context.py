@@ -1,0 +1,53 @@
+"""What a run has at hand wherever it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from pyspark.sql import SparkSession
+
+from jobs.lake.tables_io import Lake
+from jobs.runs.run import Run, code_version
+from jobs.settings.model import Settings
+from jobs.spark.materialize import Materialize, materializer
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One run under way.
+
+    Attributes:
+        spark: the session.
+        lake: where it publishes; held while it does.
+        settings: all settings.
+        run: what was asked.
+        progress: says each step on the way.
+    """
+
+    spark: SparkSession
+    lake: Lake
+    settings: Settings
+    run: Run
+    progress: Progress
+
+    @property
+    def staging(self) -> str:
+        """The run's own folder for what is not published."""
+        return f"{self.lake.staging}/{self.run.run_id}"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What every commit of the run carries."""
+        return commit_metadata(self.run, self.settings)
+
+    def materializer(self, day: Day) -> Materialize:
+        """Writes the day's intermediate frames below the run's staging folder."""
+        return materializer(self.spark, f"{self.staging}/{quote(day.cluster, safe='')}-{day.date}")
+
+
+def commit_metadata(run: Run, settings: Settings) -> dict[str, str]:
+    """What a commit says of the run that made it; `DESCRIBE HISTORY` shows it."""
+    return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}

@@ -1,0 +1,52 @@
+"""What each flow reads and publishes, by name: `faultline plan` says so where Spark may be missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FlowTables:
+    """Names of a flow's inputs and tables; every flow also writes `quarantine` and `run_log`.
+
+    Attributes:
+        inputs: settings below `inputs`.
+        published: tables of what the lines themselves say.
+        derived: tables that rest on the day's lines and on what stood at 00:00.
+    """
+
+    inputs: tuple[str, ...]
+    published: tuple[str, ...]
+    derived: tuple[str, ...]
+
+
+FLOW_TABLES = {
+    "fault-latency": FlowTables(
+        inputs=("sends", "routes"),
+        published=("sends", "topic_brokers", "order_key_moves"),
+        derived=(
+            "fault_item_changes",
+            "isolation_intervals",
+            "fault_item_state",
+            "broker_windows",
+            "broker_incidents",
+            "producer_days",
+            "send_calls",
+            "findings",
+        ),
+    ),
+    "allocation": FlowTables(
+        inputs=("routes", "consumers", "running_info", "client_logs"),
+        published=(),
+        derived=(
+            "topic_queues",
+            "route_changes",
+            "group_members",
+            "queue_allocation",
+            "queue_ownership",
+            "allocation_findings",
+            "rebalances",
+            "strategy_comparison",
+        ),
+    ),
+}
