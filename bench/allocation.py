@@ -16,7 +16,7 @@ from bench.process import Measured
 from bench.program import published_rows, run_program
 from bench.snapshots import DAY, Size, write_snapshots
 from bench.stage import Stage, measure_stage
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.spark.session import open_session
 
 BASE = Size("1×")

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("jobs", "udfs", "conf")
-LONGEST_FILE = 300
+LONGEST_FILE = 250
 
 # Who may import whom: a room is a file at the root of `jobs/`, a folder of it, `udfs` or `conf`; `conf` is data.
 # sources -> flow -> lake -> cli: what stands further down is never imported from above.
@@ -113,7 +113,12 @@ FLOWS = {"jobs.fault_latency", "jobs.allocation", "jobs.what_if"}
 EDGE_OF_A_FLOW = ("run", "summary")
 
 # Where these rules do not hold, because it is that module's task.
-WRITES_DELTA = ("jobs/lake/tables_io.py", "jobs/lake/maintenance.py")
+WRITES_DELTA = (
+    "jobs/lake/tables_io.py",
+    "jobs/lake/definitions.py",
+    "jobs/lake/explained.py",
+    "jobs/lake/maintenance.py",
+)
 STAGES_PARQUET = ("jobs/sources/staging.py", "jobs/spark/materialize.py")
 READS_THE_CLOCK = "jobs/cli/main.py"
 READS_WITHOUT_SPARK = ("jobs/answers/published.py", "jobs/doctor/tables.py")
@@ -425,7 +430,7 @@ BREACHES = [
     (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.sum('x').over(w.rowsBetween(0, 1))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "F.sum('x').over(Window.partitionBy('a'))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "def f(in_order):\n    return F.sum('x').over(in_order)", 1),
-    (is_too_long, "jobs/a.py", "x = 1\n" * 301, 1),
+    (is_too_long, "jobs/a.py", "x = 1\n" * 251, 1),
 ]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from udfs.java_text import is_blank
-from udfs.strategies import allocator, first_indexes
+from udfs.strategies import allocator
 from udfs.strategy import ILLEGAL_ARGUMENT, NULL_POINTER, AllocationError, Queue, Strategy
+from udfs.strategy_rules import first_indexes
 
 ANY_QUEUE = -1
 

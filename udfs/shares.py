@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from udfs.pop import pop_allocator
-from udfs.strategies import Allocator, allocator
+from udfs.strategies import allocator
 from udfs.strategy import ASKED, POP, AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategy_rules import Allocator
 
 RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
 EVERYONE = "*"

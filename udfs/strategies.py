@@ -12,9 +12,17 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
-from udfs.hash_ring import ring_of
-from udfs.java_text import is_blank, split, string_key
+from udfs.java_text import is_blank, string_key
 from udfs.strategy import ILLEGAL_ARGUMENT, NEARBY, NULL_POINTER, AllocationError, Queue, Strategy
+from udfs.strategy_rules import (
+    Allocator,
+    averagely,
+    averagely_by_circle,
+    consistent_hash,
+    first_indexes,
+    machine_room,
+    queue_text,
+)
 
 __all__ = [
     "ILLEGAL_ARGUMENT",
@@ -31,9 +39,7 @@ __all__ = [
     "sorted_queues",
 ]
 
-Allocator = Callable[[str], list[Queue] | None]
 
-_MACHINE_ROOM_MENDED = 40800  # #2477; argument checks came with 4.9.3, recorded in 4.9.8
 _MACHINE_ROOM_CHECKS = 40903
 _MACHINE_ROOM_CHECKS_EMPTY = 40904  # 4.9.3 alone refused blank ids too
 
@@ -128,58 +134,12 @@ class _Once:
         return self._made
 
 
-def first_indexes(client_ids: Sequence[str]) -> dict[str, int]:
-    """`indexOf`: a duplicate id shares its first index, and the later one's share is nobody's.
-
-    >>> first_indexes(["x", "x", "y"])
-    {'x': 0, 'y': 2}
-    """
-    indexes: dict[str, int] = {}
-    for index, client_id in enumerate(client_ids):
-        indexes.setdefault(client_id, index)
-    return indexes
-
-
-def _averagely(_: Strategy, __: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
-    count, clients, indexes = len(queues), len(client_ids), first_indexes(client_ids)
-    extra = count % clients
-
-    def of(client_id: str) -> list[Queue]:
-        index = indexes[client_id]
-        has_extra = index < extra
-        size = 1 if count <= clients else count // clients + has_extra
-        start = index * size if has_extra else index * size + extra
-        return list(queues[start : start + max(0, min(size, count - start))])
-
-    return of
-
-
-def _averagely_by_circle(_: Strategy, __: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
-    indexes = first_indexes(client_ids)
-    return lambda client_id: list(queues[indexes[client_id] :: len(client_ids)])
-
-
-def _consistent_hash(strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
-    ring = ring_of(tuple(client_ids), strategy.virtual_nodes, strategy.charset)
-    shares: dict[str, list[Queue]] = {}
-    for queue in queues:
-        owner = ring.owner(queue_text(topic, queue))
-        if owner is not None:
-            shares.setdefault(owner, []).append(queue)
-    return lambda client_id: list(shares.get(client_id, ()))
-
-
-def queue_text(topic: str, queue: Queue) -> str:
-    """`MessageQueue.toString`."""
-    return f"MessageQueue [topic={topic}, brokerName={queue[0]}, queueId={queue[1]}]"
-
-
 def _unchecked_machine_room(
     strategy: Strategy, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
 ) -> Allocator:
     """Before 4.9.3: no argument is checked, so what is null is found where it is used."""
     members = set(client_ids or ())
-    shared = _Once(lambda: _machine_room(strategy, "", queues or (), client_ids or ()))
+    shared = _Once(lambda: machine_room(strategy, "", queues or (), client_ids or ()))
 
     def of(client_id: str) -> list[Queue] | None:
         if client_ids is None:
@@ -189,31 +149,6 @@ def _unchecked_machine_room(
         if queues is None:
             raise AllocationError(NULL_POINTER, "mqAll is null")
         return shared.get()(client_id)
-
-    return of
-
-
-def _machine_room(strategy: Strategy, _: str, queues: Sequence[Queue], client_ids: Sequence[str]) -> Allocator:
-    """4.7.1's block comes from all queues, not from those of the rooms (#2477)."""
-    rooms = None if strategy.machine_rooms is None else set(strategy.machine_rooms)
-    premium = []
-    for queue in queues:
-        parts = split(queue[0], "@")
-        if len(parts) == 2:
-            if rooms is None:
-                raise AllocationError(NULL_POINTER, "consumeridcs is null")
-            if parts[0] in rooms:
-                premium.append(queue)
-    size, rest = divmod(len(premium), len(client_ids))
-    block = queues if strategy.is_before(_MACHINE_ROOM_MENDED) else premium
-    indexes = first_indexes(client_ids)
-
-    def of(client_id: str) -> list[Queue]:
-        index = indexes[client_id]
-        share = list(block[size * index : size * index + size])
-        if rest > index:
-            share.append(premium[index + size * len(client_ids)])
-        return share
 
     return of
 
@@ -263,8 +198,8 @@ def _room(pattern: str, text: str) -> str:
 
 
 _RULES: dict[str, Callable[[Strategy, str, Sequence[Queue], Sequence[str]], Allocator]] = {
-    "AVG": _averagely,
-    "AVG_BY_CIRCLE": _averagely_by_circle,
-    "MACHINE_ROOM": _machine_room,
-    "CONSISTENT_HASH": _consistent_hash,
+    "AVG": averagely,
+    "AVG_BY_CIRCLE": averagely_by_circle,
+    "MACHINE_ROOM": machine_room,
+    "CONSISTENT_HASH": consistent_hash,
 }

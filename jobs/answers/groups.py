@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from jobs.answers.gantt import Bar, merged, named, stretch_words
 from jobs.answers.published import Published
+from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, troubled_groups
 from jobs.answers.words import clock_time, counted
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 
@@ -20,9 +21,7 @@ NOBODY, SEVERAL = "nobody", "several in turn"
 
 Queue = tuple[str, str, int]
 
-_FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
-_QUEUE = ("topic", "broker_name", "queue_id")
-_BAR = ["consumer_group", *_QUEUE, "valid_from_ms", "valid_until_ms", "client_id"]
+_BAR = ["consumer_group", *QUEUE, "valid_from_ms", "valid_until_ms", "client_id"]
 
 
 @dataclass(frozen=True)
@@ -49,40 +48,6 @@ class Ownership:
 
 
 @dataclass(frozen=True)
-class Group:
-    """One group in numbers.
-
-    Attributes:
-        consumer_group: the group.
-        rebalances: how many.
-        moved: queues that they moved.
-        needed: fewest that would have been enough.
-        findings: rows of `allocation_findings`.
-        fault_ms: time × queues without an owner, with several, or with another than the strategy says.
-    """
-
-    consumer_group: str
-    rebalances: int
-    moved: int
-    needed: int
-    findings: int
-    fault_ms: int
-
-
-@dataclass(frozen=True)
-class FindingKind:
-    """Findings of one group, kind and cause together."""
-
-    consumer_group: str | None
-    kind: str
-    cause: str
-    count: int
-    first_ms: int
-    longest_ms: int
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Groups:
     """All groups, the most troubled first; of the first ones who owned what, where most moved first."""
 
@@ -95,11 +60,11 @@ class Groups:
 def consumer_groups(published: Published) -> Groups:
     """Read the groups; empty where the second flow published nothing."""
     rebalances = published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist()
-    columns = ["consumer_group", *_QUEUE, "kind", "cause", "found_from_ms", "found_until_ms", "sentence"]
+    columns = ["consumer_group", *QUEUE, "kind", "cause", "found_from_ms", "found_until_ms", "sentence"]
     findings = published.rows(ALLOCATION_FINDINGS, columns).to_pylist()
     owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
-    groups = _groups(rebalances, findings, [row["consumer_group"] for row in owned.to_pylist()])
-    kinds = _finding_kinds(findings)
+    groups = troubled_groups(rebalances, findings, [row["consumer_group"] for row in owned.to_pylist()])
+    kinds = finding_kinds(findings)
     drawn = [_ownership(published, group.consumer_group, rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for each in drawn for sentence in each.not_drawn]
     if len(groups) > MOST_DRAWN:
@@ -140,74 +105,13 @@ def _moves(ownership: Ownership) -> int:
     return sum(change["moved"] for change in ownership.rebalances)
 
 
-def _groups(
-    rebalances: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> list[Group]:
-    changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for change in rebalances:
-        changes[change["consumer_group"]].append(change)
-    for each in findings:
-        if each["consumer_group"] is not None:
-            found[each["consumer_group"]].append(each)
-    groups = [
-        Group(
-            name,
-            len(changes[name]),
-            sum(change["moved"] for change in changes[name]),
-            sum(change["fewest_moves"] for change in changes[name]),
-            len(found[name]),
-            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS]),
-        )
-        for name in {*names, *changes, *found}
-    ]
-    return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
-
-
-def _finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
-    """Longest first; the sentence is that of the longest finding."""
-    alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for each in findings:
-        alike[each["consumer_group"], each["kind"], each["cause"]].append(each)
-    kinds = [
-        FindingKind(
-            consumer_group=group,
-            kind=kind,
-            cause=cause,
-            count=len(found),
-            first_ms=min(each["found_from_ms"] for each in found),
-            longest_ms=max(_length(each) for each in found),
-            sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
-        )
-        for (group, kind, cause), found in alike.items()
-    ]
-    return sorted(kinds, key=lambda kind: (-kind.longest_ms, str(kind)))
-
-
-def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
-    """Time × queues that the findings cover; a queue with several findings at a time counts once."""
-    covered = 0
-    until: dict[tuple[Any, ...], int] = {}
-    for each in sorted(findings, key=lambda each: each["found_from_ms"]):
-        queue = tuple(each[name] for name in _QUEUE)
-        start = max(each["found_from_ms"], until.get(queue, each["found_from_ms"]))
-        covered += max(0, each["found_until_ms"] - start)
-        until[queue] = max(each["found_until_ms"], start)
-    return covered
-
-
-def _length(finding: Mapping[str, Any]) -> int:
-    length: int = finding["found_until_ms"] - finding["found_from_ms"]
-    return length
-
-
 def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
     table, known_from, stretches = _stretches(published, group)
     changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in stretches)
     order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
     rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
     place = {queue: number for number, queue in enumerate(rows)}
-    drawn = [each for each in stretches if tuple(each[name] for name in _QUEUE) in place]
+    drawn = [each for each in stretches if tuple(each[name] for name in QUEUE) in place]
     bars = merged(
         (
             Bar(

@@ -25,7 +25,8 @@ from jobs.cli.serving_options import add_serving_commands
 from jobs.cli.upkeep_options import UPKEEP, add_break_lock, add_upkeep_commands
 from jobs.cli.what_if_options import WHAT_IF, WHAT_IF_IN_FULL, add_what_if_options
 from jobs.errors import FaultlineError, UsageError
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.spark.interruption import Interrupted, heeding_signals
 from jobs.text.redaction import redacted, secrets_of
 from jobs.text.terminal import escaped, one_line

@@ -10,7 +10,8 @@ from typing import Any
 
 from jobs.cli.fail_on import asked_conditions
 from jobs.runs.flow_tables import FLOW_TABLES
-from jobs.settings.model import Settings, setting_name
+from jobs.settings.load import setting_name
+from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
 from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
 from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of

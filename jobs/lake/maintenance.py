@@ -16,7 +16,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.lake.tables_io import Lake, explained
+from jobs.lake.explained import explained
+from jobs.lake.tables_io import Lake
 from jobs.tables import Table
 
 

@@ -15,33 +15,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from delta import exceptions as delta_errors
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.errors import LakeBusyError, LakeError
-from jobs.lake.delta_log import TableLog
+from jobs.lake.definitions import check_table, create_or_upgrade, newest_snapshot, sql_name
+from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.store import check_store
-from jobs.spark.failures import BROKEN_LOG, root_cause, table_remedy
 from jobs.tables import RUN_LOG, TABLES, Table
-from jobs.tables.table import VERSION_PROPERTY, sql_text
+from jobs.tables.table import sql_text
 from jobs.uri import local_folder
 
 _AT_ONCE = 4
-_CONFLICTS = (
-    delta_errors.ConcurrentAppendException,
-    delta_errors.ConcurrentDeleteDeleteException,
-    delta_errors.ConcurrentDeleteReadException,
-    delta_errors.ConcurrentTransactionException,
-    delta_errors.ConcurrentWriteException,
-    delta_errors.DeltaConcurrentModificationException,
-    delta_errors.MetadataChangedException,
-    delta_errors.ProtocolChangedException,
-)
 
 
 @dataclass(frozen=True)
@@ -67,7 +54,7 @@ class Lake:
 
     def sql_name(self, table: Table) -> str:
         """The table by its path, as SQL names it."""
-        return f"delta.`{self.path(table).replace('`', '``')}`"
+        return sql_name(self.path(table))
 
     @property
     def staging(self) -> str:
@@ -100,54 +87,11 @@ class Lake:
 
     def _ensure(self, table: Table) -> None:
         with self._writing(f"cannot create table {table.name} in {self.root}"):
-            if DeltaTable.isDeltaTable(self._spark, self.path(table)):
-                self._check(table)
-                self._upgrade(table)
-            else:
-                self._create(table)
-
-    def _create(self, table: Table) -> None:
-        builder = (
-            DeltaTable.createIfNotExists(self._spark)
-            .location(self.path(table))
-            .comment(table.grain)
-            .addColumns(table.schema)
-            .partitionedBy("event_date")
-            .property(VERSION_PROPERTY, str(table.version))
-            .property("delta.minReaderVersion", "1")
-            .property("delta.dataSkippingStatsColumns", ",".join(table.skipped_by))
-            .property("delta.enableDeletionVectors", "false")
-        )
-        for name, condition in table.constraints.items():
-            builder = builder.property(f"delta.constraints.{name}", condition)
-        builder.execute()
-
-    def _check(self, table: Table) -> None:
-        """Refuse another version, and a broken log: Delta reads over some, and of others tells when it is too late."""
-        folder = local_folder(self.path(table))
-        for problem, _ in TableLog.of_folder(folder).newest_problems() if folder else ():
-            raise LakeError(f"table {self.path(table)}: {problem}; {BROKEN_LOG}")
-        properties = self.newest(table).metadata().configuration()
-        found = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None
-        if found != str(table.version):
-            raise LakeError(
-                f"table {self.path(table)} has version {found}, this program writes {table.version};"
-                " use the program that made it, or another --lake"
-            )
+            create_or_upgrade(self._spark, self.path(table), table)
 
     def newest(self, table: Table) -> Any:
-        """Delta's own snapshot of the table's newest version, of which a log's end tells protocol and metadata."""
-        jvm: Any = self._spark._jvm
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
-        return log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
-
-    def _upgrade(self, table: Table) -> None:
-        """Give the table what a lake of an earlier release lacks; its days hold null in new columns."""
-        properties = self.newest(table).metadata().configuration()
-        keys = {name: f"delta.constraints.{name}" for name in table.constraints}
-        checks = {name: properties.apply(key) for name, key in keys.items() if properties.contains(key)}
-        for change in table.upgrades(self.read(table).columns, checks):
-            self._spark.sql(f"ALTER TABLE {self.sql_name(table)} {change}")
+        """Delta's own snapshot of the table's newest version, of which a log's end gives protocol and metadata."""
+        return newest_snapshot(self._spark, self.path(table))
 
     def exists(self) -> bool:
         """Whether the lake holds a run log."""
@@ -162,7 +106,7 @@ class Lake:
         with explained(f"cannot look for table {table.name} in {self.root}"):
             if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
                 return False
-            self._check(table)
+            check_table(newest_snapshot(self._spark, self.path(table)), self.path(table), table)
             return True
 
     def read(self, table: Table) -> DataFrame:
@@ -278,14 +222,3 @@ def rows_written(metrics: Mapping[str, str] | None) -> int | None:
     if not metrics or "numOutputRows" not in metrics:
         return None
     return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))
-
-
-@contextmanager
-def explained(what: str) -> Iterator[None]:
-    """Turn what Spark and Delta raise in the block into errors of ours."""
-    try:
-        yield
-    except _CONFLICTS as error:
-        raise LakeBusyError(f"{what}: another writer changed it at the same time; run it again") from error
-    except (Py4JJavaError, PySparkException) as error:
-        raise LakeError("; ".join(filter(None, (f"{what}: {root_cause(error)}", table_remedy(error))))) from error

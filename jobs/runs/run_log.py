@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from jobs.errors import FaultlineError
-from jobs.lake.tables_io import Lake, explained
+from jobs.lake.explained import explained
+from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import DayResult, code_version
 from jobs.sources.staged import Counts

@@ -18,7 +18,7 @@ from jobs.runs.midnight import closing_state, opening_of
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_openings
 from jobs.settings.model import Settings
-from jobs.sources.staging import check_fit_to_publish
+from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.tables import QUARANTINE, RUN_LOG
 from jobs.tables.day import Day

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 
 from jobs.errors import SettingValueError
-from jobs.settings.model import Inputs, Settings
+from jobs.settings.inputs import Inputs
+from jobs.settings.model import Settings
 from jobs.sources.globs import covers
 from jobs.uri import is_elsewhere, local_folder
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from jobs.errors import SettingValueError, UnknownSettingError
-from jobs.settings.model import FieldSource
+from jobs.settings.inputs import FieldSource
 
 FIELDS: Mapping[str, DataType] = {
     "client_id": StringType(),

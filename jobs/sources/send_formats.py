@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from jobs.settings.model import SendsInput
+from jobs.settings.inputs import SendsInput
 from jobs.sources.contents import CSV, PARQUET, TEXT
 from jobs.sources.csv_lines import columns_of, csv_records, header_of
 from jobs.sources.files import Manifest

@@ -75,7 +75,7 @@ def test_no_module_runs_code_from_data() -> None:
 @pytest.mark.fault(43)
 @pytest.mark.parametrize("text", ["lake = \"__import__('os').system('touch owned')\"", "cluster = '${env:HOME}'"])
 def test_settings_are_text_and_nothing_else(tmp_path: Path, text: str) -> None:
-    from jobs.settings.model import load_settings
+    from jobs.settings.load import load_settings
 
     (tmp_path / "site.toml").write_text(text)
     settings = load_settings([tmp_path / "site.toml"], [], {})

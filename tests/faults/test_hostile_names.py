@@ -14,7 +14,7 @@ from jobs.errors import InputUnreadableError, UsageError
 from jobs.fault_latency.summary import summarize
 from jobs.fault_latency.summary_text import as_text
 from jobs.runs.run import RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.files import list_files
 from tests.given.send_logs import fates, line, stage, write
 from tests.given.site import D1, Site, at, send

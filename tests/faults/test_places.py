@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.allocation.run import run_allocation
 from jobs.runs.run import Run
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.staging import stage_sends
 from jobs.tables.day import Day
 from jobs.text.progress import Progress

@@ -13,7 +13,7 @@ from pyspark.sql import Observation, SparkSession, Window
 from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import list_files
 from tests.faults.program import ROOT, run_program

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.staging import StagedSends, stage_sends, stage_snapshots
 from tests.fuzz import hostile, invariants, lakes, sends, snapshots
 from tests.fuzz.invariants import Lake

@@ -8,7 +8,7 @@ from typing import Any
 
 import deltalake
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG, TABLES
 from tests.given.site import D1, D2, Line, at, send
 from tests.given.snapshot_site import route

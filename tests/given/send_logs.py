@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.sources.staging import StagedSends, stage_sends
 from jobs.tables.day import Day
 

@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 
 from jobs.fault_latency.run import run_fault_latency
 from jobs.runs.run import Run, RunResult
-from jobs.settings.model import FilesInput, Settings, load_settings
+from jobs.settings.inputs import FilesInput
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.text.progress import Progress
 
 Line = dict[str, Any]

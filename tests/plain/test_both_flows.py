@@ -15,7 +15,7 @@ import pytest
 from jobs.cli import publish as run_command
 from jobs.errors import ConditionMetError
 from jobs.runs.run import Run
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.quiet_answers import NO_GROUPS, QUIET
 
 RUN = Run(

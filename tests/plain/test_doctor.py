@@ -19,7 +19,7 @@ from jobs.doctor.inputs import inputs
 from jobs.doctor.machine import address, locale, memory, time_zone
 from jobs.doctor.software import jars
 from jobs.errors import PlatformError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.spark.delta_jars import Jar
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import InputMissingError, InputUnreadableError, SettingValueError
-from jobs.sources.local_files import Listing, is_local, list_local
+from jobs.sources.listing import Listing
+from jobs.sources.local_files import is_local, list_local
 
 NOBODY = 65_534
 

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.cli import main as cli
 from jobs.errors import SettingValueError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.lake_apart import check_apart
 
 WHY = "what is read and what is written must not mix; give the lake another folder"

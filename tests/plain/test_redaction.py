@@ -13,7 +13,7 @@ from jobs.cli import main as cli
 from jobs.doctor.check import Check
 from jobs.doctor.examination import as_json, as_text
 from jobs.errors import LakeError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
 from jobs.text.redaction import is_secret, redacted, secrets_of
 

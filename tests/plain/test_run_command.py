@@ -15,7 +15,8 @@ import pytest
 from jobs.cli import publish as run_command
 from jobs.errors import InputMissingError
 from jobs.runs.run import Run
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
 

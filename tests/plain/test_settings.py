@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from jobs.errors import SettingsError, SettingTypeError, SettingValueError, UnknownSettingError
-from jobs.settings.model import FieldSource, ProducerSettings, Settings, load_settings
+from jobs.settings.inputs import FieldSource
+from jobs.settings.load import load_settings
+from jobs.settings.model import ProducerSettings, Settings
 from jobs.sources.send_fields import check_mapping, json_schema
 
 

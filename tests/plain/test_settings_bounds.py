@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 
 from jobs.cli import main as cli
 from jobs.errors import SettingValueError
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.judged_lines import PUBLISHED, QUARANTINED
 from jobs.sources.staged import Fates, Staged, StagedInput

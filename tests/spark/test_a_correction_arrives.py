@@ -18,7 +18,7 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.commands import Said, command
 from tests.given.site import D1, D2, D3, START, Line, at, published_rows, send, write_lines
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.answers.groups import consumer_groups
 from jobs.answers.published import open_published
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import TABLES
 from tests.given.site import D1, D2, START, at
 from tests.given.snapshot_site import SnapshotSite, connection, members, route, running_info

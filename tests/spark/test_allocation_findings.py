@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables.allocation_findings import CAUSES, KINDS
 from tests.given.site import D1, Line, at
 from tests.given.snapshot_site import SnapshotSite, connection, last_speaks_go, members, route, running_info

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
 from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
 from jobs.tables import (
     ALLOCATION_FINDINGS,

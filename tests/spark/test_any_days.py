@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from jobs.runs.run import RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import POLICY_OUTCOMES, RUN_LOG, TABLES
 from tests.freeze.compare import table_differences
 from tests.freeze.expected import Expected

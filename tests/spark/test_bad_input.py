@@ -10,10 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.sources.csv_lines import CSV_DAMAGE
+from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.sources.staged import Counts
-from jobs.sources.staging import StagedSends, check_fit_to_publish
+from jobs.sources.staging import StagedSends
 from jobs.tables.day import DAY_MS
 from jobs.tables.quarantine import SEND_REASONS
 from tests.given.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write

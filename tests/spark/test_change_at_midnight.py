@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.site import D1, D2, START, Line
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 

@@ -15,8 +15,8 @@ from pyspark.sql.readwriter import DataFrameWriter
 from jobs.errors import ReconciliationError
 from jobs.lake.tables_io import Lake
 from jobs.settings.model import Settings
+from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.sources.staged import Counts, Staged
-from jobs.sources.staging import check_fit_to_publish
 from jobs.tables.day import Day
 from tests.given.commands import Said, command
 from tests.given.site import D1, START, at, published_rows, send, write_lines

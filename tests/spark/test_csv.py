@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputUnreadableError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.send_logs import DAY, NOON_MS, bad_lines, fates, stage, write
 
 NAMES = ("client_id", "producer_group", "broker_name", "ended_at_ms", "latency_ms", "outcome", "seq", "error")

@@ -17,7 +17,7 @@ from jobs.errors import InputMissingError, LakeBusyError
 from jobs.lake.tables_io import Lake
 from jobs.serving.register import register
 from jobs.serving.views import read_view
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG, TABLES, Table
 from tests.given.site import D1, D2, D3, START, Line, Site, at, send
 

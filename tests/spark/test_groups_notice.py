@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables.allocation_findings import CAUSES, KINDS
 from jobs.tables.rebalances import TRIGGERS
 from tests.given.noticing_groups import FIRST_S, LAST_S, NOON, SETTINGS, write_groups

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.staging import StagedSends
 from tests.given.site import D1, D2, Line, Site, at, send, write_lines
 from tests.given.snapshot_site import route

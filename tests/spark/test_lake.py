@@ -22,7 +22,7 @@ import jobs.fault_latency.run
 import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake.tables_io import Lake
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, SENDS, TABLES, Table
 from tests.given.site import D1, D2, Site, at, send
 

@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import UnknownSettingError
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from tests.given.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write, write_parquet
 
 

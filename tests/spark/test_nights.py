@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jobs.fault_latency.run import run_fault_latency
 from jobs.runs.run import Run, RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
 
 pytestmark = pytest.mark.slow  # night after night

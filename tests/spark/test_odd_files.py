@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import FaultlineError, InputUnreadableError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources import json_lines, whole_text
 from jobs.sources import staging as ingest
 from jobs.sources.files import list_files

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import InputUnreadableError
 from jobs.runs.run import RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.site import D1, D2, START, at
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 

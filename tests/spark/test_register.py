@@ -207,7 +207,7 @@ IN_A_METASTORE = """
 import sys
 from jobs.cli import main as cli
 from jobs.spark.session import open_session
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 
 lake, home, what = sys.argv[1:]
 settings = {

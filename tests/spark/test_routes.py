@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources.judged_lines import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.staged import Counts

@@ -13,7 +13,7 @@ from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import Run
 from jobs.runs.run_log import FAULT_LATENCY, log_run, published_openings
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.sources import staging as ingest
 from jobs.sources.files import Manifest, check_unchanged, list_files
 from tests.given.send_logs import GOOD, bad_lines, fates, line, stage, write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.site import D1, at
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from jobs.fault_latency.summary import summarize
 from jobs.runs.run import Run, RunResult
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1, D2
 

@@ -25,7 +25,8 @@ from jobs.cli.maintain import run_upkeep
 from jobs.errors import InputMissingError, LakeBusyError, ReconciliationError, UsageError
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
 from jobs.tables.day import Day
 from jobs.text.progress import Progress

@@ -14,7 +14,7 @@ from jobs.cli import main as cli
 from jobs.fault_latency.job import replayed
 from jobs.lake.tables_io import Lake
 from jobs.settings.client_profiles import released_profiles
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.what_if.asked import AS_RUN, asked_policies

@@ -19,7 +19,7 @@ from result_lines import results_agreement
 
 from jobs.allocation.run import run_allocation
 from jobs.runs.run import Run
-from jobs.settings.model import load_settings
+from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("generated_code")

@@ -25,7 +25,8 @@ from jobs.fault_latency.job import replayed
 from jobs.fault_latency.run import run_fault_latency
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
-from jobs.settings.model import Settings, load_settings
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
 from jobs.spark.materialize import materializer
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day

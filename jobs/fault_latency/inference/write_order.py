@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
-from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins, with_item_before, written_columns
+from jobs.fault_latency.fault_items.replay import ITEM
+from jobs.fault_latency.inference.as_of import OWNER, last_write_wins, with_item_before, written_columns
+from jobs.fault_latency.inference.tied_writes import WRITE, sends_after, tied_writes
 from jobs.fault_latency.producers.known_routes import (
     ROUTE_AHEAD_MS,
     ROUTE_LAG_MS,
@@ -26,7 +27,6 @@ from jobs.fault_latency.producers.known_routes import (
 )
 from jobs.spark.materialize import Materialize
 from udfs.evidence import ORDER
-from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
 from udfs.round_robin import chance_of_none
 
@@ -35,11 +35,6 @@ _UNLIKELY, _OUT_OF_QUESTION = 0.1, 0.01
 
 _CHOICES_OF_A_SEND = 3
 """Choices that a send makes with the retries that clients are born with; round robin moves on by each of them."""
-
-_SHORTEST_MS = 20
-"""A difference shorter than this is not worth a look, and no round of sends fits into it."""
-
-_WRITE = (*ITEM, "position")
 
 
 def order_proofs(
@@ -56,15 +51,15 @@ def order_proofs(
         policies: every policy that a row may name.
         materialize: for the tied writes and the sends after them.
     """
-    tied = materialize("tied", _tied_writes(items.where(last_write_wins(policies))))
-    seen = materialize("seen", _sends_after(tied, first_attempts, hosts))
+    tied = materialize("tied", tied_writes(items.where(last_write_wins(policies))))
+    seen = materialize("seen", sends_after(tied, first_attempts, hosts))
     longer = _starved(seen).unionByName(_passed_over(seen, items))
-    latest = longer.groupBy(*_WRITE).agg(F.max("told").alias("told"))
-    proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(_WRITE), "left_anti"))
+    latest = longer.groupBy(*WRITE).agg(F.max("told").alias("told"))
+    proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(WRITE), "left_anti"))
     told_until, is_sure = F.col("told.until_ms"), F.col("told.is_sure")
     won = F.filter("ends", lambda end: end["until_ms"] == told_until)[0]
     return (
-        items.join(tied.join(proved, list(_WRITE)).select(*_WRITE, "ends", "told"), list(_WRITE))
+        items.join(tied.join(proved, list(WRITE)).select(*WRITE, "ends", "told"), list(WRITE))
         .withColumns(
             {
                 "not_available_ms": F.greatest(told_until - F.col("at_ms"), F.lit(0)),
@@ -75,88 +70,6 @@ def order_proofs(
             }
         )
         .select(*written_columns(items))
-    )
-
-
-def _tied_writes(items: DataFrame) -> DataFrame:
-    """The last writes of ties whose order matters: `ends`, what each of the others, if last, would have left.
-
-    Grain: `ITEM`, `position`; `at_ms`, `guessed_until_ms`, `profile`, `ends` (array of {until_ms, cause},
-    ascending), `next_at_ms`, and `after_ms` and `until_ms`, between which the order shows: to the next write, whose
-    own attempt was chosen before it. Unordered are writes of other threads in the same or the preceding
-    millisecond; of one thread only its latest counts.
-    """
-    next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
-    is_open = (F.col("op") == UPDATE) & (F.col("earliest_ms") < F.col("latest_ms"))
-    logged = F.col("first_position").isNotNull()
-    last = items.where(logged & is_open & (F.least("latest_ms", next_at) - F.col("at_ms") > _SHORTEST_MS))
-    frames = last.select(
-        *ITEM,
-        "position",
-        "at_ms",
-        F.col("until_ms").alias("guessed_until_ms"),
-        "profile",
-        next_at.alias("next_at_ms"),
-        F.explode(F.array(F.col("at_ms") - 1, F.col("at_ms"))).alias("near_ms"),
-    )
-    near = items.select(
-        *ITEM,
-        F.col("at_ms").alias("near_ms"),
-        F.struct(F.col("position").alias("place"), "thread", "until_ms", "cause").alias("write"),
-    )
-    gathered = (
-        frames.join(near, [*ITEM, "near_ms"])
-        .where("write.place <= position")
-        .groupBy(*_WRITE, "at_ms", "guessed_until_ms", "profile", "next_at_ms")
-        .agg(F.collect_list("write").alias("frame"))
-    )
-    may_be_last = F.filter(
-        "frame",
-        lambda write: (
-            ~F.exists(
-                "frame", lambda other: (other["thread"] == write["thread"]) & (other["place"] > write["place"])
-            ).eqNullSafe(F.lit(True))
-        ),
-    )
-    ends = F.array_sort(F.transform(may_be_last, lambda write: F.struct(write["until_ms"], write["cause"])))
-    differ = F.get("ends", F.lit(0))["until_ms"] < F.col("last_end_ms")
-    return (
-        gathered.withColumn("ends", ends)
-        .withColumn("last_end_ms", F.try_element_at("ends", F.lit(-1))["until_ms"])
-        .where(differ)
-        .withColumns(
-            {
-                "after_ms": F.col("at_ms"),
-                "until_ms": F.least(F.col("last_end_ms") - 1, "next_at_ms"),
-            }
-        )
-        .where("until_ms > after_ms")
-        .drop("frame", "last_end_ms")
-    )
-
-
-def _sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -> DataFrame:
-    """The owner's first attempts while the order shows.
-
-    Adds `is_here` (at the broker), `came_at_ms` (the first of these) and `used_at_ms`: the last one of the same topic
-    before the order shows, of the time from which a route may still be in use.
-    """
-    here_at = F.when(F.col("broker_name").isin(F.col("went_to"), F.col("addressed_broker")), F.col("chosen_at_ms"))
-    shows = F.col("chosen_at_ms") > F.col("at_ms")
-    whole = Window.partitionBy(*_WRITE).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    of_topic = Window.partitionBy(*_WRITE, "topic").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    return (
-        chosen_within(tied.withColumn("after_ms", F.col("at_ms") - ROUTE_LAG_MS), first_attempts)
-        .withColumns(
-            {
-                "is_here": here_at.isNotNull(),
-                "came_at_ms": F.min(F.when(shows, here_at)).over(whole),
-                "used_at_ms": F.max(F.when(~shows, here_at)).over(of_topic),
-            }
-        )
-        .where(shows)
-        .join(F.broadcast(hosts), ["cluster", "topic"])
-        .where("known_from_ms <= chosen_at_ms")
     )
 
 
@@ -184,15 +97,15 @@ def _starved(seen: DataFrame) -> DataFrame:
         _elsewhere(seen)
         .withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
         .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
-        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms", "topic")
+        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends", "end_ms", "topic")
         .agg(
             chance_of_none(F.count("*"), own_queues, queues).alias("chance"),
             (own_queues >= _CHOICES_OF_A_SEND).alias("is_bound"),
         )
-        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends", "end_ms")
+        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends", "end_ms")
         .agg(F.product("chance").alias("chance"), F.product(bound).alias("chance_at_most"))
         .where(F.col("chance") < _UNLIKELY)
-        .groupBy(*_WRITE, "profile", "guessed_until_ms", "ends")
+        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends")
         .agg(F.collect_set("end_ms").alias("refuted"), F.max("chance_at_most").alias("chance_at_most"))
     )
     left = F.filter(
@@ -201,7 +114,7 @@ def _starved(seen: DataFrame) -> DataFrame:
     )
     is_sure = (F.col("chance_at_most") < _OUT_OF_QUESTION) & (F.col("profile") != "P1")
     return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
-        *_WRITE, F.struct(F.array_min(left).alias("until_ms"), is_sure.alias("is_sure")).alias("told")
+        *WRITE, F.struct(F.array_min(left).alias("until_ms"), is_sure.alias("is_sure")).alias("told")
     )
 
 
@@ -226,9 +139,9 @@ def _passed_over(seen: DataFrame, items: DataFrame) -> DataFrame:
         .where(isolated & undisturbed)
         .drop("broker_name")
         .withColumnRenamed("hidden_broker", "broker_name")
-        .groupBy(*_WRITE)
+        .groupBy(*WRITE)
         .agg(F.first("ends").alias("ends"), F.max("asked_at_ms").alias("seen_at_ms"))
-        .select(*_WRITE, F.struct(F.array_min(later).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
+        .select(*WRITE, F.struct(F.array_min(later).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
         .where("told.until_ms IS NOT NULL")
     )
 
@@ -259,8 +172,8 @@ def _chosen_early(seen: DataFrame, items: DataFrame) -> DataFrame:
         others.where("was_available")
         .drop("broker_name")
         .withColumnRenamed("hidden_broker", "broker_name")
-        .groupBy(*_WRITE)
+        .groupBy(*WRITE)
         .agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
-        .select(*_WRITE, F.struct(F.array_max(before).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
+        .select(*WRITE, F.struct(F.array_max(before).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
         .where("told.until_ms IS NOT NULL")
     )

@@ -1,0 +1,114 @@
+"""Consumer groups in numbers, the most troubled first, and their findings by kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+QUEUE = ("topic", "broker_name", "queue_id")
+
+_FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group in numbers.
+
+    Attributes:
+        consumer_group: the group.
+        rebalances: how many.
+        moved: queues that they moved.
+        needed: fewest that would have been enough.
+        findings: rows of `allocation_findings`.
+        fault_ms: time × queues without an owner, with several, or with another than the strategy says.
+    """
+
+    consumer_group: str
+    rebalances: int
+    moved: int
+    needed: int
+    findings: int
+    fault_ms: int
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """Findings of one group, kind and cause together."""
+
+    consumer_group: str | None
+    kind: str
+    cause: str
+    count: int
+    first_ms: int
+    longest_ms: int
+    sentence: str
+
+
+def troubled_groups(
+    rebalances: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> list[Group]:
+    """A group each; most time without the right owner first.
+
+    Args:
+        rebalances: rows of the table.
+        findings: rows of `allocation_findings`.
+        names: groups that have queues; those of the other two are added.
+    """
+    changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for change in rebalances:
+        changes[change["consumer_group"]].append(change)
+    for each in findings:
+        if each["consumer_group"] is not None:
+            found[each["consumer_group"]].append(each)
+    groups = [
+        Group(
+            name,
+            len(changes[name]),
+            sum(change["moved"] for change in changes[name]),
+            sum(change["fewest_moves"] for change in changes[name]),
+            len(found[name]),
+            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS]),
+        )
+        for name in {*names, *changes, *found}
+    ]
+    return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
+
+
+def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
+    """Longest first; the sentence is that of the longest finding."""
+    alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for each in findings:
+        alike[each["consumer_group"], each["kind"], each["cause"]].append(each)
+    kinds = [
+        FindingKind(
+            consumer_group=group,
+            kind=kind,
+            cause=cause,
+            count=len(found),
+            first_ms=min(each["found_from_ms"] for each in found),
+            longest_ms=max(_length(each) for each in found),
+            sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
+        )
+        for (group, kind, cause), found in alike.items()
+    ]
+    return sorted(kinds, key=lambda kind: (-kind.longest_ms, str(kind)))
+
+
+def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
+    """Time × queues that the findings cover; a queue with several findings at a time counts once."""
+    covered = 0
+    until: dict[tuple[Any, ...], int] = {}
+    for each in sorted(findings, key=lambda each: each["found_from_ms"]):
+        queue = tuple(each[name] for name in QUEUE)
+        start = max(each["found_from_ms"], until.get(queue, each["found_from_ms"]))
+        covered += max(0, each["found_until_ms"] - start)
+        until[queue] = max(each["found_until_ms"], start)
+    return covered
+
+
+def _length(finding: Mapping[str, Any]) -> int:
+    length: int = finding["found_until_ms"] - finding["found_from_ms"]
+    return length

@@ -1,0 +1,103 @@
+"""Settings files, then `--set`, then options: later ones win key by key."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jobs.errors import SettingsError
+from jobs.settings.model import Settings
+from jobs.settings.paths import with_full_paths
+from jobs.settings.toml_dataclass import typed
+from jobs.settings.toml_files import not_too_deep, read_toml
+
+
+def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Mapping[str, Any]) -> Settings:
+    """Settings from files (later win), then `--set key=value`, then command-line options.
+
+    Args:
+        files: TOML files.
+        assignments: texts `key=value`; the value in TOML, or a bare word taken as a string.
+        options: dotted key to value, such as `inputs.sends.path`.
+
+    Raises:
+        SettingsError: or one of its subclasses, naming the key, the value and the fix.
+    """
+    table: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for file in files:
+        with not_too_deep(f"settings file {file}"):
+            told = read_toml(file, "settings file", "--settings")
+            _merge(table, _in_full(told, file.resolve().parent), str(file), origins)
+    with not_too_deep("--set"):
+        for assignment in assignments:
+            _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+    for key, value in options.items():
+        _merge(table, _in_full(_nested(key, value), Path.cwd()), "command line", origins)
+    with not_too_deep("the settings"):
+        return dataclasses.replace(typed(Settings, table), origins=origins)
+
+
+def setting_name(at: str, key: str) -> str:
+    """Full name of a setting: the table's name with a final dot, then the key; Spark's keys are full names already."""
+    return key if at == "spark." else f"{at}{key}"
+
+
+def _parse_assignment(assignment: str) -> dict[str, Any]:
+    key, found, value = assignment.partition("=")
+    if not found or not key.strip():
+        raise SettingsError(f"--set {assignment!r} has no key=value form; write for example --set cluster=main")
+    for text in (value, json.dumps(value.strip(), ensure_ascii=False)):
+        try:
+            return tomllib.loads(f"{key} = {text}")
+        except ValueError:  # no TOML, or a number of thousands of digits
+            continue
+    raise SettingsError(f"--set {assignment!r} has no valid key; write for example --set inputs.sends.path=logs")
+
+
+def _nested(key: str, value: object) -> dict[str, Any]:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return typing.cast("dict[str, Any]", value)
+
+
+def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins: dict[str, str], at: str = "") -> None:
+    for key, value in table.items():
+        name = setting_name(at, key)
+        if isinstance(value, Mapping) and isinstance(into.get(key, {}), dict):
+            _merge(into.setdefault(key, {}), value, origin, origins, f"{name}.")
+        else:
+            into[key] = value
+            origins[name] = origin
+
+
+def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The table as if everything had been written out: `inputs.sends.path`, Spark's own names, absolute paths."""
+    inputs = table.get("inputs")
+    if isinstance(inputs, dict):
+        for kind, value in inputs.items():
+            inputs[kind] = {"path": value} if isinstance(value, str | list) else value
+    if isinstance(table.get("spark"), dict):
+        table["spark"] = _spark_names(table["spark"])
+    return with_full_paths(table, base)
+
+
+def _spark_names(table: Mapping[str, Any], at: str = "spark.") -> dict[str, Any]:
+    """`[spark]` with Spark's own full names and texts, however TOML nested them.
+
+    >>> _spark_names({"sql": {"shuffle": {"partitions": 8}}, "spark.eventLog.enabled": True})
+    {'spark.sql.shuffle.partitions': '8', 'spark.eventLog.enabled': 'true'}
+    """
+    names: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key if key.startswith("spark.") else f"{at}{key}".replace("spark.spark.", "spark.", 1)
+        if isinstance(value, Mapping):
+            names.update(_spark_names(value, f"{name}."))
+        else:
+            names[name] = json.dumps(value) if isinstance(value, int | float) else value
+    return names

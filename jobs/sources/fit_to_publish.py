@@ -1,0 +1,63 @@
+"""Whether staged lines may be published."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.errors import (
+    InputMissingError,
+    ReconciliationError,
+    SettingValueError,
+    TooManyBadLinesError,
+)
+from jobs.settings.model import Settings
+from jobs.sources.judged_lines import QUARANTINED
+from jobs.sources.staged import Counts, Staged
+from jobs.tables.day import Day
+
+_MOST_CLUSTERS = 200
+
+
+def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:
+    """Fail when the lines must not be published.
+
+    Raises:
+        SettingValueError: they name more clusters than anybody has.
+        TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
+        InputMissingError: not one line of an asked day, unless `allow_empty`.
+        ReconciliationError: the counts do not add up.
+    """
+    clusters = staged.clusters()
+    if len(clusters) > _MOST_CLUSTERS:
+        raise SettingValueError(
+            f"the lines name {len(clusters)} clusters, such as {clusters[0]!r} and {clusters[-1]!r}: a run publishes"
+            f" {_MOST_CLUSTERS} at most; correct the field cluster, or map it to the one that names the cluster"
+        )
+    for day in days:
+        counts = staged.counts(day)
+        if not counts.add_up:
+            raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
+        if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
+            raise TooManyBadLinesError(_too_many(staged, counts, settings))
+    for date in sorted({day.date for day in days}):
+        published = sum(staged.counts(day).rows_published for day in days if day.date == date)
+        if not published and not allow_empty:
+            elsewhere = ", ".join(f"{other} ({count} lines)" for other, count in list(staged.other_days.items())[:5])
+            hint = f"the files hold {elsewhere}" if elsewhere else "the files hold no line that tells a day"
+            raise InputMissingError(
+                f"no line of {date} in {staged.rows_read} lines read; {hint}; give another --date, or --allow-empty"
+            )
+
+
+def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
+    bad = [each.lines.where(F.col("disposition") == QUARANTINED).select("reason") for each in staged.inputs]
+    reasons = reduce(DataFrame.unionByName, bad).groupBy("reason").count().orderBy(F.desc("count"), "reason")
+    worst = ", ".join(f"{row['reason']} {row['count']}" for row in reasons.limit(3).collect())
+    return (
+        f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
+        f" {settings.max_bad_fraction}; nothing of this flow was published;"
+        " mend the log or raise --set max_bad_fraction=…"
+    )
