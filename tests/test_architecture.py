@@ -1,6 +1,7 @@
 """The house keeps its shape: each rule is a table or a walk over the syntax tree, each breach names file:line."""
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -322,6 +323,17 @@ def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             yield from own_nodes(child)
 
 
+def knows_a_release(module: Module) -> Iterator[Breach]:
+    """40903 is a release: what changed with it stands in conf/releases.toml or conf/profiles.toml."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Constant(value=int(number)) if re.fullmatch(r"[45]0[0-9]0[0-9]", str(number)) and number > 40000:
+                yield node.lineno, f"{number} is a client release; name the fact in conf/releases.toml"
+                    node.lineno,
+                    f"{number} is a client release; name the fact in conf/releases.toml, ask udfs.releases",
+                )
+
+
 def is_too_long(module: Module) -> Iterator[Breach]:
     lines = module.source.count("\n")
     if lines > LONGEST_FILE:
@@ -339,6 +351,7 @@ RULES: tuple[Callable[[Module], Iterator[Breach]], ...] = (
     reads_files_beside_itself,
     needs_a_session_at_import,
     leaves_the_frame_to_spark,
+    knows_a_release,
     is_too_long,
 )
 
@@ -430,6 +443,8 @@ BREACHES = [
     (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.sum('x').over(w.rowsBetween(0, 1))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "F.sum('x').over(Window.partitionBy('a'))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "def f(in_order):\n    return F.sum('x').over(in_order)", 1),
+    (knows_a_release, "udfs/a.py", "x = 40903", 1),
+    (knows_a_release, "udfs/a.py", "x = 40000", 0),
     (is_too_long, "jobs/a.py", "x = 1\n" * 251, 1),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from udfs.releases import holds
 from udfs.version import version_number
 
 # 4.3 to 5.0: `2026-11-21 00:43:37,370 INFO RocketmqClient - …`; 5.1 on: `….370 INFO  [pid] [thread] [class] - …`.
@@ -12,7 +13,6 @@ _HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
 # Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
 _QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
 _SHANGHAI_MS = 28_800_000  # 5.1.0 on writes GMT+8 wherever it runs
-_SECONDS_TWICE = (40300, 40701)  # versions whose layout wrote the seconds again instead of the milliseconds
 
 QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
 """Events of one queue."""
@@ -87,7 +87,7 @@ def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Colu
 
     local = F.try_to_timestamp(part(1), F.lit("yyyy-MM-dd HH:mm:ss"))
     millis = part(3).try_cast("bigint")
-    only_seconds = F.coalesce(version_number(client_version).between(*_SECONDS_TWICE), F.lit(False))
+    only_seconds = F.coalesce(holds("log_repeats_seconds", version_number(client_version)), F.lit(False))
     in_shanghai = F.unix_millis(local) - _SHANGHAI_MS + millis
     in_zone = F.unix_millis(F.to_utc_timestamp(local, F.coalesce(time_zone, F.lit("UTC"))))
     return F.when(part(2) == ".", in_shanghai).otherwise(in_zone + F.when(only_seconds, F.lit(500)).otherwise(millis))

@@ -6,8 +6,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from udfs.java_text import INT_MIN
+from udfs.releases import holds
 
-_ABS_AFTER_MODULO = 40800  # 4.8.0: Math.abs of the remainder; before, the remainder of Math.abs
 _UNSIGNED = 0xFFFFFFFF
 _HEX_DIGITS = 4  # of one UTF-16 code unit
 
@@ -50,5 +50,5 @@ def index_by_hash(code: Column, queues: Column, version_number: Column) -> Colum
         [1, None, None]
     """
     remainder = (F.abs(code) % F.nullif(queues, F.lit(0))).cast("int")  # |remainder| = remainder of the magnitude
-    throws = (code == INT_MIN) & (version_number < _ABS_AFTER_MODULO) & (remainder > 0)
+    throws = (code == INT_MIN) & ~holds("hash_selector_takes_abs_of_remainder", version_number) & (remainder > 0)
     return F.when(~F.coalesce(throws, F.lit(False)), remainder)

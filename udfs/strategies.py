@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from udfs.java_text import is_blank, string_key
+from udfs.releases import since
 from udfs.strategy import ILLEGAL_ARGUMENT, NEARBY, NULL_POINTER, AllocationError, Queue, Strategy
 from udfs.strategy_rules import (
     Allocator,
@@ -38,10 +39,6 @@ __all__ = [
     "sorted_clients",
     "sorted_queues",
 ]
-
-
-_MACHINE_ROOM_CHECKS = 40903
-_MACHINE_ROOM_CHECKS_EMPTY = 40904  # 4.9.3 alone refused blank ids too
 
 
 def sorted_queues(queues: Sequence[Queue]) -> list[Queue]:
@@ -94,10 +91,10 @@ def allocator(
         return lambda _: None if strategy.queues is None else list(strategy.queues)
     if name == "CONSISTENT_HASH" and strategy.virtual_nodes < 0:  # its constructor throws
         raise AllocationError(ILLEGAL_ARGUMENT, f"illegal virtualNodeCnt :{strategy.virtual_nodes}")
-    if name == "MACHINE_ROOM" and strategy.is_before(_MACHINE_ROOM_CHECKS):
+    if name == "MACHINE_ROOM" and strategy.is_before(since("machine_room_checks_arguments")):
         return _unchecked_machine_room(strategy, queues, client_ids)
     rule = _nearby if name.startswith(NEARBY) else _RULES[name]
-    no_blanks = name == "MACHINE_ROOM" and strategy.is_before(_MACHINE_ROOM_CHECKS_EMPTY)
+    no_blanks = name == "MACHINE_ROOM" and strategy.is_before(since("machine_room_takes_blank_ids"))
     members = set(client_ids or ())
     shared = _Once(lambda: rule(strategy, topic, queues or (), client_ids or ()))
 

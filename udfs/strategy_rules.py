@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 
 from udfs.hash_ring import ring_of
 from udfs.java_text import split
+from udfs.releases import since
 from udfs.strategy import NULL_POINTER, AllocationError, Queue, Strategy
 
 Allocator = Callable[[str], list[Queue] | None]
-
-
-_MACHINE_ROOM_MENDED = 40800  # #2477; argument checks came with 4.9.3, recorded in 4.9.8
 
 
 def first_indexes(client_ids: Sequence[str]) -> dict[str, int]:
@@ -75,7 +73,7 @@ def machine_room(strategy: Strategy, _: str, queues: Sequence[Queue], client_ids
             if parts[0] in rooms:
                 premium.append(queue)
     size, rest = divmod(len(premium), len(client_ids))
-    block = queues if strategy.is_before(_MACHINE_ROOM_MENDED) else premium
+    block = queues if strategy.is_before(since("machine_room_block_of_its_rooms")) else premium
     indexes = first_indexes(client_ids)
 
     def of(client_id: str) -> list[Queue]:

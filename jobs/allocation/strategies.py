@@ -12,6 +12,7 @@ from jobs.allocation.seen import Seen, in_common
 from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
 from jobs.settings.model import Settings
 from udfs.plain_version import plain_version_number
+from udfs.releases import since
 from udfs.strategy import ASKED, OF_BROKERS, POP
 
 GROUP_STRATEGIES = (
@@ -21,7 +22,6 @@ _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
 _SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "ASSUMED")
 _UNDETERMINED = ("STRATEGY_UNKNOWN", "REQUEST_MODE_UNKNOWN")
-_V5_0_0 = 50000
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _needed(name: str) -> tuple[str, ...]:
 def _asks_the_broker(said: GroupSettings, seen: Seen, common: Seen) -> bool:
     """Whether the broker assigns (`RebalancePushImpl.clientRebalance`, from 5.0.0 on)."""
     version = plain_version_number(_first(seen.client_version, common.client_version, said.client_version) or "")
-    if 0 < version < _V5_0_0 or _first(seen.consume_orderly, common.consume_orderly):
+    if 0 < version < since("broker_may_assign") or _first(seen.consume_orderly, common.consume_orderly):
         return False
     return _first(said.client_rebalance, seen.client_rebalance, common.client_rebalance) is False
 
@@ -121,7 +121,7 @@ def _spec(own: StrategySettings, said: GroupSettings, *seen: Seen) -> tuple[dict
     charset = _first(own.client_charset, said.client_charset)
     if version is not None and name == "MACHINE_ROOM":  # the others are the same in every version
         spec["version"] = version
-    if charset is not None and plain_version_number(version or "") < _V5_0_0:  # UTF-8 from then on
+    if charset is not None and plain_version_number(version or "") < since("ring_hashes_utf8"):
         spec["charset"] = charset
     return spec, source
 

@@ -11,6 +11,7 @@ from udfs.choice import began_at_ms
 from udfs.evidence import LOGGED, RETRY_CHARGED, RETRY_FIRST, RETRY_RESULT, RETRY_TEXT, SUBMIT_TIME
 from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leaves_reachable
 from udfs.policy import Policy
+from udfs.releases import holds
 
 # Where a write stands among those of its own attempt when the millisecond is the same: the submit call and a
 # failed callback come before the hook's line, a direct attempt's and a successful callback's update after it.
@@ -18,7 +19,6 @@ _REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 
 SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 """`step` of a write that the submit call of an async send made."""
 
-_V4_9_3, _V5_1_4, _V5_3_0 = 40903, 50104, 50300
 _HUNG_MS = 550
 """A retry that answered sooner after the submit call followed a refusal, not a time-out."""
 _CHARGED_MS = 3000
@@ -146,8 +146,8 @@ def inferred_async(*, infer: bool) -> list[Column]:
     version, outcome, first = F.col("version_number"), F.col("seen_outcome"), F.col("addressed_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     hidden = F.lit("HIDDEN_RETRY")
-    soon = (version >= _V4_9_3) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
-    at_submit = F.when(version < _V5_3_0, F.coalesce(submitted, ended)).otherwise(ended)
+    soon = holds("async_retry_inside_submit", version) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
+    at_submit = F.when(~holds("connects_asynchronously", version), F.coalesce(submitted, ended)).otherwise(ended)
     refused_first = _write(
         first,
         at_submit,
@@ -208,7 +208,7 @@ def _retried() -> Column:
 def _thrown_at_submit() -> Column:
     """Up to 4.9.2 a refusal inside the submit call goes up to `sendDefaultImpl`, which isolates after the hook."""
     failed = ~is_answer(F.col("seen_outcome")) & (F.col("seen_outcome") != "MQBrokerException")
-    return failed & F.col("submitted_at_ms").isNull() & (F.col("version_number") < _V4_9_3)
+    return failed & F.col("submitted_at_ms").isNull() & ~holds("async_retry_inside_submit", F.col("version_number"))
 
 
 def _failed_in_callback() -> Column:
@@ -217,12 +217,13 @@ def _failed_in_callback() -> Column:
 
 def _caught_at_submit() -> Column:
     """5.1.4 and 5.2.0: the catch of `sendMessageAsync` (714, 702) writes reachable = false; a callback writes true."""
-    return F.col("version_number").between(_V5_1_4, _V5_3_0 - 1)
+    version = F.col("version_number")
+    return holds("caught_at_submit_is_unreachable", version) & ~holds("connects_asynchronously", version)
 
 
 def _is_charged() -> Column:
     """4.0 to 4.9.2: the last of several tries was refused."""
-    refused = (F.col("version_number") < _V4_9_3) & (F.col("seen_outcome") == _REFUSED)
+    refused = ~holds("async_retry_inside_submit", F.col("version_number")) & (F.col("seen_outcome") == _REFUSED)
     return refused & (F.col("error_broker") != F.col("addressed_broker"))
 
 
@@ -234,7 +235,8 @@ def _hides_middle() -> Column:
     """
     outcome, version = F.col("seen_outcome"), F.col("version_number")
     late = (outcome == _REFUSED) & (F.col("latency_ms") >= _SHORTEST_TIMEOUT_MS)
-    spent = ((outcome == _OUT_OF_TIME) | late) & (version >= _V4_9_3) & (version < _V5_3_0)
+    retries_at_submit = holds("async_retry_inside_submit", version) & ~holds("connects_asynchronously", version)
+    spent = ((outcome == _OUT_OF_TIME) | late) & retries_at_submit
     return (spent | _is_charged()) & ~F.col("by_caller") & F.col("submitted_at_ms").isNotNull()
 
 

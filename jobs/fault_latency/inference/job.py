@@ -27,9 +27,9 @@ from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
 from udfs.outcome import ANSWERS
 from udfs.policy import Policy, gated_by_reachable
+from udfs.releases import holds
 
 _DETECTOR_ROUND_MS = 3000
-_NO_HIDDEN_RETRY_FROM = 50300
 _REFUSAL = "MQBrokerException"
 """The broker's own answer, which leaves the item unreachable all the same."""
 
@@ -89,7 +89,7 @@ def _kinds(sent: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, boo
     """Whether the day has enforced producers before 5.3.0, under last-write-wins, and with 5.1.4's detector on."""
     gated = gated_by_reachable(F.col("policy"), policies)
     kinds = sent.where("enforced AND not_replayed IS NULL").agg(
-        F.bool_or(F.col("version_number") < _NO_HIDDEN_RETRY_FROM),
+        F.bool_or(~holds("connects_asynchronously", F.col("version_number"))),
         F.bool_or(last_write_wins(policies)),
         F.bool_or(F.col("detector") & gated),
     )

@@ -27,11 +27,10 @@ from jobs.spark.materialize import Materialize
 from udfs.evidence import REMOVED
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
+from udfs.releases import holds
 from udfs.version import version_number
 
 _CERTAIN_PICK_ITEMS = 3
-_V4_9_8 = 40908
-"""The one release whose fallback looks at the topic's write permission."""
 
 
 def removes(
@@ -121,7 +120,7 @@ def _would_be_removed() -> Column:
     at_ms, went_to, pick = F.col("chosen_at_ms"), F.array("went_to", "addressed_broker"), F.col("pick.broker_name")
     since, until = at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS
     names = F.transform("known", lambda each: each["broker_name"])
-    checks_permission = version_number(F.col("pick.item.version")) == _V4_9_8
+    checks_permission = holds("fallback_checks_permission", version_number(F.col("pick.item.version")))
     looked_at = F.when(checks_permission, F.col("writable")).otherwise(F.col("queued"))
     return (
         (F.size(F.array_except(hosts_at_some_time(F.col("writable"), since, until), names)) == 0)

@@ -13,8 +13,8 @@ from jobs.settings.client_profiles import Profile
 from jobs.settings.model import ProducerSettings
 from udfs.choice import began_at_ms
 from udfs.outcome import REMOTING, effective_outcome, is_answer
+from udfs.releases import holds
 
-_V4_9_3, _V5_2_0 = 40903, 50200
 _SLOW_SUBMIT_MS = 10
 """A submit call that takes longer than this may have connected."""
 
@@ -104,7 +104,7 @@ def _with_stale_line(sends: DataFrame) -> DataFrame:
     of the last try still in its context.
     """
     refused = (F.col("mode") == "ASYNC") & F.col("submitted_at_ms").isNull() & ~is_answer(F.col("outcome"))
-    retries_inside = F.col("version_number") >= _V4_9_3
+    retries_inside = holds("async_retry_inside_submit", F.col("version_number"))
     invocation = Window.partitionBy("cluster", "client_id", "producer_group", "process", "invoke_id", "attempt")
     in_order = invocation.orderBy("ended_at_ms", F.asc_nulls_last("seq"), "row_hash")
     line = F.row_number().over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
@@ -125,7 +125,8 @@ def _with_connected_late(sends: DataFrame) -> DataFrame:
     """
     channel = ("cluster", "client_id", "producer_group", "process", "address")
     placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
-    slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & (F.col("version_number") < _V5_2_0)
+    has_connect = holds("connect_counts_in_latency", F.col("version_number"))
+    slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & ~has_connect
     asked = placed.where((F.col("mode") == "ASYNC") & slow)
     by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
     ended = placed.join(F.broadcast(asked.select(*channel).distinct()), list(channel), "left_semi").select(

@@ -1,0 +1,51 @@
+"""What changed between client releases, from `conf/releases.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from udfs.plain_version import plain_version_number
+
+
+def since(fact: str) -> int:
+    """The first release of which the fact holds, as `udfs.version` numbers it.
+
+    >>> since("async_retry_inside_submit")
+    40903
+    """
+    return _releases(fact)[0]
+
+
+def until(fact: str) -> int:
+    """The last release of which the fact holds.
+
+    >>> until("fallback_checks_permission")
+    40908
+    """
+    last = _releases(fact)[1]
+    if last is None:
+        raise KeyError(f"{fact} still holds; conf/releases.toml gives no `until`")
+    return last
+
+
+def holds(fact: str, version_number: Column) -> Column:
+    """Whether the fact holds of the release; null for null.
+
+    >>> frame = spark.createDataFrame([(40907,), (40908,), (50000,), (None,)], "version int")
+    >>> [row[0] for row in frame.select(holds("fallback_checks_permission", F.col("version"))).collect()]
+    [False, True, False, None]
+    """
+    first, last = _releases(fact)
+    return version_number >= first if last is None else version_number.between(F.lit(first), F.lit(last))
+
+
+@cache
+def _releases(fact: str) -> tuple[int, int | None]:
+    given = tomllib.loads(files("conf").joinpath("releases.toml").read_text(encoding="utf-8"))[fact]
+    last = given.get("until")
+    return plain_version_number(given["since"]), None if last is None else plain_version_number(last)
