@@ -329,9 +329,6 @@ def knows_a_release(module: Module) -> Iterator[Breach]:
         match node:
             case ast.Constant(value=int(number)) if re.fullmatch(r"[45]0[0-9]0[0-9]", str(number)) and number > 40000:
                 yield node.lineno, f"{number} is a client release; name the fact in conf/releases.toml"
-                    node.lineno,
-                    f"{number} is a client release; name the fact in conf/releases.toml, ask udfs.releases",
-                )
 
 
 def is_too_long(module: Module) -> Iterator[Breach]:
