@@ -23,9 +23,9 @@ _FROM_SPARK = ("commons-lang3-*.jar", "guava-*.jar", "failureaccess-*.jar")  # w
 # Both sides as (from, group, topic, broker, queue, owner), a row whenever the owner of a queue is another than before.
 _DIFFERENCES = """
 WITH stretches AS (
-    SELECT valid_from_ms, consumer_group, topic, broker_name, queue_id, client_id,
+    SELECT start_ms, consumer_group, topic, broker_name, queue_id, client_id,
            lag(client_id) OVER (
-               PARTITION BY consumer_group, topic, broker_name, queue_id ORDER BY valid_from_ms
+               PARTITION BY consumer_group, topic, broker_name, queue_id ORDER BY start_ms
            ) AS client_id_before
     FROM published
 ),

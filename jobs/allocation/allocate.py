@@ -60,7 +60,7 @@ def _fails(share: Column) -> Column:
 
 def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[str]) -> DataFrame:
     """A client whose strategy throws has what it got last: by this view of the members, or by a later one."""
-    stretch = (*subject, "view_broker_name", "valid_from_ms")
+    stretch = (*subject, "view_broker_name", "start_ms")
     of_share = allocated.select(*stretch, F.struct(*allocated.columns).alias("row"), F.posexplode("shares")).select(
         *stretch,
         "row",
@@ -73,9 +73,9 @@ def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[
 
     def last(*history: str) -> Column:
         # By range: of views that begin together, none is before the other.
-        in_time = Window.partitionBy(*history, "client_id").orderBy("valid_from_ms")
+        in_time = Window.partitionBy(*history, "client_id").orderBy("start_ms")
         is_own = F.lit("view_broker_name" in history)
-        queues = F.when(F.col("got").isNotNull(), F.struct("valid_from_ms", is_own.alias("is_own"), "got"))
+        queues = F.when(F.col("got").isNotNull(), F.struct("start_ms", is_own.alias("is_own"), "got"))
         return F.max(queues).over(in_time.rangeBetween(Window.unboundedPreceding, -1))
 
     latest = F.greatest(last(*subject), last(*subject, "view_broker_name"))["got"]
@@ -97,7 +97,7 @@ def _stood(opening: DataFrame) -> DataFrame:
     """What each client had at 00:00, as `_carried` takes it."""
     held = opening.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id")
     queues = F.array_sort(F.collect_set(F.struct("broker_name", "queue_id"))).cast(_QUEUES)
-    return held.agg(queues.alias("got")).withColumn("valid_from_ms", F.lit(0).cast("bigint"))
+    return held.agg(queues.alias("got")).withColumn("start_ms", F.lit(0).cast("bigint"))
 
 
 def queue_allocation(allocated: DataFrame) -> DataFrame:
@@ -106,7 +106,7 @@ def queue_allocation(allocated: DataFrame) -> DataFrame:
     Args:
         allocated: as `with_shares` returns them.
     """
-    stretch = (*VIEW, "valid_from_ms", "valid_until_ms", "strategy", "strategy_source")
+    stretch = (*VIEW, "start_ms", "end_ms", "strategy", "strategy_source")
     serves_any = F.exists("shares", lambda share: F.exists(share["queues"], lambda queue: queue["queue_id"] < 0))
     nothing = F.lit(None).cast("struct<client_id: string, is_carried: boolean>")
 

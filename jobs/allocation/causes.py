@@ -56,7 +56,7 @@ def duplicate_ids(members: DataFrame) -> DataFrame:
     twice = members.where(F.size(F.array_distinct("client_ids")) < F.size("client_ids")).join(brokers, "consumer_group")
     told = (
         holding(pieces(twice, group), twice, group)
-        .groupBy(*group, "brokers", F.col("from_ms").alias("valid_from_ms"), F.col("until_ms").alias("valid_until_ms"))
+        .groupBy(*group, "brokers", F.col("from_ms").alias("start_ms"), F.col("until_ms").alias("end_ms"))
         .agg(F.count_distinct("broker_name").alias("tell_it"))
         .where("tell_it > 1 OR brokers = 1")
     )
@@ -72,8 +72,8 @@ def differing_views(inputs: DataFrame) -> DataFrame:
 def of_several_views(inputs: DataFrame) -> DataFrame:
     """`consumer_group` and stretches in which its brokers differ for longer than a change takes to reach all."""
     group = ("consumer_group",)
-    return united(inputs.where("views > 1").select(*group, "valid_from_ms", "valid_until_ms"), group).where(
-        F.col("valid_until_ms") - F.col("valid_from_ms") > _SCAN_MS
+    return united(inputs.where("views > 1").select(*group, "start_ms", "end_ms"), group).where(
+        F.col("end_ms") - F.col("start_ms") > _SCAN_MS
     )
 
 
@@ -154,12 +154,12 @@ def flapping(members: DataFrame) -> DataFrame:
     """Members that drop off a broker's list and return within two minutes, three times in ten: `client_id` as well."""
     of_each = members.withColumn("client_id", F.explode(F.array_distinct("client_ids")))
     in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy(*STRETCH)
-    away_ms = F.col("valid_from_ms") - F.lag("valid_until_ms").over(in_time)
+    away_ms = F.col("start_ms") - F.lag("end_ms").over(in_time)
     returns = of_each.withColumn("away_ms", away_ms).where(f"away_ms BETWEEN 1 AND {_AWAY_MS}")
-    often = returns.withColumn("acts_from_ms", F.lag("valid_from_ms", _FLAPS - 1).over(in_time)).where(
-        F.col("valid_from_ms") - F.col("acts_from_ms") <= _FLAPPING_MS
+    often = returns.withColumn("acts_from_ms", F.lag("start_ms", _FLAPS - 1).over(in_time)).where(
+        F.col("start_ms") - F.col("acts_from_ms") <= _FLAPPING_MS
     )
-    times = often.withColumn("acts_until_ms", F.col("valid_from_ms") + _REBALANCE_MS)
+    times = often.withColumn("acts_until_ms", F.col("start_ms") + _REBALANCE_MS)
     return times.select("consumer_group", "client_id", "acts_from_ms", "acts_until_ms")
 
 
@@ -184,7 +184,7 @@ def with_slack(causes: DataFrame, answers: DataFrame, known: DataFrame) -> DataF
 
 def _changed(found: DataFrame, *, before_ms: int = 0, after_ms: int) -> DataFrame:
     return found.withColumns(
-        {"acts_from_ms": F.col("valid_from_ms") - before_ms, "acts_until_ms": F.col("valid_until_ms") + after_ms}
+        {"acts_from_ms": F.col("start_ms") - before_ms, "acts_until_ms": F.col("end_ms") + after_ms}
     )
 
 
@@ -195,7 +195,7 @@ def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int, day: Day)
     """
     in_time = Window.partitionBy(*keys).orderBy(*STRETCH)
     changes = told.withColumn("before_ms", F.lag("last_answer_ms").over(in_time)).where(
-        F.col("before_ms").isNotNull() | (F.col("valid_from_ms") > day.start_ms)
+        F.col("before_ms").isNotNull() | (F.col("start_ms") > day.start_ms)
     )
-    last_seen_ms = F.coalesce("before_ms", "valid_from_ms")
-    return changes.withColumns({"acts_from_ms": last_seen_ms, "acts_until_ms": F.col("valid_from_ms") + lasts_ms})
+    last_seen_ms = F.coalesce("before_ms", "start_ms")
+    return changes.withColumns({"acts_from_ms": last_seen_ms, "acts_until_ms": F.col("start_ms") + lasts_ms})

@@ -18,9 +18,9 @@ HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
 def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day: Day) -> DataFrame:
     """Stretches in which a queue was not held as the strategies give it.
 
-    Grain: `QUEUE`, `kind`, `client_ids`, `valid_from_ms`. Columns: `kind` (DOUBLY_OWNED, UNASSIGNED,
+    Grain: `QUEUE`, `kind`, `client_ids`, `start_ms`. Columns: `kind` (DOUBLY_OWNED, UNASSIGNED,
     AGAINST_STRATEGY), `client_ids` (those concerned), `owners_expected`, `owners_observed`, `in_route`, `is_mixed`
-    (members use different strategies), `as_given` (the strategies themselves say so), `valid_until_ms`.
+    (members use different strategies), `as_given` (the strategies themselves say so), `end_ms`.
 
     That a client does not hold what it should is only said while what it holds is known, or just after it ended.
     Stretches up to a second are hand-overs and left out.
@@ -44,7 +44,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
     )
     is_wrong = F.col("is_double") | (F.size("extra") > 0)
     everyone = F.array_sort(F.array_union("owners_expected", "owners_observed"))
-    columns = (*QUEUE, "valid_from_ms", "valid_until_ms", "client_ids", "kind", "owners_expected", "owners_observed")
+    columns = (*QUEUE, "start_ms", "end_ms", "client_ids", "kind", "owners_expected", "owners_observed")
     wrong = (
         compared.where(is_wrong)
         .withColumn("client_ids", everyone)
@@ -53,11 +53,11 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
     lacking = compared.where(~is_wrong & (F.size("missing") > 0)).withColumn("client_id", F.explode("missing"))
     in_sight = (
         lacking.join(_in_sight(known, day), ["consumer_group", "client_id"])
-        .where("seen_until_ms > valid_from_ms AND seen_from_ms < valid_until_ms")
+        .where("seen_until_ms > start_ms AND seen_from_ms < end_ms")
         .withColumns(
             {
-                "valid_from_ms": F.greatest("valid_from_ms", "seen_from_ms"),
-                "valid_until_ms": F.least("valid_until_ms", "seen_until_ms"),
+                "start_ms": F.greatest("start_ms", "seen_from_ms"),
+                "end_ms": F.least("end_ms", "seen_until_ms"),
                 "client_ids": F.array("client_id"),
                 "kind": F.when(F.size("owners_observed") == 0, "UNASSIGNED").otherwise("AGAINST_STRATEGY"),
             }
@@ -66,7 +66,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
     extras = ("in_route", "is_mixed", "as_given")
     found = wrong.select(*columns, *extras).unionByName(in_sight.select(*columns, *extras))
     return merged(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
-        F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS
+        F.col("end_ms") - F.col("start_ms") > HAND_OVER_MS
     )
 
 
@@ -100,7 +100,7 @@ def _in_sight(known: DataFrame, day: Day) -> DataFrame:
 def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
     """Each queue's time cut wherever an owner changes, while its topic's allocation is known.
 
-    Columns: `QUEUE`, `valid_from_ms`, `valid_until_ms`, `owners_expected` (in any view), `owners_observed`, `strategy`,
+    Columns: `QUEUE`, `start_ms`, `end_ms`, `owners_expected` (in any view), `owners_observed`, `strategy`,
     `views` (brokers that differ on the members; 0 = none), `in_route`.
     """
     nobody = F.lit(None).cast("string")
@@ -145,6 +145,6 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
             F.bool_or(F.col("side") != "OBSERVED").alias("is_known"),
         )
         .where("is_known")
-        .withColumnsRenamed({"from_ms": "valid_from_ms", "until_ms": "valid_until_ms"})
+        .withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
         .drop("is_known")
     )

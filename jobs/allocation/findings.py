@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.allocation.causes import CAUSES
 from jobs.allocation.comparison import HAND_OVER_MS, QUEUE
 
-_DIFFERENCE = (*QUEUE, "kind", "client_ids", "valid_from_ms", "valid_until_ms")
+_DIFFERENCE = (*QUEUE, "kind", "client_ids", "start_ms", "end_ms")
 _TOLD = ("owners_expected", "owners_observed", "own")  # of each difference
 _COLUMNS = {
     "consumer_group": "string",
@@ -21,8 +21,8 @@ _COLUMNS = {
     "client_ids": "array<string>",
     "owners_expected": "array<string>",
     "owners_observed": "array<string>",
-    "valid_from_ms": "bigint",
-    "valid_until_ms": "bigint",
+    "start_ms": "bigint",
+    "end_ms": "bigint",
 }
 WHY = {
     "DUPLICATE_CLIENT_ID": "two connections of the group have one client id",
@@ -104,10 +104,10 @@ def with_causes(differences: DataFrame, causes: DataFrame) -> DataFrame:
         "owners_expected",
         "owners_observed",
         F.coalesce("own", by_rank, F.lit("UNEXPLAINED")).alias("cause"),
-        F.col("from_ms").alias("valid_from_ms"),
-        F.col("until_ms").alias("valid_until_ms"),
+        F.col("from_ms").alias("start_ms"),
+        F.col("until_ms").alias("end_ms"),
     )
-    lasting = caused.where(F.col("valid_until_ms") - F.col("valid_from_ms") > HAND_OVER_MS)
+    lasting = caused.where(F.col("end_ms") - F.col("start_ms") > HAND_OVER_MS)
     return finding(lasting, "OBSERVED")
 
 
@@ -120,8 +120,8 @@ def _with_acting(differences: DataFrame, causes: DataFrame) -> DataFrame:
         & F.coalesce(F.col("why.broker_name") == F.col("of.broker_name"), F.lit(True))
         & F.coalesce(F.col("why.queue_id") == F.col("of.queue_id"), F.lit(True))
         & F.coalesce(F.array_contains("of.client_ids", F.col("why.client_id")), F.lit(True))
-        & (F.col("why.acts_from_ms") < F.col("of.valid_until_ms"))
-        & (F.col("why.acts_until_ms") > F.col("of.valid_from_ms")),
+        & (F.col("why.acts_from_ms") < F.col("of.end_ms"))
+        & (F.col("why.acts_until_ms") > F.col("of.start_ms")),
         "left",
     )
     act = F.struct(*(F.col(f"why.{name}") for name in ("acts_from_ms", "acts_until_ms", "cause")))
@@ -134,10 +134,10 @@ def _with_acting(differences: DataFrame, causes: DataFrame) -> DataFrame:
 def _cut_by_causes(differences: DataFrame) -> DataFrame:
     """Each difference cut where one of `acting` begins or ends; `rank` of the first that acts, null when none does."""
     edges = F.flatten(F.transform("acting", lambda each: F.array(each["acts_from_ms"], each["acts_until_ms"])))
-    inside = F.filter(edges, lambda at: (at > F.col("valid_from_ms")) & (at < F.col("valid_until_ms")))
-    starts = F.array_sort(F.array_union(inside, F.array("valid_from_ms")))
+    inside = F.filter(edges, lambda at: (at > F.col("start_ms")) & (at < F.col("end_ms")))
+    starts = F.array_sort(F.array_union(inside, F.array("start_ms")))
     pieces = differences.select("*", F.posexplode(starts).alias("place", "from_ms")).withColumn(
-        "until_ms", F.coalesce(F.get(starts, F.col("place") + 1), F.col("valid_until_ms"))
+        "until_ms", F.coalesce(F.get(starts, F.col("place") + 1), F.col("end_ms"))
     )
     now = F.filter(
         "acting", lambda each: (each["acts_from_ms"] <= F.col("from_ms")) & (each["acts_until_ms"] > F.col("from_ms"))
@@ -166,9 +166,7 @@ def findings(found: DataFrame) -> DataFrame:
         found: as `finding` returns them.
     """
     return found.withColumn("client_ids", F.coalesce("client_ids", F.array().cast("array<string>"))).select(
-        F.col("valid_from_ms").alias("found_from_ms"),
-        F.col("valid_until_ms").alias("found_until_ms"),
-        *(name for name in _COLUMNS if not name.startswith("valid_")),
+        *_COLUMNS,
         _sentence().alias("sentence"),
     )
 
@@ -186,7 +184,7 @@ def _sentence() -> Column:
     queue = F.concat("broker_name", F.lit(" queue "), "queue_id")
     whose = F.concat_ws(", ", "consumer_group", "topic", queue)
     clients = F.when(F.col("queue_id").isNull() & (F.size("client_ids") > 0), listed("client_ids"))
-    seconds = F.round((F.col("valid_until_ms") - F.col("valid_from_ms")) / 1000, 1)
+    seconds = F.round((F.col("end_ms") - F.col("start_ms")) / 1000, 1)
     held_by = F.concat(F.lit("expected "), names("owners_expected"), F.lit(", held by "), names("owners_observed"))
     given_to = F.when(F.size("owners_expected") > 0, listed("owners_expected"))
     details = F.concat_ws("; ", F.coalesce(held_by, given_to), clients, text(WHY, "cause"))

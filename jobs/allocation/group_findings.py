@@ -26,20 +26,20 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
     of_group = allocated.select(
         *SUBJECT,
         "view_broker_name",
-        "valid_from_ms",
+        "start_ms",
         (F.size(F.array_distinct("client_ids")) < F.size("client_ids")).alias("has_twins"),
         (F.size("client_ids") > 0).alias("has_clients"),
         F.exists("shares", lambda share: share["outcome"] == "UNCHANGED").alias("fails"),
     )
-    stretch = (*SUBJECT, "view_broker_name", "valid_from_ms")
+    stretch = (*SUBJECT, "view_broker_name", "start_ms")
     plain = expected.where(~F.col("topic").startswith(RETRY_TOPIC))
     by_queue = (
-        plain.groupBy(*stretch, "valid_until_ms", "strategy", "broker_name", "queue_id")
+        plain.groupBy(*stretch, "end_ms", "strategy", "broker_name", "queue_id")
         .agg(F.array_sort(F.collect_set("client_id")).alias("owners_expected"))
         .withColumn("view", F.coalesce("view_broker_name", F.lit("")))
         .join(
             of_group.withColumn("view", F.coalesce("view_broker_name", F.lit(""))).drop("view_broker_name"),
-            [*SUBJECT, "view", "valid_from_ms"],
+            [*SUBJECT, "view", "start_ms"],
         )
     )
     owners = F.size("owners_expected")
@@ -70,8 +70,8 @@ def _idle(allocated: DataFrame) -> DataFrame:
     idle = plain.where(F.size("share.queues") == 0).select(
         *SUBJECT,
         F.array("share.client_id").alias("client_ids"),
-        "valid_from_ms",
-        "valid_until_ms",
+        "start_ms",
+        "end_ms",
         cause.alias("cause"),
     )
     return finding(united(idle, (*SUBJECT, "client_ids", "cause")).withColumn("kind", F.lit("IDLE_CLIENT")), "EXPECTED")
@@ -88,8 +88,8 @@ def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages
         day: the day.
     """
     within = {
-        "valid_from_ms": F.greatest("acts_from_ms", F.lit(day.start_ms)),
-        "valid_until_ms": F.least("acts_until_ms", F.lit(day.end_ms)),
+        "start_ms": F.greatest("acts_from_ms", F.lit(day.start_ms)),
+        "end_ms": F.least("acts_until_ms", F.lit(day.end_ms)),
     }
     distinct = F.array_distinct("client_ids")
     of_each = F.transform(
@@ -121,20 +121,20 @@ def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
     """
     plain = subjects.where(~F.col("topic").startswith(RETRY_TOPIC))
     consumed = {
-        "valid_from_ms": F.greatest("valid_from_ms", "from_ms"),
-        "valid_until_ms": F.least("valid_until_ms", "until_ms"),
+        "start_ms": F.greatest("start_ms", "from_ms"),
+        "end_ms": F.least("end_ms", "until_ms"),
     }
     gone = routes.where(F.size("route") == 0).join(plain, "topic").withColumns(consumed)
     untold = plain.join(routes.select("topic").distinct(), "topic", "left_anti").select(
         *SUBJECT,
-        F.greatest("from_ms", F.lit(day.start_ms)).alias("valid_from_ms"),
-        F.col("until_ms").alias("valid_until_ms"),
+        F.greatest("from_ms", F.lit(day.start_ms)).alias("start_ms"),
+        F.col("until_ms").alias("end_ms"),
         F.lit("ROUTE_UNKNOWN").alias("cause"),
     )
     found = _of("TOPIC_WITHOUT_ROUTE", gone.withColumn("cause", F.lit("NO_ROUTE"))).unionByName(
         _of("TOPIC_WITHOUT_ROUTE", untold)
     )
-    return finding(united(found.where("valid_until_ms > valid_from_ms"), _OF_GROUP), "EXPECTED")
+    return finding(united(found.where("end_ms > start_ms"), _OF_GROUP), "EXPECTED")
 
 
 def _of(kind: str, found: DataFrame) -> DataFrame:
@@ -156,5 +156,5 @@ def _deserted(members: DataFrame) -> DataFrame:
         .groupBy("consumer_group", "from_ms", "until_ms")
         .agg(F.max("clients").alias("clients"))
         .where("clients = 0")
-        .withColumnsRenamed({"from_ms": "valid_from_ms", "until_ms": "valid_until_ms"})
+        .withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
     )

@@ -75,7 +75,7 @@ def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms
 def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, strategies: DataFrame) -> DataFrame:
     """Stretches of unchanged inputs.
 
-    Grain: `consumer_group`, `topic`, `view_broker_name`, `valid_from_ms`. Columns: `queues` (array of `broker_name`,
+    Grain: `consumer_group`, `topic`, `view_broker_name`, `start_ms`. Columns: `queues` (array of `broker_name`,
     `queue_id`, to consume from), `client_ids` (sorted, duplicates kept), `views` (number of different member lists),
     `view_broker_name` (null where the brokers of the topic agree), and those of `group_strategies`.
 
@@ -88,11 +88,11 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         members: as `group_members` returns them.
         strategies: as `group_strategies` returns them.
     """
-    consumed = topics.join(routes, "topic").where("valid_until_ms > from_ms AND valid_from_ms < until_ms")
+    consumed = topics.join(routes, "topic").where("end_ms > from_ms AND start_ms < until_ms")
     routed = consumed.select(
         *SUBJECT,
-        F.greatest("valid_from_ms", "from_ms").alias("valid_from_ms"),
-        F.least("valid_until_ms", "until_ms").alias("valid_until_ms"),
+        F.greatest("start_ms", "from_ms").alias("start_ms"),
+        F.least("end_ms", "until_ms").alias("end_ms"),
         "route",
     )
     told = members.select("consumer_group", "broker_name", "client_ids", *STRETCH)
@@ -104,11 +104,11 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
         .groupBy(*SUBJECT, "from_ms")
         .agg(
-            F.first("until_ms").alias("valid_until_ms"),
+            F.first("until_ms").alias("end_ms"),
             F.first("route").alias("route"),
             F.array_sort(F.collect_set(F.struct("client_ids", "broker_name"))).alias("told"),
         )
-        .withColumnRenamed("from_ms", "valid_from_ms")
+        .withColumnRenamed("from_ms", "start_ms")
     )
     lists = F.array_distinct(F.transform("told", lambda each: each["client_ids"]))
     telling = F.filter("told", lambda each: F.size(each["client_ids"]) > 0)

@@ -141,14 +141,12 @@ def allocation(
         .unionByName(of_topics(topics, routes, day))
     )
     return Allocation(
-        topic_queues=topic_queues(routes).transform(dated, day, "valid_from_ms", "valid_until_ms"),
+        topic_queues=topic_queues(routes).transform(dated, day, "start_ms", "end_ms"),
         route_changes=route_changes(seen_routes).transform(dated, day, "changed_at_ms"),
-        group_members=members.withColumn("members", F.size("client_ids")).transform(
-            dated, day, "valid_from_ms", "valid_until_ms"
-        ),
-        queue_allocation=expected.transform(dated, day, "valid_from_ms", "valid_until_ms"),
-        queue_ownership=owned.holdings.transform(dated, day, "valid_from_ms", "valid_until_ms"),
-        allocation_findings=findings(found).transform(dated, day, "found_from_ms", "found_until_ms"),
+        group_members=members.withColumn("members", F.size("client_ids")).transform(dated, day, "start_ms", "end_ms"),
+        queue_allocation=expected.transform(dated, day, "start_ms", "end_ms"),
+        queue_ownership=owned.holdings.transform(dated, day, "start_ms", "end_ms"),
+        allocation_findings=findings(found).transform(dated, day, "start_ms", "end_ms"),
         rebalances=rebalances(of_one_view(allocated)).transform(dated, day, "changed_at_ms"),
         strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(dated, day),
     )

@@ -159,7 +159,7 @@ def logged_holdings(events: DataFrame, of_lives: DataFrame, opening: DataFrame) 
 
 
 def held_in(changes: DataFrame, of_lives: DataFrame, life: Sequence[str], order: Sequence[str]) -> DataFrame:
-    """What each life held: those of `QUEUE`, `client_id`, `process`, `valid_from_ms`, `valid_until_ms`.
+    """What each life held: those of `QUEUE`, `client_id`, `process`, `start_ms`, `end_ms`.
 
     Args:
         changes: those of `life`, `order` and `QUEUE`, `at_ms`, `event`.
@@ -177,8 +177,8 @@ def held_in(changes: DataFrame, of_lives: DataFrame, life: Sequence[str], order:
         *QUEUE,
         "client_id",
         "process",
-        F.col("at_ms").alias("valid_from_ms"),
-        F.least(F.coalesce("next_ms", "lived_until_ms"), "lived_until_ms").alias("valid_until_ms"),
+        F.col("at_ms").alias("start_ms"),
+        F.least(F.coalesce("next_ms", "lived_until_ms"), "lived_until_ms").alias("end_ms"),
     )
 
 

@@ -79,7 +79,7 @@ def ownership(
         told.transform(_queues_told)
         .withColumns({"source": F.lit("RUNNING_INFO"), "process": F.lit(None).cast("string")})
         .unionByName(logged.withColumns({"source": F.lit("CLIENT_LOG"), "last_answer_ms": no_time}))
-        .where("valid_until_ms > valid_from_ms")
+        .where("end_ms > start_ms")
     )
     known_by_log = of_lives.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
         *_CLIENT,
@@ -91,8 +91,8 @@ def ownership(
     known_by_answers = told.select(
         *_CLIENT,
         F.lit("RUNNING_INFO").alias("source"),
-        F.col("valid_from_ms").alias("known_from_ms"),
-        F.col("valid_until_ms").alias("known_until_ms"),
+        F.col("start_ms").alias("known_from_ms"),
+        F.col("end_ms").alias("known_until_ms"),
         F.lit(False).alias("ended"),
     )
     refused = events.where("event IN ('LOCK_FAILED', 'OFFSET_UNKNOWN')").select(
@@ -128,7 +128,7 @@ def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
 
 def _queues_told(told: DataFrame) -> DataFrame:
     each = told.select(
-        *_CLIENT, "valid_from_ms", "valid_until_ms", F.col("last_answer_ms").alias("captured_at_ms"), F.explode("held")
+        *_CLIENT, "start_ms", "end_ms", F.col("last_answer_ms").alias("captured_at_ms"), F.explode("held")
     )
     by_queue = each.select("*", "col.*").drop("col").distinct()
     return merged(by_queue, (*QUEUE, "client_id"), ()).withColumnRenamed("captured_at_ms", "last_answer_ms")

@@ -27,7 +27,7 @@ def of_one_view(allocated: DataFrame) -> DataFrame:
     so a change that all of them know shows as views of some milliseconds: these are left out.
     """
     first = F.min("view_broker_name").over(Window.partitionBy(*SUBJECT))
-    lasts = F.col("valid_until_ms") - F.col("valid_from_ms") > _ROUND_MS
+    lasts = F.col("end_ms") - F.col("start_ms") > _ROUND_MS
     is_first = F.col("view_broker_name") == F.col("first_view")
     return (
         allocated.withColumn("first_view", first)
@@ -44,10 +44,10 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
             overlap.
         subject: what has one history.
     """
-    in_time = Window.partitionBy(*subject).orderBy("valid_from_ms")
-    names = ("client_ids", "queues", "shares", "valid_until_ms", "view_broker_name")
+    in_time = Window.partitionBy(*subject).orderBy("start_ms")
+    names = ("client_ids", "queues", "shares", "end_ms", "view_broker_name")
     pairs = history.withColumns({f"{name}_before": F.lag(name).over(in_time) for name in names}).where(
-        F.col("valid_from_ms") - F.col("valid_until_ms_before") <= _ROUND_MS
+        F.col("start_ms") - F.col("end_ms_before") <= _ROUND_MS
     )
     members_changed = ~F.col("client_ids").eqNullSafe(F.col("client_ids_before"))
     queues_changed = ~F.array_sort("queues").eqNullSafe(F.array_sort("queues_before"))
@@ -72,7 +72,7 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
     )
     return counted.select(
         *subject,
-        F.col("valid_from_ms").alias("changed_at_ms"),
+        F.col("start_ms").alias("changed_at_ms"),
         "trigger",
         "joined",
         "left",
@@ -122,7 +122,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Mate
             F.count("*").alias("rebalances"), F.sum("moved").alias("moves"), F.sum("fewest_moves").alias("fewest_moves")
         )
     )
-    lasted = F.col("valid_until_ms") - F.col("valid_from_ms")
+    lasted = F.col("end_ms") - F.col("start_ms")
     balance = (
         history.withColumn("balance", balance_of(F.col("shares"), F.col("queues"), F.col("client_ids")))
         .groupBy(*subject)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.tables.day import Day
 
-STRETCH = ("valid_from_ms", "valid_until_ms")
+STRETCH = ("start_ms", "end_ms")
 
 
 def stretches(
@@ -17,7 +17,7 @@ def stretches(
 ) -> DataFrame:
     """What was known of each key over the day.
 
-    Grain: `keys`, `valid_from_ms`. Columns: `keys`, `value`, `valid_from_ms`, `valid_until_ms` (exclusive),
+    Grain: `keys`, `start_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive),
     `last_answer_ms` (latest capture with this answer), `unanswered` (captures in between that told nothing).
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key
@@ -58,32 +58,32 @@ def stretches(
     next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
-    stood = (F.col("captured_at_ms") < day.start_ms) & (F.col("valid_until_ms") == day.start_ms)
+    stood = (F.col("captured_at_ms") < day.start_ms) & (F.col("end_ms") == day.start_ms)
     held = known.withColumns(
         {
-            "valid_until_ms": until,
+            "end_ms": until,
             "unanswered": unanswered,
-            "valid_from_ms": F.greatest("captured_at_ms", F.lit(day.start_ms)),
+            "start_ms": F.greatest("captured_at_ms", F.lit(day.start_ms)),
         }
-    ).where((F.col("valid_until_ms") > F.col("valid_from_ms")) | stood)
+    ).where((F.col("end_ms") > F.col("start_ms")) | stood)
     return merged(held, keys, (value,)).select(
-        *keys, value, "valid_from_ms", "valid_until_ms", F.col("captured_at_ms").alias("last_answer_ms"), "unanswered"
+        *keys, value, "start_ms", "end_ms", F.col("captured_at_ms").alias("last_answer_ms"), "unanswered"
     )
 
 
 def lasting(stretches: DataFrame) -> DataFrame:
     """Without those that have no length."""
-    return stretches.where("valid_until_ms > valid_from_ms")
+    return stretches.where("end_ms > start_ms")
 
 
 def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
     """Stretches that touch and have equal values as one.
 
-    Columns: `keys`, `values`, `valid_from_ms`, `valid_until_ms`; the greatest `captured_at_ms` and the sum of
+    Columns: `keys`, `values`, `start_ms`, `end_ms`; the greatest `captured_at_ms` and the sum of
     `unanswered` where there are such columns.
     """
     in_time = Window.partitionBy(*keys).orderBy(*STRETCH)
-    same = F.col("valid_from_ms") == F.lag("valid_until_ms").over(in_time)
+    same = F.col("start_ms") == F.lag("end_ms").over(in_time)
     for value in values:
         same = same & F.col(value).eqNullSafe(F.lag(value).over(in_time))
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -95,8 +95,8 @@ def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
         numbered.groupBy(*keys, "number")
         .agg(
             *(F.first(value).alias(value) for value in values),
-            F.min("valid_from_ms").alias("valid_from_ms"),
-            F.max("valid_until_ms").alias("valid_until_ms"),
+            F.min("start_ms").alias("start_ms"),
+            F.max("end_ms").alias("end_ms"),
             *(how(name).alias(name) for name, how in extras.items() if name in stretches.columns),
         )
         .drop("number")
@@ -104,15 +104,15 @@ def merged(stretches: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
 
 
 def united(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Stretches of equal keys that touch or overlap as one: `keys`, `valid_from_ms`, `valid_until_ms`."""
-    in_time = Window.partitionBy(*keys).orderBy("valid_from_ms", "valid_until_ms")
-    until_so_far = F.max("valid_until_ms").over(in_time.rowsBetween(Window.unboundedPreceding, -1))
-    begins = ~F.coalesce(F.col("valid_from_ms") <= until_so_far, F.lit(False))
+    """Stretches of equal keys that touch or overlap as one: `keys`, `start_ms`, `end_ms`."""
+    in_time = Window.partitionBy(*keys).orderBy("start_ms", "end_ms")
+    until_so_far = F.max("end_ms").over(in_time.rowsBetween(Window.unboundedPreceding, -1))
+    begins = ~F.coalesce(F.col("start_ms") <= until_so_far, F.lit(False))
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     numbered = stretches.withColumn("begins", begins.cast("int")).withColumn("number", F.sum("begins").over(so_far))
     return (
         numbered.groupBy(*keys, "number")
-        .agg(F.min("valid_from_ms").alias("valid_from_ms"), F.max("valid_until_ms").alias("valid_until_ms"))
+        .agg(F.min("start_ms").alias("start_ms"), F.max("end_ms").alias("end_ms"))
         .drop("number")
     )
 
@@ -129,4 +129,4 @@ def pieces(stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def holding(pieces: DataFrame, stretches: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Each piece with each stretch of its `keys` that holds throughout it; a piece of a gap is in no row."""
-    return pieces.join(stretches, list(keys)).where("valid_from_ms <= from_ms AND valid_until_ms > from_ms")
+    return pieces.join(stretches, list(keys)).where("start_ms <= from_ms AND end_ms > from_ms")

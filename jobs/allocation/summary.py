@@ -133,7 +133,7 @@ def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
 def _faults(found: DataFrame) -> list[Fault]:
     """Queues that were not owned as they should be, by group and cause: first what nothing explains."""
     queue = F.struct("topic", "broker_name", "queue_id")
-    lasted = F.max(F.col("found_until_ms") - F.col("found_from_ms"))
+    lasted = F.max(F.col("end_ms") - F.col("start_ms"))
     faults = (
         found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
         .groupBy("consumer_group", "cause")

@@ -14,7 +14,7 @@ _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_ma
 
 
 def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
-    """Stretches of equal routes: `topic`, `route`, `valid_from_ms`, `valid_until_ms`, `last_answer_ms`, `unanswered`.
+    """Stretches of equal routes: `topic`, `route`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
 
     `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
     (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win). Static topics are
@@ -101,12 +101,12 @@ def readable_queues(route: Column) -> Column:
 
 def topic_queues(routes: DataFrame) -> DataFrame:
     """The table's rows, without day and cluster."""
-    of = routes.select("topic", "valid_from_ms", "valid_until_ms", "last_answer_ms", F.explode("route").alias("of"))
+    of = routes.select("topic", "start_ms", "end_ms", "last_answer_ms", F.explode("route").alias("of"))
     most = F.greatest("of.readable", "of.writable")
     numbered = of.select(
         "topic",
-        "valid_from_ms",
-        "valid_until_ms",
+        "start_ms",
+        "end_ms",
         "last_answer_ms",
         "of",
         F.explode(F.sequence(F.lit(0), most - 1)).alias("queue_id"),
@@ -114,8 +114,8 @@ def topic_queues(routes: DataFrame) -> DataFrame:
     readable, writable = F.col("queue_id") < F.col("of.readable"), F.col("queue_id") < F.col("of.writable")
     return numbered.select(
         "topic",
-        "valid_from_ms",
-        "valid_until_ms",
+        "start_ms",
+        "end_ms",
         "last_answer_ms",
         "of.broker_name",
         "queue_id",
@@ -131,7 +131,7 @@ def route_changes(routes: DataFrame) -> DataFrame:
     in_time = Window.partitionBy("topic").orderBy(*STRETCH)
     pairs = routes.select(
         "topic",
-        F.col("valid_from_ms").alias("changed_at_ms"),
+        F.col("start_ms").alias("changed_at_ms"),
         F.lag("route").over(in_time).alias("before"),
         F.col("route").alias("after"),
     ).where("before IS NOT NULL")

@@ -21,7 +21,7 @@ NOBODY, SEVERAL = "nobody", "several in turn"
 
 Queue = tuple[str, str, int]
 
-_BAR = ["consumer_group", *QUEUE, "valid_from_ms", "valid_until_ms", "client_id"]
+_BAR = ["consumer_group", *QUEUE, "start_ms", "end_ms", "client_id"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Groups:
 def consumer_groups(published: Published) -> Groups:
     """Read the groups; empty where the second flow published nothing."""
     rebalances = published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist()
-    columns = ["consumer_group", *QUEUE, "kind", "cause", "found_from_ms", "found_until_ms", "sentence"]
+    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "sentence"]
     findings = published.rows(ALLOCATION_FINDINGS, columns).to_pylist()
     owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
     groups = troubled_groups(rebalances, findings, [row["consumer_group"] for row in owned.to_pylist()])
@@ -118,8 +118,8 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
                 place[each["topic"], each["broker_name"], each["queue_id"]],
                 NOBODY if each["client_id"] is None else each["client_id"],
                 each["client_id"] is None,
-                each["valid_from_ms"],
-                each["valid_until_ms"],
+                each["start_ms"],
+                each["end_ms"],
                 each,
             )
             for each in drawn

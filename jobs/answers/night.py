@@ -77,7 +77,7 @@ def night(published: Published) -> Night:
     findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
     longest = sorted(incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"]))
     gravest = sorted(
-        findings, key=lambda each: (_SEVERITIES.index(each["severity"]), each["found_from_ms"], each["sentence"])
+        findings, key=lambda each: (_SEVERITIES.index(each["severity"]), each["start_ms"], each["sentence"])
     )
     not_drawn = [
         f"{counted(len(found) - most, what)} beyond the {most} {which}"

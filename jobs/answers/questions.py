@@ -62,8 +62,8 @@ QUESTIONS = {
     "findings": Question(
         FINDINGS,
         {
-            "found_from_ms": "from",
-            "found_until_ms": "until",
+            "start_ms": "from",
+            "end_ms": "until",
             "severity": "severity",
             "kind": "kind",
             "cause": "cause",
@@ -77,8 +77,8 @@ QUESTIONS = {
             "producer": "client_id",
             "topic": "topic",
         },
-        ("found_from_ms", "found_until_ms"),
-        ("found_from_ms", "kind", "client_id", "broker_name", "topic"),
+        ("start_ms", "end_ms"),
+        ("start_ms", "kind", "client_id", "broker_name", "topic"),
         "no finding",
     ),
     "isolations": Question(
@@ -120,8 +120,8 @@ QUESTIONS = {
     "owners": Question(
         QUEUE_OWNERSHIP,
         {
-            "valid_from_ms": "from",
-            "valid_until_ms": "until",
+            "start_ms": "from",
+            "end_ms": "until",
             "consumer_group": "group",
             "topic": "topic",
             "broker_name": "broker",
@@ -130,15 +130,15 @@ QUESTIONS = {
             "source": "known from",
         },
         {"group": "consumer_group", "topic": "topic", "broker": "broker_name", "source": "source"},
-        ("valid_from_ms", "valid_until_ms"),
-        ("consumer_group", "topic", "broker_name", "queue_id", "valid_from_ms", "source", "client_id"),
+        ("start_ms", "end_ms"),
+        ("consumer_group", "topic", "broker_name", "queue_id", "start_ms", "source", "client_id"),
         "no owner",
     ),
     "group-findings": Question(
         ALLOCATION_FINDINGS,
         {
-            "found_from_ms": "from",
-            "found_until_ms": "until",
+            "start_ms": "from",
+            "end_ms": "until",
             "consumer_group": "group",
             "topic": "topic",
             "broker_name": "broker",
@@ -154,8 +154,8 @@ QUESTIONS = {
             "kind": "kind",
             "cause": "cause",
         },
-        ("found_from_ms", "found_until_ms"),
-        ("found_from_ms", "consumer_group", "topic", "kind", "broker_name", "queue_id", "basis"),
+        ("start_ms", "end_ms"),
+        ("start_ms", "consumer_group", "topic", "kind", "broker_name", "queue_id", "basis"),
         "no finding about a group",
     ),
     "rebalances": Question(

@@ -88,7 +88,7 @@ def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
             kind=kind,
             cause=cause,
             count=len(found),
-            first_ms=min(each["found_from_ms"] for each in found),
+            first_ms=min(each["start_ms"] for each in found),
             longest_ms=max(_length(each) for each in found),
             sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
         )
@@ -101,14 +101,14 @@ def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
     """Time × queues that the findings cover; a queue with several findings at a time counts once."""
     covered = 0
     until: dict[tuple[Any, ...], int] = {}
-    for each in sorted(findings, key=lambda each: each["found_from_ms"]):
+    for each in sorted(findings, key=lambda each: each["start_ms"]):
         queue = tuple(each[name] for name in QUEUE)
-        start = max(each["found_from_ms"], until.get(queue, each["found_from_ms"]))
-        covered += max(0, each["found_until_ms"] - start)
-        until[queue] = max(each["found_until_ms"], start)
+        start = max(each["start_ms"], until.get(queue, each["start_ms"]))
+        covered += max(0, each["end_ms"] - start)
+        until[queue] = max(each["end_ms"], start)
     return covered
 
 
 def _length(finding: Mapping[str, Any]) -> int:
-    length: int = finding["found_until_ms"] - finding["found_from_ms"]
+    length: int = finding["end_ms"] - finding["start_ms"]
     return length

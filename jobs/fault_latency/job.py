@@ -166,8 +166,8 @@ def fault_latency(
         broker_windows=broker_windows(attempts, held).transform(dated, day, "window_start_ms"),
         broker_incidents=incidents.transform(dated, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
         producer_days=producer_days(sent, held, chosen).transform(dated, day),
-        send_calls=send_calls(calls, chosen, health).transform(dated, day, "started_ms", "ended_ms"),
-        findings=found.transform(dated, day, "found_from_ms", "found_until_ms"),
+        send_calls=send_calls(calls, chosen, health).transform(dated, day, "start_ms", "end_ms"),
+        findings=found.transform(dated, day, "start_ms", "end_ms"),
     )
 
 

@@ -196,7 +196,7 @@ def _worst_producers(producers: DataFrame) -> list[Producer]:
 
 
 def _worst_findings(found: DataFrame) -> list[str]:
-    order = (F.desc_nulls_last("failures"), "found_from_ms", "sentence")
+    order = (F.desc_nulls_last("failures"), "start_ms", "sentence")
     return [row["sentence"] for row in found.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
 
 

@@ -14,7 +14,7 @@ from jobs.runs.run_log import published_openings
 from jobs.tables import Table
 from jobs.tables.day import Day
 
-_APART = ("event_date", "valid_from_ms", "valid_from_at")  # a state is what stands, not since when
+_APART = ("event_date", "start_ms", "start_at")  # a state is what stands, not since when
 
 
 def opening_of(flow: Flow[S], lake: Lake, day: Day) -> Opening:
@@ -32,7 +32,7 @@ def closing_state(flow: Flow[S], lake: Lake, day: Day) -> str:
 def _at_end(lake: Lake, table: Table, day: Day) -> DataFrame:
     """The day's rows that stand at 24:00; a table of states holds no others."""
     rows = lake.read_day(table, day.cluster, day.date)
-    return rows.where(F.col("valid_until_ms") == F.lit(day.end_ms)) if "valid_until_ms" in rows.columns else rows
+    return rows.where(F.col("end_ms") == F.lit(day.end_ms)) if "end_ms" in rows.columns else rows
 
 
 def _hash(states: Sequence[DataFrame]) -> str:

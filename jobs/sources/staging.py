@@ -61,8 +61,8 @@ class StagedSends(Staged):
         return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
             {
                 "event_date": F.lit(day.date),
-                "valid_from_at": F.timestamp_millis("valid_from_ms"),
-                "valid_until_at": F.timestamp_millis("valid_until_ms"),
+                "start_at": F.timestamp_millis("start_ms"),
+                "end_at": F.timestamp_millis("end_ms"),
             }
         )
 

@@ -138,10 +138,10 @@ def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
         ~F.col("hosts").eqNullSafe(F.col("before"))
     )
     until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(day.end_ms))
-    return changed.withColumn("valid_until_ms", until).select(
+    return changed.withColumn("end_ms", until).select(
         F.lit(day.cluster).alias("cluster"),
         "topic",
-        F.col("captured_at_ms").alias("valid_from_ms"),
-        "valid_until_ms",
+        F.col("captured_at_ms").alias("start_ms"),
+        "end_ms",
         F.inline("hosts"),
     )

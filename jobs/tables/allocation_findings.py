@@ -47,6 +47,7 @@ CAUSES = (
 
 ALLOCATION_FINDINGS = Table(
     name="allocation_findings",
+    version=2,
     grain="one finding: a stretch in which a queue, a client, a topic or a group was not as it should be",
     keys=(
         "cluster",
@@ -57,13 +58,13 @@ ALLOCATION_FINDINGS = Table(
         "broker_name",
         "queue_id",
         "client_ids",
-        "found_from_ms",
+        "start_ms",
     ),
     columns=(
         EVENT_DATE,
         CLUSTER,
-        *instant("found_from", "start of the stretch"),
-        *instant("found_until", "end of the stretch, exclusive"),
+        *instant("start", "start of the stretch"),
+        *instant("end", "end of the stretch, exclusive"),
         column("consumer_group", TEXT, "consumer group; null = the topic, whatever the group"),
         column("topic", TEXT, "topic; null = the whole group"),
         column("broker_name", TEXT, "broker of the queue; null = no single queue"),
@@ -78,6 +79,6 @@ ALLOCATION_FINDINGS = Table(
         column("owners_observed", ArrayType(TEXT, False), "client ids that held the queue; null = not observed"),
         required("sentence", TEXT, "the finding in words"),
     ),
-    checks={"stretch_has_length": "found_until_ms > found_from_ms"},
+    checks={"stretch_has_length": "end_ms > start_ms"},
     closed_lists={"kind": KINDS, "cause": CAUSES, "basis": ("EXPECTED", "OBSERVED")},
 )

@@ -36,6 +36,7 @@ SEVERITIES = ("INFO", "WARNING", "CRITICAL")
 
 FINDINGS = Table(
     name="findings",
+    version=2,
     grain="one finding: a stretch in which a producer or a broker fared otherwise than its owner may think",
     keys=(
         "cluster",
@@ -46,7 +47,7 @@ FINDINGS = Table(
         "process",
         "topic",
         "broker_name",
-        "found_from_ms",
+        "start_ms",
     ),
     columns=(
         EVENT_DATE,
@@ -54,8 +55,8 @@ FINDINGS = Table(
         required("kind", TEXT, "what was found; docs/findings says how, and what to do"),
         required("severity", TEXT, "CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it"),
         required("cause", TEXT, "why, where the data shows it; UNEXPLAINED: it does not"),
-        *instant("found_from", "start of the stretch"),
-        *instant("found_until", "end of the stretch, exclusive; the start plus 1 ms for a moment"),
+        *instant("start", "start of the stretch"),
+        *instant("end", "end of the stretch, exclusive; the start plus 1 ms for a moment"),
         column("client_id", TEXT, "client id of the producer; null = not one producer"),
         column("producer_group", TEXT, "producer group; null = not one producer"),
         column("process", TEXT, "process of the producer; null = not one process"),
@@ -70,6 +71,6 @@ FINDINGS = Table(
         column("brokers", ArrayType(TEXT, False), "brokers concerned, sorted; null = broker_name alone"),
         required("sentence", TEXT, "the finding in words"),
     ),
-    checks={"stretch_has_length": "found_until_ms > found_from_ms"},
+    checks={"stretch_has_length": "end_ms > start_ms"},
     closed_lists={"kind": KINDS, "cause": CAUSES, "severity": SEVERITIES},
 )

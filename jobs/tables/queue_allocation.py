@@ -6,6 +6,7 @@ SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "CONNECTION", "ASSUMED")
 
 QUEUE_ALLOCATION = Table(
     name="queue_allocation",
+    version=2,
     grain="one queue (and owner) of one topic for one group in one stretch of unchanged inputs, per view where brokers"
     " disagree on the members",
     keys=(
@@ -13,7 +14,7 @@ QUEUE_ALLOCATION = Table(
         "consumer_group",
         "topic",
         "view_broker_name",
-        "valid_from_ms",
+        "start_ms",
         "broker_name",
         "queue_id",
         "client_id",
@@ -23,8 +24,8 @@ QUEUE_ALLOCATION = Table(
         CLUSTER,
         required("consumer_group", TEXT, "consumer group"),
         required("topic", TEXT, "topic"),
-        *instant("valid_from", "the capture that changed an input; 00:00 when the inputs stood before"),
-        *instant("valid_until", "the next change, or when an input had gone stale; exclusive"),
+        *instant("start", "the capture that changed an input; 00:00 when the inputs stood before"),
+        *instant("end", "the next change, or when an input had gone stale; exclusive"),
         required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
         required(
             "strategy_source",
@@ -38,6 +39,6 @@ QUEUE_ALLOCATION = Table(
         column("client_id", TEXT, "who gets it; null = nobody"),
         required("is_carried", FLAG, "the strategy fails on the present input, so its owner keeps what it had"),
     ),
-    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    checks={"stretch_has_length": "end_ms > start_ms"},
     closed_lists={"strategy_source": SOURCES},
 )

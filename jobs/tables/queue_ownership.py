@@ -4,6 +4,7 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG,
 
 QUEUE_OWNERSHIP = Table(
     name="queue_ownership",
+    version=2,
     grain="one stretch in which one source shows one queue of a group's topic held by one client",
     keys=(
         "cluster",
@@ -15,13 +16,13 @@ QUEUE_OWNERSHIP = Table(
         "queue_id",
         "popped",
         "client_id",
-        "valid_from_ms",
+        "start_ms",
     ),
     columns=(
         EVENT_DATE,
         CLUSTER,
-        *instant("valid_from", "the line that adds it, or the first answer that shows it; 00:00 when held before"),
-        *instant("valid_until", "the queue given up, or the client gone or silent; exclusive; 24:00 when it goes on"),
+        *instant("start", "the line that adds it, or the first answer that shows it; 00:00 when held before"),
+        *instant("end", "the queue given up, or the client gone or silent; exclusive; 24:00 when it goes on"),
         required("consumer_group", TEXT, "consumer group"),
         required("topic", TEXT, "topic; retry topics too"),
         BROKER_NAME,
@@ -32,6 +33,6 @@ QUEUE_OWNERSHIP = Table(
         required("popped", FLAG, "held for POP"),
         column("last_answer_ms", LONG, "latest answer that shows it, epoch ms; null for logs"),
     ),
-    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    checks={"stretch_has_length": "end_ms > start_ms"},
     closed_lists={"source": ("RUNNING_INFO", "CLIENT_LOG")},
 )

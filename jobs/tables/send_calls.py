@@ -19,6 +19,7 @@ EFFECTS = (
 
 SEND_CALLS = Table(
     name="send_calls",
+    version=2,
     grain="one send as its caller saw it: all attempts of one invoke_id of one process that ended on the day",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
@@ -30,8 +31,8 @@ SEND_CALLS = Table(
         column("topic", TEXT, "topic; null = not logged"),
         required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
         column("invoke_id", LONG, "id of the send; null = not logged, each attempt counts as a send"),
-        *instant("started", "start of the first attempt"),
-        *instant("ended", "end of the last attempt"),
+        *instant("start", "start of the first attempt"),
+        *instant("end", "end of the last attempt"),
         required("total_ms", LONG, "from the start of the first attempt to the end of the last, ms"),
         required("attempts", INT, "attempts that were logged"),
         required("broker_names", ArrayType(TEXT, False), "brokers tried, in order"),

@@ -4,14 +4,15 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG,
 
 TOPIC_QUEUES = Table(
     name="topic_queues",
+    version=2,
     grain="one queue of one topic in one stretch of equal answers of the name server",
-    keys=("cluster", "topic", "valid_from_ms", "broker_name", "queue_id"),
+    keys=("cluster", "topic", "start_ms", "broker_name", "queue_id"),
     columns=(
         EVENT_DATE,
         CLUSTER,
         required("topic", TEXT, "topic"),
-        *instant("valid_from", "first capture with this route; 00:00 when it stood before"),
-        *instant("valid_until", "first capture with another route, or when the last one had gone stale; exclusive"),
+        *instant("start", "first capture with this route; 00:00 when it stood before"),
+        *instant("end", "first capture with another route, or when the last one had gone stale; exclusive"),
         BROKER_NAME,
         required("queue_id", INT, "queue id"),
         required("readable", FLAG, "consumers take from it: read permission and below readQueueNums"),
@@ -20,6 +21,6 @@ TOPIC_QUEUES = Table(
         required("last_answer_ms", LONG, "last capture that told this route; epoch ms"),
         required("finding", TEXT, "UNREAD: written but never read; IDLE: read but never written; NONE: neither"),
     ),
-    checks={"stretch_has_length": "valid_until_ms > valid_from_ms"},
+    checks={"stretch_has_length": "end_ms > start_ms"},
     closed_lists={"finding": ("UNREAD", "IDLE", "NONE")},
 )

@@ -52,11 +52,11 @@ NARROWED_BY = {
 }
 TABLES: Mapping[str, tuple[Table, str, str | None]] = {
     "incidents": (BROKER_INCIDENTS, "start_ms", "end_ms"),
-    "findings": (FINDINGS, "found_from_ms", "found_until_ms"),
+    "findings": (FINDINGS, "start_ms", "end_ms"),
     "isolations": (ISOLATION_INTERVALS, "start_ms", "end_ms"),
     "sends": (SENDS, "ended_at_ms", None),
-    "owners": (QUEUE_OWNERSHIP, "valid_from_ms", "valid_until_ms"),
-    "group-findings": (ALLOCATION_FINDINGS, "found_from_ms", "found_until_ms"),
+    "owners": (QUEUE_OWNERSHIP, "start_ms", "end_ms"),
+    "group-findings": (ALLOCATION_FINDINGS, "start_ms", "end_ms"),
     "rebalances": (REBALANCES, "changed_at_ms", None),
 }
 

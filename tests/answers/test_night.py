@@ -189,7 +189,7 @@ def test_a_lake_without_a_run_s_rows_still_gives_a_page(tmp_path: Path) -> None:
 def test_without_observed_owners_the_strategy_s_are_drawn(tmp_path: Path) -> None:
     publish(tmp_path, NIGHT)
     row = {"event_date": NIGHT, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "a"}
-    given = row | {"valid_from_ms": START, "valid_until_ms": START + 5}
+    given = row | {"start_ms": START, "end_ms": START + 5}
     write_rows(tmp_path, QUEUE_ALLOCATION, [given | {"client_id": "c1"}, given | {"queue_id": 1}])
     (owned,) = consumer_groups(open_published(str(tmp_path), None, None, None)).ownership
     assert owned.known_from == "who should own them, by the strategy"
@@ -199,7 +199,7 @@ def test_without_observed_owners_the_strategy_s_are_drawn(tmp_path: Path) -> Non
 def test_a_client_may_be_called_nobody(tmp_path: Path) -> None:
     publish(tmp_path, NIGHT)
     row = {"event_date": NIGHT, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "a"}
-    given = row | {"valid_from_ms": START, "valid_until_ms": START + 5}
+    given = row | {"start_ms": START, "end_ms": START + 5}
     names = (NOBODY, SEVERAL, None, "")
     owners = [given | {"queue_id": number, "client_id": name} for number, name in enumerate(names)]
     write_rows(tmp_path, QUEUE_ALLOCATION, owners)

@@ -173,7 +173,7 @@ def test_a_queue_with_two_owners_has_two_bars_side_by_side(opened: Opened) -> No
     of_group = [each for each in OWNED if each["consumer_group"] == "g"]
     assert sum(trace["points"] for trace in traces) == len(of_group)
     both = [each for each in of_group if each["queue_id"] == 0]
-    said = [opened.hover("group-plot", each["valid_from_ms"], 60_000, each["client_id"]) for each in both]
+    said = [opened.hover("group-plot", each["start_ms"], 60_000, each["client_id"]) for each in both]
     assert said == [
         "T broker-a:0\nc1\n2026-03-02 00:00:00.000 – 00:01:00.000 UTC, 1 min 00 s",
         "T broker-a:0\nc2\n2026-03-02 00:00:30.000 – 00:01:30.000 UTC, 1 min 00 s",

@@ -55,7 +55,7 @@ def isolation(start_ms: int, end_ms: int, **other: object) -> dict[str, Any]:
 def owned(client_id: str, from_ms: int, until_ms: int, **other: object) -> dict[str, Any]:
     return {
         "event_date": D1, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "broker-a",
-        "queue_id": 3, "client_id": client_id, "valid_from_ms": T1 + from_ms, "valid_until_ms": T1 + until_ms, **other,
+        "queue_id": 3, "client_id": client_id, "start_ms": T1 + from_ms, "end_ms": T1 + until_ms, **other,
     }  # fmt: skip
 
 

@@ -38,12 +38,12 @@ def lake_of(folder: Path, table: Table, *rows: dict[str, Any]) -> Published:
     ("column", "value", "with_day", "text"),
     [
         ("end_ms", START + 86_400_000, False, "24:00:00.000"),  # a day ends at 24:00 of itself
-        ("valid_until_ms", START, False, "24:00:00.000"),
+        ("end_ms", START, False, "24:00:00.000"),
         ("end_ms", START + 86_400_000, True, "2026-03-03 00:00:00.000"),
         ("end_ms", START + 1, False, "00:00:00.001"),
         ("start_ms", START, False, "00:00:00.000"),
         ("moved_at_ms", START, False, "00:00:00.000"),
-        ("valid_from_ms", START, False, "00:00:00.000"),
+        ("start_ms", START, False, "00:00:00.000"),
         ("isolated_ms", 1_200, False, "1,200"),
         ("sends", 0, False, "0"),
         ("enforced", True, False, "yes"),
@@ -98,8 +98,8 @@ def test_as_many_as_may_be_told_leave_nothing_out(tmp_path: Path) -> None:
 
 def finding(severity: str, from_ms: int, sentence: str = "s", kind: str = "ALL_ISOLATED") -> dict[str, Any]:
     return {
-        "kind": kind, "cause": kind, "severity": severity, "found_from_ms": START + from_ms,
-        "found_until_ms": START + from_ms + 1, "sentence": sentence,
+        "kind": kind, "cause": kind, "severity": severity, "start_ms": START + from_ms,
+        "end_ms": START + from_ms + 1, "sentence": sentence,
     }  # fmt: skip
 
 

@@ -33,8 +33,8 @@ WHERE = {"event_date": NIGHT, "cluster": "main"}
 def fault(from_ms: int, until_ms: int, queue_id: int | None = 0, **other: object) -> Row:
     return {
         **WHERE, "consumer_group": "g", "topic": "T", "broker_name": "a", "queue_id": queue_id, "kind": "UNASSIGNED",
-        "cause": "UNEXPLAINED", "basis": "OBSERVED", "found_from_ms": START + from_ms,
-        "found_until_ms": START + until_ms, "sentence": "s", **other,
+        "cause": "UNEXPLAINED", "basis": "OBSERVED", "start_ms": START + from_ms,
+        "end_ms": START + until_ms, "sentence": "s", **other,
     }  # fmt: skip
 
 

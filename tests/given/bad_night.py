@@ -53,11 +53,11 @@ def write_bad_night(lake: Path, isolations: int) -> None:
         ],
     )
     found = {"kind": "ALL_ISOLATED", "cause": "ALL_ISOLATED", "severity": "WARNING", "sentence": "words " * 30}
-    write_rows(lake, FINDINGS, [ROW | found | {"found_from_ms": at, "found_until_ms": at + 1} for at in range(5_000)])
+    write_rows(lake, FINDINGS, [ROW | found | {"start_ms": at, "end_ms": at + 1} for at in range(5_000)])
     owned = [
         ROW | {"consumer_group": f"g{number % 40}", "topic": "T" * 40, "broker_name": BROKERS[number % 50],
                "queue_id": number // 50 % 16, "client_id": PRODUCERS[number % 90], "source": "CLIENT_LOG",
-               "valid_from_ms": START + number * 800, "valid_until_ms": START + number * 800 + 40_000}
+               "start_ms": START + number * 800, "end_ms": START + number * 800 + 40_000}
         for number in range(100_000)
     ]  # fmt: skip
     write_rows(lake, QUEUE_OWNERSHIP, owned)

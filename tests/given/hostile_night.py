@@ -59,7 +59,7 @@ def owned(queue_id: int, client_id: str, from_s: int, until_s: int, **other: obj
     return {
         "event_date": NIGHT, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "broker-a",
         "queue_id": queue_id, "client_id": client_id, "source": "CLIENT_LOG", "process": "log",
-        "valid_from_ms": START + from_s * 1000, "valid_until_ms": START + until_s * 1000, **other,
+        "start_ms": START + from_s * 1000, "end_ms": START + until_s * 1000, **other,
     }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def write_night(lake: Path) -> None:
     span = {"start_ms": START + 6_000, "end_ms": START + 16_000}
     names = [("broker-a", "p1"), *((name, name) for name in HOSTILE)]
     write_rows(lake, BROKER_INCIDENTS, [{**incident, **span, "broker_name": a, "first_producer": b} for a, b in names])
-    found = {"event_date": NIGHT, "cluster": "main", "found_from_ms": START, "found_until_ms": START + 1}
+    found = {"event_date": NIGHT, "cluster": "main", "start_ms": START, "end_ms": START + 1}
     finding = {"kind": "ALL_ISOLATED", "cause": "ALL_ISOLATED", "severity": "WARNING"}
     sentences = ["calm words", *HOSTILE]
     write_rows(lake, FINDINGS, [{**found, **finding, "sentence": each, "client_id": each} for each in sentences])

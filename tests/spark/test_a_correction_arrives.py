@@ -225,7 +225,7 @@ def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(
     third_alone = [row for row in story.before_second["send_calls"] if row["event_date"] == D3]
     assert [row["process"] for row in third_alone] == ["#1"] * 3
     processes: dict[tuple[dt.date, str], list[str]] = {}
-    for row in sorted(story.all_days["send_calls"], key=lambda row: row["ended_ms"]):
+    for row in sorted(story.all_days["send_calls"], key=lambda row: row["end_ms"]):
         if row["client_id"] in {"p1", "p2", "p3"}:
             processes.setdefault((row["event_date"], row["client_id"]), []).append(row["process"])
     assert processes == {

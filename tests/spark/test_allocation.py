@@ -108,11 +108,11 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
 
 def _owners(site: SnapshotSite, group: str) -> list[tuple[Any, ...]]:
     """(from minute, until minute, view, broker and queue, owner)."""
-    columns = ("valid_from_ms", "valid_until_ms", "view_broker_name", "broker_name", "queue_id", "client_id")
+    columns = ("start_ms", "end_ms", "view_broker_name", "broker_name", "queue_id", "client_id")
     return sorted(
         (
-            (row["valid_from_ms"] - NOON) / MINUTE,
-            (row["valid_until_ms"] - NOON) / MINUTE,
+            (row["start_ms"] - NOON) / MINUTE,
+            (row["end_ms"] - NOON) / MINUTE,
             row["view_broker_name"] or "",
             f"{row['broker_name']}{row['queue_id']}",
             row["client_id"],
@@ -140,14 +140,14 @@ def test_no_answer_changes_nothing(site: SnapshotSite) -> None:
         (3, 7, "", "a1", "x"),
         (3, 7, "", "b0", "y"),
     ]
-    told = site.rows("group_members", "valid_from_ms", "client_ids", "unanswered", consumer_group="G")
+    told = site.rows("group_members", "start_ms", "client_ids", "unanswered", consumer_group="G")
     assert [(row["client_ids"], row["unanswered"]) for row in told] == [(["x"], 1), (["x", "y"], 1)]
 
 
 def test_one_that_never_gets_a_share_takes_nobody_elses(site: SnapshotSite) -> None:
-    columns = ("valid_from_ms", "queue_id", "in_route", "client_id", "is_carried")
+    columns = ("start_ms", "queue_id", "in_route", "client_id", "is_carried")
     rows = site.rows("queue_allocation", *columns, consumer_group="STUCK")
-    assert sorted(((row.pop("valid_from_ms") - NOON) // MINUTE, *row.values()) for row in rows) == [
+    assert sorted(((row.pop("start_ms") - NOON) // MINUTE, *row.values()) for row in rows) == [
         (0, 0, True, None, False),
         (0, 1, True, "r", False),
         (2, 1, False, "r", True),
@@ -167,9 +167,9 @@ def test_brokers_that_disagree_are_views_of_their_own(site: SnapshotSite) -> Non
 
 
 def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
-    rows = site.rows("queue_allocation", "valid_from_ms", "queue_id", "client_id", "is_carried", consumer_group="FAILS")
-    assert {(row["client_id"], row["is_carried"]) for row in rows if row["valid_from_ms"] == NOON} == {("r-1", False)}
-    later = [row for row in rows if row["valid_from_ms"] > NOON]
+    rows = site.rows("queue_allocation", "start_ms", "queue_id", "client_id", "is_carried", consumer_group="FAILS")
+    assert {(row["client_id"], row["is_carried"]) for row in rows if row["start_ms"] == NOON} == {("r-1", False)}
+    later = [row for row in rows if row["start_ms"] > NOON]
     assert {(row["client_id"], row["is_carried"]) for row in later} == {("r-1", True)}
     assert len(later) == 3
 
@@ -317,7 +317,7 @@ def test_days_one_by_one_end_in_the_same_tables(spark: SparkSession, tmp_path_fa
             assert results[0].days[0].counts.rows_other_day == 5  # type: ignore[union-attr]
     assert found[0] == found[1]
     owners = [
-        (row["event_date"], row["valid_from_ms"] - START[D2], row["valid_until_ms"] - START[D2], row["client_id"])
+        (row["event_date"], row["start_ms"] - START[D2], row["end_ms"] - START[D2], row["client_id"])
         for row in found[0]["queue_allocation"]
         if row["queue_id"] == 1
     ]

@@ -343,8 +343,8 @@ def _findings(site: SnapshotSite, group: str) -> list[Found]:
             row["client_ids"],
             row["owners_expected"],
             row["owners_observed"],
-            (row["found_from_ms"] - NOON) / 1000,
-            (row["found_until_ms"] - NOON) / 1000,
+            (row["start_ms"] - NOON) / 1000,
+            (row["end_ms"] - NOON) / 1000,
         )
         for row in site.rows("allocation_findings", consumer_group=group)
     )

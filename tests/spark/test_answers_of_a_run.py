@@ -51,7 +51,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
         lake.add("broker_windows", day, where | {"broker_name": "b1", "sends": 10**6, "isolated_ms": 10**9})
         lake.add("broker_incidents", day, where | {"broker_name": "b1", "start_ms": 0, "end_ms": 5, "peak_share": 1.0})
         lake.add("quarantine", day, where | {"source": "sends", "reason": "not_json"})
-        finding = {"kind": "CLOCK_STEP", "severity": "CRITICAL", "found_from_ms": 0, "found_until_ms": 1}
+        finding = {"kind": "CLOCK_STEP", "severity": "CRITICAL", "start_ms": 0, "end_ms": 1}
         lake.add("findings", day, where | finding | {"failures": 10**6, "sentence": "of another night"})
     lake.add(
         "producer_days", D2,
@@ -93,12 +93,12 @@ def _write_first_flow(lake: LiteralLake) -> None:
         *(NORTH | incident | {"broker_name": "b3", "start_ms": T + 1_000 * n, "end_ms": T + 1_000 * n + 1}
           for n in range(101, 0, -1)),
     )  # fmt: skip
-    found = {"found_from_ms": T, "found_until_ms": T + 1, "severity": "CRITICAL", "kind": "ALL_ISOLATED"}
+    found = {"start_ms": T, "end_ms": T + 1, "severity": "CRITICAL", "kind": "ALL_ISOLATED"}
     rare = {"kind": "LONE_ISOLATION", "severity": "INFO"}
     lake.add(
         "findings", D2,
         *(NORTH | found | {"failures": failures, "sentence": f"lost {failures}"} for failures in (None, 2, 30)),
-        NORTH | found | {"failures": 2, "sentence": "lost 2 later", "found_from_ms": T + 5, "found_until_ms": T + 6},
+        NORTH | found | {"failures": 2, "sentence": "lost 2 later", "start_ms": T + 5, "end_ms": T + 6},
         SOUTH | found | {"failures": 99, "sentence": "no matter", "severity": "WARNING"},
         *(NORTH | found | {"kind": "DEAD_BROKER_MAGNET", "sentence": f"s{n}", "failures": 1} for n in range(4)),
         *(NORTH | found | rare | {"sentence": f"s{n}"} for n in range(2)),
@@ -119,7 +119,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
 def _write_second_flow(lake: LiteralLake) -> None:
     queue = {"consumer_group": "G", "topic": "T", "broker_name": "b", "strategy": "AVG", "strategy_source": "SETTINGS"}
     move = {"consumer_group": "G", "topic": "T", "trigger": "JOINED"}
-    members = {"broker_name": "b", "valid_from_ms": T, "valid_until_ms": T + 1}
+    members = {"broker_name": "b", "start_ms": T, "end_ms": T + 1}
     for day, where in ELSEWHERE:
         lake.add("queue_allocation", day, where | queue | {"topic": f"other {day}", "strategy": "MIXED"})
         lake.add("rebalances", day, where | move | {"changed_at_ms": 7, "moved": 1_000, "fewest_moves": 1_000})
@@ -142,24 +142,24 @@ def _write_second_flow(lake: LiteralLake) -> None:
     )  # fmt: skip
     lake.add("group_members", D2, *(NORTH | members | {"consumer_group": each} for each in ("G", "G", "H00", "alone")))
     lake.add("topic_queues", D2, *(
-        NORTH | members | {"topic": "T", "queue_id": number, "finding": finding, "valid_from_ms": T + number}
+        NORTH | members | {"topic": "T", "queue_id": number, "finding": finding, "start_ms": T + number}
         for number, finding in ((0, "UNREAD"), (0, "UNREAD"), (1, "UNREAD"), (2, "IDLE"), (3, "NONE"))
     ))  # fmt: skip
     lake.add("route_changes", D2, *(NORTH | {"topic": topic, "change": "REMOVED"} for topic in "TUV"))
     found = {"consumer_group": "G", "topic": "T", "broker_name": "b", "queue_id": 0, "kind": "UNASSIGNED",
-             "cause": "VIEWS_DIFFER", "found_from_ms": T, "found_until_ms": T + 5}  # fmt: skip
+             "cause": "VIEWS_DIFFER", "start_ms": T, "end_ms": T + 5}  # fmt: skip
     no_queue = {"broker_name": None, "queue_id": None, "cause": "NONE_NEEDED"}
     lake.add(
         "allocation_findings", D2,
         NORTH | found,
-        NORTH | found | {"found_until_ms": T + 50},  # the same queue, for longer
+        NORTH | found | {"end_ms": T + 50},  # the same queue, for longer
         NORTH | found | {"queue_id": 1},
         NORTH | found | {"queue_id": 1, "kind": "DOUBLY_OWNED"},
         NORTH | found | {"queue_id": 2, "kind": "AGAINST_STRATEGY", "cause": "UNEXPLAINED"},
-        NORTH | found | {"topic": "%RETRY%G", "found_until_ms": T + 10**6},  # nobody asks who owns a retry topic
+        NORTH | found | {"topic": "%RETRY%G", "end_ms": T + 10**6},  # nobody asks who owns a retry topic
         *(NORTH | found | {"cause": cause} for cause in ("REBALANCE_NOT_RUN", "STALE_ROUTE")),  # takes its time
-        *(NORTH | found | {"consumer_group": f"H{n:02}", "found_until_ms": T + 4} for n in range(10)),
-        *(NORTH | found | no_queue | {"kind": "IDLE_CLIENT", "topic": topic, "found_from_ms": T + n}
+        *(NORTH | found | {"consumer_group": f"H{n:02}", "end_ms": T + 4} for n in range(10)),
+        *(NORTH | found | no_queue | {"kind": "IDLE_CLIENT", "topic": topic, "start_ms": T + n}
           for n, topic in enumerate(("T", "T", "U", None))),
         NORTH | found | no_queue | {"kind": "TOPIC_WITHOUT_ROUTE", "consumer_group": None},
     )  # fmt: skip

@@ -22,8 +22,8 @@ def _members(spark: SparkSession, *told: Told) -> DataFrame:
     ]
     return spark.createDataFrame(
         rows,
-        "consumer_group string, broker_name string, client_ids array<string>, valid_from_ms bigint,"
-        " valid_until_ms bigint, last_answer_ms bigint",
+        "consumer_group string, broker_name string, client_ids array<string>, start_ms bigint,"
+        " end_ms bigint, last_answer_ms bigint",
     )
 
 
@@ -64,5 +64,5 @@ def test_who_takes_every_queue_asks_no_broker_for_members(
     spark: SparkSession, strategy: str | None, expected: list[tuple[int, int, str | None]]
 ) -> None:
     row = ("g", strategy, 2, DAY.start_ms + 100_000, DAY.start_ms + 130_000)
-    columns = "consumer_group string, strategy string, views int, valid_from_ms bigint, valid_until_ms bigint"
+    columns = "consumer_group string, strategy string, views int, start_ms bigint, end_ms bigint"
     assert _acts(differing_views(spark.createDataFrame([row], columns))) == expected

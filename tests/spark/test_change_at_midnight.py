@@ -13,7 +13,7 @@ from tests.given.snapshot_site import SnapshotSite, connection, route, running_i
 
 SECONDS = range(-60, 120, 5)
 """When snapshots were taken, from midnight on; the last one holds for another five."""
-COLUMNS = ("consumer_group", "broker_name", "queue_id", "kind", "cause", "found_from_ms", "found_until_ms")
+COLUMNS = ("consumer_group", "broker_name", "queue_id", "kind", "cause", "start_ms", "end_ms")
 
 
 def _ms(second: int) -> int:
@@ -65,6 +65,6 @@ def test_the_route_changed_then(site: SnapshotSite) -> None:
 
 def test_no_stretch_is_without_length(site: SnapshotSite) -> None:
     for table in ("topic_queues", "group_members", "queue_allocation", "queue_ownership"):
-        rows = site.rows(table, "event_date", "valid_from_ms", "valid_until_ms")
+        rows = site.rows(table, "event_date", "start_ms", "end_ms")
         assert {row["event_date"] for row in rows} == {D1, D2}
-        assert all(row["valid_from_ms"] < row["valid_until_ms"] for row in rows)
+        assert all(row["start_ms"] < row["end_ms"] for row in rows)

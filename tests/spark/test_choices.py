@@ -19,7 +19,7 @@ ISOLATIONS = (
     f"{_OWNER}, broker_name string, start_ms bigint, end_ms bigint, end_earliest_ms bigint, end_latest_ms bigint"
 )
 ROUTES = (
-    "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
+    "cluster string, topic string, start_ms bigint, end_ms bigint, broker_name string, perm int,"
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
 OWNER = ("c", "p", "g", "#1", True)

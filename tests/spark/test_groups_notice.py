@@ -171,7 +171,7 @@ def _findings(site: SnapshotSite, group: str) -> list[Found]:
         (
             row["basis"], row["kind"], row["cause"], where(row), " ".join(row["client_ids"]),
             _words(row["owners_expected"]), _words(row["owners_observed"]),
-            _second(row["found_from_ms"]), _second(row["found_until_ms"]),
+            _second(row["start_ms"]), _second(row["end_ms"]),
         )
         for row in site.rows("allocation_findings", consumer_group=group)
     ]  # fmt: skip
@@ -371,10 +371,10 @@ def test_what_other_strategies_would_have_moved(site: SnapshotSite) -> None:
     ],
 )  # fmt: skip
 def test_members(site: SnapshotSite, group: str, expected: list[tuple[str, float, float, str, int]]) -> None:
-    columns = ("broker_name", "valid_from_ms", "valid_until_ms", "client_ids", "unanswered")
+    columns = ("broker_name", "start_ms", "end_ms", "client_ids", "unanswered")
     rows = site.rows("group_members", *columns, consumer_group=group)
     assert [
-        (row["broker_name"], _second(row["valid_from_ms"]), _second(row["valid_until_ms"]),
+        (row["broker_name"], _second(row["start_ms"]), _second(row["end_ms"]),
          _words(row["client_ids"]), row["unanswered"])
         for row in rows
     ] == expected  # fmt: skip
@@ -397,8 +397,8 @@ def test_changes_of_a_route(site: SnapshotSite) -> None:
 
 
 def test_a_master_that_takes_no_messages_changes_no_queue(site: SnapshotSite) -> None:
-    queues = site.rows("topic_queues", "valid_from_ms", "queue_id", "readable", "writable", "has_master", topic="READ")
-    assert [(_second(row.pop("valid_from_ms")), *row.values()) for row in queues] == [
+    queues = site.rows("topic_queues", "start_ms", "queue_id", "readable", "writable", "has_master", topic="READ")
+    assert [(_second(row.pop("start_ms")), *row.values()) for row in queues] == [
         (0, 0, True, False, True), (0, 1, True, False, True), (60, 0, True, False, False), (60, 1, True, False, False),
     ]  # fmt: skip
     assert site.rows("route_changes", topic="READ") == []
@@ -406,7 +406,7 @@ def test_a_master_that_takes_no_messages_changes_no_queue(site: SnapshotSite) ->
 
 def test_queues_by_permission_and_master(site: SnapshotSite) -> None:
     columns = (
-        "valid_from_ms", "valid_until_ms", "broker_name", "queue_id", "readable", "writable", "has_master", "finding",
+        "start_ms", "end_ms", "broker_name", "queue_id", "readable", "writable", "has_master", "finding",
     )  # fmt: skip
     found = [tuple(row.values()) for row in site.rows("topic_queues", *columns, topic="C")]
     assert [(_second(begin), _second(end), *rest) for begin, end, *rest in found] == [
@@ -421,7 +421,7 @@ def test_queues_by_permission_and_master(site: SnapshotSite) -> None:
 
 
 def test_a_log_and_answers_tell_side_by_side(site: SnapshotSite) -> None:
-    columns = ("source", "queue_id", "popped", "valid_from_ms", "valid_until_ms")
+    columns = ("source", "queue_id", "popped", "start_ms", "end_ms")
     rows = (tuple(row.values()) for row in site.rows("queue_ownership", *columns, consumer_group="BOTH"))
     assert [(*rest, _second(begin), _second(end)) for *rest, begin, end in rows] == [
         ("CLIENT_LOG", 0, False, 0, 100),

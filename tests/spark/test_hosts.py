@@ -91,7 +91,7 @@ def test_fewest_and_most_queues(spark: SparkSession) -> None:
 
 
 ROUTES = (
-    "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
+    "cluster string, topic string, start_ms bigint, end_ms bigint, broker_name string, perm int,"
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
 

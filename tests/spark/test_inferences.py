@@ -64,7 +64,7 @@ SENDS = (
     " ended_at_ms bigint"
 )
 TOPIC_BROKERS = (
-    "cluster string, topic string, valid_from_ms bigint, valid_until_ms bigint, broker_name string, perm int,"
+    "cluster string, topic string, start_ms bigint, end_ms bigint, broker_name string, perm int,"
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
 OWNER = ("c", "p1", "g", "#1", True)

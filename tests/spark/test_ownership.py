@@ -335,7 +335,7 @@ def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="module")
 def held(published: tuple[SnapshotSite, RunResult]) -> Callable[..., list[Row]]:
     """(client, queue, from, until) of a group on a day."""
-    columns = ("consumer_group", "event_date", "client_id", "queue_id", "valid_from_ms", "valid_until_ms")
+    columns = ("consumer_group", "event_date", "client_id", "queue_id", "start_ms", "end_ms")
     rows = [tuple(row.values()) for row in published[0].rows("queue_ownership", *columns)]
 
     def of(group: str, day: object = D1) -> list[Row]:
@@ -447,7 +447,7 @@ def test_what_was_held_is_carried_over_midnight(held: Callable[..., list[Row]]) 
 def test_a_strategy_that_throws_from_midnight_on_keeps_what_was_held_before(
     published: tuple[SnapshotSite, RunResult],
 ) -> None:
-    columns = ("valid_from_ms", "broker_name", "queue_id", "in_route", "client_id", "is_carried")
+    columns = ("start_ms", "broker_name", "queue_id", "in_route", "client_id", "is_carried")
     rows = published[0].rows("queue_allocation", *columns, consumer_group="KEPT")
     assert [tuple(row.values()) for row in rows] == [
         (START[D2] - 2 * MINUTE, "a", 0, True, "x", False),

@@ -55,7 +55,7 @@ def _names(routes: DataFrame) -> dict[str, str]:
 
 def _hosts(routes: DataFrame, *, only_own: bool = False) -> list[tuple[Any, ...]]:
     rows = topic_brokers(routes, DAY, only_own=only_own).collect()
-    return sorted((row["topic"], row["valid_from_ms"], row["valid_until_ms"], row["broker_name"]) for row in rows)
+    return sorted((row["topic"], row["start_ms"], row["end_ms"], row["broker_name"]) for row in rows)
 
 
 def test_an_address_has_the_name_that_the_latest_answer_gives_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_send_without_a_broker_name_gets_the_routes_name(spark: SparkSession, 
     assert bad_lines(staged, folder) == {("a.jsonl", 4): ("broker_unresolved", "broker_addr=unknown:10911")}
     assert fates(staged) == {"PUBLISHED": 3, "QUARANTINED": 1}
     hosts = staged.topic_brokers(DAY).collect()
-    assert [(row["broker_name"], row["valid_from_ms"]) for row in hosts] == [("a", NOON_MS)]
+    assert [(row["broker_name"], row["start_ms"]) for row in hosts] == [("a", NOON_MS)]
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
 
 @pytest.mark.parametrize("table", ["group_members", "topic_queues", "queue_allocation", "queue_ownership"])
 def test_an_answer_holds_for_so_long_and_no_longer(site: SnapshotSite, table: str) -> None:
-    stretches = site.rows(table, "valid_from_ms", "valid_until_ms")
+    stretches = site.rows(table, "start_ms", "end_ms")
     print(table, [{name: value - NOON for name, value in row.items()} for row in stretches])
-    assert stretches[0] == {"valid_from_ms": NOON, "valid_until_ms": NOON + MINUTE}
-    assert stretches[1]["valid_from_ms"] == NOON + MINUTE + 1
+    assert stretches[0] == {"start_ms": NOON, "end_ms": NOON + MINUTE}
+    assert stretches[1]["start_ms"] == NOON + MINUTE + 1
     assert len(stretches) == 2

@@ -47,7 +47,7 @@ def attempt(ended: int, latency: int, outcome: str = "SEND_OK", mode: str = "SYN
 
 def held(client: str | None, since: int, until: int, queue: int = 0, **other: Any) -> dict[str, Any]:
     return {"consumer_group": "G", "topic": "T", "broker_name": "broker-a", "queue_id": queue, "client_id": client,
-            "valid_from_ms": since, "valid_until_ms": until, "source": "RUNNING_INFO"} | other  # fmt: skip
+            "start_ms": since, "end_ms": until, "source": "RUNNING_INFO"} | other  # fmt: skip
 
 
 def producer(client_id: str, isolated_ms: int, sends: int, **other: Any) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def rebalance(topic: str, step: int, trigger: str, moved: int) -> dict[str, Any]
 
 
 def finding(kind: str, severity: str, sentence: str, **other: Any) -> dict[str, Any]:
-    return {"kind": kind, "severity": severity, "sentence": sentence, "found_from_ms": NIGHT} | other
+    return {"kind": kind, "severity": severity, "sentence": sentence, "start_ms": NIGHT} | other
 
 
 NIGHT = at(D2, "01:00:00")

@@ -60,7 +60,7 @@ def agreement(recording: Path, lake: Path, quiet_ms: int) -> Agreement:
             if since < quiet_ms or until < _SETTLES_MS:
                 continue
             owned = held[bisect.bisect_right(held, at, key=lambda change: change[0]) - 1][1]
-            rows = [row for row in allocations[subject] if row["valid_from_ms"] <= at < row["valid_until_ms"]]
+            rows = [row for row in allocations[subject] if row["start_ms"] <= at < row["end_ms"]]
             if not rows:
                 found.not_determinable[consumer.group] += 1
                 continue
@@ -123,9 +123,9 @@ def _edges(lake: Path) -> dict[str, set[int]]:
     """When the members of each group, or the queues of each topic, changed."""
     edges: dict[str, set[int]] = defaultdict(set)
     for row in _rows(lake, "group_members"):
-        edges[row["consumer_group"]].add(row["valid_from_ms"])
+        edges[row["consumer_group"]].add(row["start_ms"])
     for row in _rows(lake, "topic_queues"):
-        edges[row["topic"]].update((row["valid_from_ms"], row["valid_until_ms"]))
+        edges[row["topic"]].update((row["start_ms"], row["end_ms"]))
     return edges
 
 
@@ -137,7 +137,7 @@ def _cause(findings: list[dict[str, Any]], at: int, owned: Queues, expected: Ite
             row["basis"] == "OBSERVED"
             and row["cause"] != "UNEXPLAINED"
             and (row["broker_name"], row["queue_id"]) in differing
-            and row["found_from_ms"] - _POLL_MS <= at <= row["found_until_ms"] + _POLL_MS
+            and row["start_ms"] - _POLL_MS <= at <= row["end_ms"] + _POLL_MS
         ):
             return str(row["cause"])
     return None

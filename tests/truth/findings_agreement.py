@@ -67,6 +67,6 @@ def lies_in(row: dict[str, Any], findings: Rows) -> bool:
     return any(
         each["client_id"] == row["client_id"]
         and each["broker_name"] == row["broker_name"]
-        and each["found_from_ms"] - _NO_TIME_MS <= row["updated_at_ms"] <= each["found_until_ms"] + _NO_TIME_MS
+        and each["start_ms"] - _NO_TIME_MS <= row["updated_at_ms"] <= each["end_ms"] + _NO_TIME_MS
         for each in findings
     )

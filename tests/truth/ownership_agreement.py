@@ -80,7 +80,7 @@ def _logged(lake: Path) -> dict[Subject, dict[Queue, Spans]]:
     for row in rows:
         if row["source"] == "CLIENT_LOG":
             subject = Path(row["process"]).parent.name, row["consumer_group"], row["topic"], row["client_id"]
-            logged[subject][row["broker_name"], row["queue_id"]].append((row["valid_from_ms"], row["valid_until_ms"]))
+            logged[subject][row["broker_name"], row["queue_id"]].append((row["start_ms"], row["end_ms"]))
     return logged
 
 

@@ -51,13 +51,13 @@ def results_agreement(recording: Path, lake: Path) -> ResultsAgreement:
                 rows = [
                     row
                     for row in allocations[group, topic]
-                    if row["valid_from_ms"] - _CAPTURE_MS <= at <= row["valid_until_ms"] + _CAPTURE_MS
+                    if row["start_ms"] - _CAPTURE_MS <= at <= row["end_ms"] + _CAPTURE_MS
                 ]
                 if not rows:
                     continue  # not determinable, or no capture about this time
                 shares: dict[Any, set[tuple[str, int]]] = defaultdict(set)
                 for row in rows:
-                    shares[row["view_broker_name"], row["valid_from_ms"]].update(
+                    shares[row["view_broker_name"], row["start_ms"]].update(
                         {(row["broker_name"], row["queue_id"])} if row["client_id"] == client else ()
                     )
                 if queues in shares.values():
@@ -84,16 +84,14 @@ def _queues(rows: list[dict[str, Any]]) -> set[int]:
     queues: dict[int, set[tuple[str, int]]] = defaultdict(set)
     for row in rows:
         if row["in_route"]:
-            queues[row["valid_from_ms"]].add((row["broker_name"], row["queue_id"]))
+            queues[row["start_ms"]].add((row["broker_name"], row["queue_id"]))
     return {len(each) for each in queues.values()}
 
 
 def _sizes(members: list[dict[str, Any]], at: int) -> set[int]:
     """How many members the captures around a time show."""
     return {
-        len(row["client_ids"])
-        for row in members
-        if row["valid_from_ms"] - _CAPTURE_MS <= at <= row["valid_until_ms"] + _CAPTURE_MS
+        len(row["client_ids"]) for row in members if row["start_ms"] - _CAPTURE_MS <= at <= row["end_ms"] + _CAPTURE_MS
     }
 
 
@@ -102,7 +100,7 @@ def _cause(findings: list[dict[str, Any]], at: int) -> str | None:
         if (
             row["cause"] != "UNEXPLAINED"
             and row["kind"] in ("AGAINST_STRATEGY", "DOUBLY_OWNED", "UNASSIGNED", "VIEWS_DIFFER")
-            and row["found_from_ms"] - _CAPTURE_MS <= at <= row["found_until_ms"] + _CAPTURE_MS
+            and row["start_ms"] - _CAPTURE_MS <= at <= row["end_ms"] + _CAPTURE_MS
         ):
             return str(row["kind"] if row["cause"] == "NONE_NEEDED" else row["cause"])
     return None

@@ -141,13 +141,13 @@ def _tampered(published: Path, folder: Path, table: str, wrong: Callable[[Row], 
 def test_an_owner_too_many_is_unexplained(published: Path, tmp_path: Path) -> None:
     """Every queue 1 is said to go to the one who gets queue 0: no cause is published for that."""
     owners = {
-        (row["consumer_group"], row["topic"], row["broker_name"], row["view_broker_name"], row["valid_from_ms"]): row
+        (row["consumer_group"], row["topic"], row["broker_name"], row["view_broker_name"], row["start_ms"]): row
         for row in deltalake.DeltaTable(str(published / "queue_allocation")).to_pyarrow_table().to_pylist()
         if row["queue_id"] == 0
     }
 
     def to_the_first(row: Row) -> Row:
-        names = ("consumer_group", "topic", "broker_name", "view_broker_name", "valid_from_ms")
+        names = ("consumer_group", "topic", "broker_name", "view_broker_name", "start_ms")
         first = owners.get(tuple(row[name] for name in names))
         return row | {"client_id": first["client_id"]} if first and row["queue_id"] == 1 else row
 
@@ -158,7 +158,7 @@ def test_an_owner_too_many_is_unexplained(published: Path, tmp_path: Path) -> No
 
 def test_an_owner_too_late_is_unexplained(published: Path, tmp_path: Path) -> None:
     def late(row: Row) -> Row:
-        return row | {"valid_from_ms": min(row["valid_from_ms"] + 2 * TOLERANCE_MS, row["valid_until_ms"])}
+        return row | {"start_ms": min(row["start_ms"] + 2 * TOLERANCE_MS, row["end_ms"])}
 
     lake = _tampered(published, tmp_path, "queue_ownership", late)
     assert ownership_agreement(RECORDINGS / published.name, lake).unexplained

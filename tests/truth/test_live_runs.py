@@ -190,10 +190,10 @@ def test_brokers_isolated_for_want_of_time_are_found(recordings: Recordings, run
     assert len(matched) == len(true)
     # Health is told second by second: a broker that was out all the same was back within one.
     left_ms = [
-        end - row["found_from_ms"]
+        end - row["start_ms"]
         for row in found
         for broker, start, end in outs
-        if broker == row["broker_name"] and start <= row["found_from_ms"] <= end
+        if broker == row["broker_name"] and start <= row["start_ms"] <= end
     ]
     assert max(left_ms, default=0) < 1_000
 
@@ -204,7 +204,7 @@ def test_dead_brokers_attract_sends_up_to_5_1_3_only(recordings: Recordings, run
     for row in found:
         print(f"{run}: {row['sentence']}")
         spans = [(start, end) for broker, start, end in outages(run) if broker == row["broker_name"]]
-        assert any(start < row["found_until_ms"] and end > row["found_from_ms"] for start, end in spans)
+        assert any(start < row["end_ms"] and end > row["start_ms"] for start, end in spans)
     assert bool(found) == (run in LAST_WRITE_WINS)
 
 
@@ -224,7 +224,7 @@ def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, ru
     found = _findings(recordings, run, "REMOVED_WHILE_ISOLATED")
     for row in found:
         assert any(
-            _item(each) == _item(row) and abs(each["updated_at_ms"] - row["found_from_ms"]) <= 200 for each in removed
+            _item(each) == _item(row) and abs(each["updated_at_ms"] - row["start_ms"]) <= 200 for each in removed
         )
     print(f"{run}: {len(found)} isolations were removed, all recorded; {len(removed)} removes were")
     submits = _findings(recordings, run, "ISOLATION_LOST_BY_SUBMIT")

@@ -77,5 +77,5 @@ def unnamed(run: str, found: Iterable[tuple[str, ...]], named: Iterable[tuple[st
 
 def where(found: dict[str, Any]) -> list[tuple[str, ...]]:
     """A finding as client, broker and first choice, once for each of its sends."""
-    at = dt.datetime.fromtimestamp(found["found_from_ms"] / 1000, dt.UTC).strftime("%H:%M:%S.%f")[:-3]
+    at = dt.datetime.fromtimestamp(found["start_ms"] / 1000, dt.UTC).strftime("%H:%M:%S.%f")[:-3]
     return [(found["client_id"], found["broker_name"], at)] * int(found["sends"])

@@ -34,6 +34,7 @@ def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataF
         .join(F.broadcast(health), ["cluster", "bucket"], "left")
         .withColumn("fault_latency", _effect())
         .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
+        .withColumnsRenamed({"started_ms": "start_ms", "ended_ms": "end_ms"})
     )
 
 

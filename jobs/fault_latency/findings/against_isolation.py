@@ -30,8 +30,8 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """
     sent = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
     found = sent.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
-        F.min("chosen_at_ms").alias("found_from_ms"),
-        (F.max("chosen_at_ms") + 1).alias("found_until_ms"),
+        F.min("chosen_at_ms").alias("start_ms"),
+        (F.max("chosen_at_ms") + 1).alias("end_ms"),
         F.count("*").alias("sends"),
         F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
     )

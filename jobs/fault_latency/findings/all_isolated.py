@@ -43,9 +43,9 @@ def all_isolated(stretches: DataFrame, choices: DataFrame) -> DataFrame:
         " had no available broker for ",
         F.col("topic"),
         " from ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         " for ",
-        duration_text(F.col("found_until_ms") - F.col("found_from_ms")),
+        duration_text(F.col("end_ms") - F.col("start_ms")),
         ": ",
         F.array_join("brokers", ", "),
         " isolated; ",
@@ -80,7 +80,7 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     runs = sessions(chosen, OWNER, [went_to.alias("went_to"), F.max("hosts").alias("hosts")])
     per_broker = (
         runs.withColumns({"attempts": F.size("went_to"), "went": F.explode("went_to")})
-        .groupBy(*OWNER, "found_from_ms", "found_until_ms", "hosts", "attempts", "went.broker_name")
+        .groupBy(*OWNER, "start_ms", "end_ms", "hosts", "attempts", "went.broker_name")
         .agg(F.count("*").alias("sends"), F.count_if("went.failed").alias("failures"))
         .withColumn("share", F.col("sends") / F.col("attempts"))
     )
@@ -110,7 +110,7 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
 def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, materialize: Materialize) -> DataFrame:
     """The stretches in which a producer held every broker of a topic as not available.
 
-    Grain: `OWNER`, `topic`, `found_from_ms`; `found_until_ms`, `brokers` (sorted). The brokers of a topic are those
+    Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
     that its route named writable at the time; without routes those that the cluster's attempts of the day name.
 
     Args:
@@ -136,11 +136,11 @@ def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, material
         "from_ms", F.col("at_ms")
     )
     found = sessions(none_left, _TOPIC, [F.max("hosts").alias("hosts")], gap_ms=0)
-    overlapping = (F.col("from_ms") < F.col("found_until_ms")) & (F.col("until_ms") > F.col("found_from_ms"))
+    overlapping = (F.col("from_ms") < F.col("end_ms")) & (F.col("until_ms") > F.col("start_ms"))
     return (
         found.join(isolated, list(_TOPIC))
         .where(overlapping)
-        .groupBy(*_TOPIC, "found_from_ms", "found_until_ms")
+        .groupBy(*_TOPIC, "start_ms", "end_ms")
         .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
     )
 
@@ -155,7 +155,7 @@ def _hosted(sent: DataFrame, hosts: DataFrame) -> DataFrame:
 
 
 def _as_frames(stretches: DataFrame) -> DataFrame:
-    return stretches.withColumns({"after_ms": F.col("found_from_ms"), "until_ms": F.col("found_until_ms") - 1})
+    return stretches.withColumns({"after_ms": F.col("start_ms"), "until_ms": F.col("end_ms") - 1})
 
 
 def _chosen_in(stretches: DataFrame, choices: DataFrame) -> DataFrame:

@@ -43,7 +43,7 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
         " was set by about ",
         duration_text(F.col("largest_ms")),
         " near ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         "; ",
         count_text(F.col("sends"), "attempt"),
         " told so, and isolations around it may be wrong by as much",

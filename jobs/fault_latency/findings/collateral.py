@@ -55,7 +55,7 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
         " ",
         count_text(F.col("isolations"), "time"),
         " from ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         ", up to ",
         duration_text(F.col("isolated_ms")),
         " in all, without giving it time to answer: earlier attempts had eaten the time-out",

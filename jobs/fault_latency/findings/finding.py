@@ -25,7 +25,7 @@ def finding(found: DataFrame, kind: str, severity: Column, cause: Column, *words
     """`found` as rows of the table `findings`, without day; what it does not tell is null.
 
     Args:
-        found: `cluster`, `found_from_ms`, `found_until_ms`, and the evidence under the table's names.
+        found: `cluster`, `start_ms`, `end_ms`, and the evidence under the table's names.
         kind: one of the table's kinds.
         severity: INFO, WARNING or CRITICAL.
         cause: one of the table's causes.
@@ -35,15 +35,15 @@ def finding(found: DataFrame, kind: str, severity: Column, cause: Column, *words
         name: (F.col(name) if name in found.columns else F.lit(None)).cast(of).alias(name)
         for name, of in _EVIDENCE.items()
     }
-    until = F.greatest(F.col("found_until_ms"), F.col("found_from_ms") + 1)
+    until = F.greatest(F.col("end_ms"), F.col("start_ms") + 1)
     sentence = F.concat(*(F.lit(each) if isinstance(each, str) else each.cast("string") for each in words))
     return found.select(
         "cluster",
         F.lit(kind).alias("kind"),
         severity.alias("severity"),
         cause.alias("cause"),
-        "found_from_ms",
-        until.alias("found_until_ms"),
+        "start_ms",
+        until.alias("end_ms"),
         *told.values(),
         sentence.alias("sentence"),
     )

@@ -17,7 +17,7 @@ _MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
 _HEALTHY_SHARE = 0.05
 _MINUTE = ("cluster", "broker_name", "minute")
-_RUN = (*PRODUCER, "broker_name", "found_from_ms")
+_RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
 def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
@@ -56,7 +56,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
         " for ",
         duration_text(F.col("isolated_ms")),
         " from ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         "; ",
         count_text(F.col("producers"), "other"),
         " sent to it meanwhile, ",
@@ -72,12 +72,12 @@ def _shared_with_nobody(runs: DataFrame) -> DataFrame:
         "cluster",
         "broker_name",
         _producer().alias("other"),
-        F.col("found_from_ms").alias("other_from_ms"),
-        F.col("found_until_ms").alias("other_until_ms"),
+        F.col("start_ms").alias("other_from_ms"),
+        F.col("end_ms").alias("other_until_ms"),
     )
     shared = (
         mine.join(theirs, ["cluster", "broker_name"])
-        .where("other_from_ms < found_until_ms AND other_until_ms > found_from_ms")
+        .where("other_from_ms < end_ms AND other_until_ms > start_ms")
         .where(F.col("other") != _producer())
     )
     return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
@@ -85,7 +85,7 @@ def _shared_with_nobody(runs: DataFrame) -> DataFrame:
 
 def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
     """Per run: `producers`, others that sent to its broker in the same minutes, `sends`, and `share` of bad ones."""
-    minutes = F.sequence(_minute(F.col("found_from_ms")), _minute(F.col("found_until_ms") - 1))
+    minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     sent = (
         attempts.transform(with_chosen_at)
@@ -126,8 +126,8 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     found = incidents.where("isolating_producers > 1").select(
         "cluster",
         "broker_name",
-        F.col("start_ms").alias("found_from_ms"),
-        F.col("end_ms").alias("found_until_ms"),
+        F.col("start_ms").alias("start_ms"),
+        F.col("end_ms").alias("end_ms"),
         "sends",
         F.col("lost").alias("failures"),
         F.col("isolating_producers").alias("producers"),
@@ -148,9 +148,9 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
         " producers isolated ",
         F.col("broker_name"),
         " at one time from ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         " for ",
-        duration_text(F.col("found_until_ms") - F.col("found_from_ms")),
+        duration_text(F.col("end_ms") - F.col("start_ms")),
         "; of ",
         count_text(F.col("sends"), "send"),
         " that tried it ",

@@ -49,7 +49,7 @@ def removed_while_isolated(writes: DataFrame) -> DataFrame:
     """
     found = (
         _lost(writes.where("enforced AND change = 'REMOVED'"))
-        .withColumnsRenamed({"from_ms": "found_from_ms", "until_ms": "found_until_ms", "lost_ms": "isolated_ms"})
+        .withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms", "lost_ms": "isolated_ms"})
         .withColumn("isolations", F.lit(1))
     )
     return finding(
@@ -59,7 +59,7 @@ def removed_while_isolated(writes: DataFrame) -> DataFrame:
         F.lit("CLIENT_DEFECT"),
         F.col("client_id"),
         " forgot at ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         " that ",
         F.col("broker_name"),
         " was isolated: its fallback picked it for a topic that it does not host; ",

@@ -43,7 +43,7 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
         " out for ",
         duration_text(F.col("isolated_ms")),
         " after its window was over at ",
-        clock_text(F.col("found_from_ms")),
+        clock_text(F.col("start_ms")),
         ": 5.1.4 marks a broker unreachable after ",
         F.col("because"),
         ", and without the detector only a fallback send makes it reachable again",

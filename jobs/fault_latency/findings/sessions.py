@@ -14,7 +14,7 @@ CLOSE_MS = 60_000
 def sessions(rows: DataFrame, keys: Sequence[str], evidence: Sequence[Column], gap_ms: int = CLOSE_MS) -> DataFrame:
     """One row per run of rows that lie at most `gap_ms` apart.
 
-    Grain: the keys and `found_from_ms`; `found_until_ms`, and the evidence.
+    Grain: the keys and `start_ms`; `end_ms`, and the evidence.
 
     Args:
         rows: the keys, `from_ms`, `until_ms` (exclusive).
@@ -30,7 +30,7 @@ def sessions(rows: DataFrame, keys: Sequence[str], evidence: Sequence[Column], g
         rows.withColumn("apart", F.coalesce(apart.cast("int"), F.lit(0)))
         .withColumn("run", F.sum("apart").over(so_far))
         .groupBy(*keys, "run")
-        .agg(F.min("from_ms").alias("found_from_ms"), F.max("until_ms").alias("found_until_ms"), *evidence)
+        .agg(F.min("from_ms").alias("start_ms"), F.max("until_ms").alias("end_ms"), *evidence)
         .drop("run")
     )
 

@@ -37,8 +37,8 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         .agg(F.count_if("fails").alias("sends"), F.count_if(F.col("fails") & F.col("enforced")).alias("thrown"))
         .withColumns(
             {
-                "found_from_ms": F.lit(day.start_ms).cast("bigint"),
-                "found_until_ms": F.lit(day.end_ms).cast("bigint"),
+                "start_ms": F.lit(day.start_ms).cast("bigint"),
+                "end_ms": F.lit(day.end_ms).cast("bigint"),
             }
         )
     )

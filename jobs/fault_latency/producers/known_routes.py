@@ -30,16 +30,16 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
         topic_brokers: the day's stretches of unchanged routes.
     """
     told = topic_brokers.groupBy(*_TOPIC).agg(
-        F.min("valid_from_ms").alias("known_from_ms"), F.max("valid_until_ms").alias("known_until_ms")
+        F.min("start_ms").alias("known_from_ms"), F.max("end_ms").alias("known_until_ms")
     )
-    first, last = F.col("valid_from_ms") == F.col("known_from_ms"), F.col("valid_until_ms") == F.col("known_until_ms")
+    first, last = F.col("start_ms") == F.col("known_from_ms"), F.col("end_ms") == F.col("known_until_ms")
     stretches = (
         topic_brokers.join(told, list(_TOPIC))
         .where("write_queue_nums > 0")
         .withColumns(
             {
-                "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("valid_from_ms")),
-                "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("valid_until_ms")),
+                "from_ms": F.when(first, F.lit(0).cast("bigint")).otherwise(F.col("start_ms")),
+                "until_ms": F.when(last, F.lit(FAR_MS)).otherwise(F.col("end_ms")),
             }
         )
     )

@@ -1,6 +1,6 @@
 -- What did the night show that somebody should look at, gravest first?
 -- One row is one finding about producers and brokers; what it means and what to do stands in docs/findings.
--- Ask it: SELECT * FROM night_findings WHERE last_night ORDER BY severity_rank, found_from_at
+-- Ask it: SELECT * FROM night_findings WHERE last_night ORDER BY severity_rank, start_at
 --
 -- event_date: UTC day
 -- cluster: RocketMQ cluster
@@ -9,8 +9,8 @@
 -- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it
 -- kind: what was found
 -- cause: why, where the data shows it; UNEXPLAINED: it does not
--- found_from_at: start of the stretch, UTC
--- found_until_at: end of the stretch, exclusive, UTC
+-- start_at: start of the stretch, UTC
+-- end_at: end of the stretch, exclusive, UTC
 -- broker_name: broker; null = not one broker
 -- client_id: client id of the producer; null = not one producer
 -- producer_group: producer group; null = not one producer
@@ -33,8 +33,8 @@ SELECT
   f.severity,
   f.kind,
   f.cause,
-  f.found_from_at,
-  f.found_until_at,
+  f.start_at,
+  f.end_at,
   f.broker_name,
   f.client_id,
   f.producer_group,

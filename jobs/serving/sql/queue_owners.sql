@@ -19,22 +19,22 @@
 -- view_broker_name: of STRATEGY: broker whose member list this rests on; null = all agree
 WITH owned AS (
   SELECT cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
-    NULL AS view_broker_name, NULL AS strategy, valid_from_ms, valid_from_at, valid_until_ms, valid_until_at
+    NULL AS view_broker_name, NULL AS strategy, start_ms, start_at, end_ms, end_at
   FROM queue_ownership
   UNION ALL
   SELECT cluster, consumer_group, topic, broker_name, queue_id, 'STRATEGY', client_id, false, NULL,
-    view_broker_name, strategy, valid_from_ms, valid_from_at, valid_until_ms, valid_until_at
+    view_broker_name, strategy, start_ms, start_at, end_ms, end_at
   FROM queue_allocation
 ),
 marked AS (
   SELECT
     *,
-    NOT coalesce(lag(valid_until_ms) OVER item >= valid_from_ms, false) AS begins
+    NOT coalesce(lag(end_ms) OVER item >= start_ms, false) AS begins
   FROM owned
   WINDOW item AS (
     PARTITION BY cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
       view_broker_name
-    ORDER BY valid_from_ms
+    ORDER BY start_ms
   )
 ),
 numbered AS (
@@ -43,7 +43,7 @@ numbered AS (
     count_if(begins) OVER (
       PARTITION BY cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
         view_broker_name
-      ORDER BY valid_from_ms
+      ORDER BY start_ms
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS stretch
   FROM marked
@@ -57,11 +57,11 @@ stretches AS (
     queue_id,
     source,
     client_id,
-    min(valid_from_at) AS since_at,
-    max(valid_until_at) AS until_at,
-    min(valid_from_ms) AS since_ms,
-    max(valid_until_ms) AS until_ms,
-    max_by(strategy, valid_from_ms) AS strategy,
+    min(start_at) AS since_at,
+    max(end_at) AS until_at,
+    min(start_ms) AS since_ms,
+    max(end_ms) AS until_ms,
+    max_by(strategy, start_ms) AS strategy,
     view_broker_name
   FROM numbered
   GROUP BY cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
