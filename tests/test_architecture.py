@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "jobs.text": set(),
     "jobs.uri": set(),
     "jobs.tables": set(),
+    "jobs.intervals": set(),
     "jobs.errors": {"jobs.text"},
     "jobs.settings": {"jobs.errors", "jobs.uri", "udfs"},
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.text"},
@@ -58,6 +59,7 @@ MAY_IMPORT = {
     },
     "jobs.upkeep": {"jobs.errors", "jobs.lake", "jobs.runs", "jobs.settings", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.allocation": {
+        "jobs.intervals",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",
@@ -68,6 +70,7 @@ MAY_IMPORT = {
         "udfs",
     },
     "jobs.fault_latency": {
+        "jobs.intervals",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",

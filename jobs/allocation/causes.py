@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.allocation.answer_intervals import INTERVAL, answer_intervals
 from jobs.allocation.comparison import EXPIRES_MS, only_answers
-from jobs.allocation.stretches import STRETCH, holding, pieces, stretches, united
+from jobs.intervals.coalesce import coalesce_overlapping
+from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.tables.day import Day
 
 CAUSES = (
@@ -55,12 +57,12 @@ def duplicate_ids(members: DataFrame) -> DataFrame:
     brokers = members.groupBy(*group).agg(F.count_distinct("broker_name").alias("brokers"))
     twice = members.where(F.size(F.array_distinct("client_ids")) < F.size("client_ids")).join(brokers, "consumer_group")
     told = (
-        holding(pieces(twice, group), twice, group)
+        covering_join(split_at_boundaries(twice, group), twice, group)
         .groupBy(*group, "brokers", F.col("from_ms").alias("start_ms"), F.col("until_ms").alias("end_ms"))
         .agg(F.count_distinct("broker_name").alias("tell_it"))
         .where("tell_it > 1 OR brokers = 1")
     )
-    return acting(_changed(united(told, group), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
+    return acting(_changed(coalesce_overlapping(told, group), after_ms=_REBALANCE_MS), "DUPLICATE_CLIENT_ID")
 
 
 def differing_views(inputs: DataFrame) -> DataFrame:
@@ -72,7 +74,7 @@ def differing_views(inputs: DataFrame) -> DataFrame:
 def of_several_views(inputs: DataFrame) -> DataFrame:
     """`consumer_group` and stretches in which its brokers differ for longer than a change takes to reach all."""
     group = ("consumer_group",)
-    return united(inputs.where("views > 1").select(*group, "start_ms", "end_ms"), group).where(
+    return coalesce_overlapping(inputs.where("views > 1").select(*group, "start_ms", "end_ms"), group).where(
         F.col("end_ms") - F.col("start_ms") > _SCAN_MS
     )
 
@@ -82,7 +84,7 @@ def not_subscribed(answers: DataFrame, subjects: DataFrame, day: Day, max_stalen
     client = ("consumer_group", "client_id")
     told = answers.select(*client, "captured_at_ms", F.when(F.col("is_answer"), F.col("topics")).alias("topics"))
     nothing = told.select(*client, "topics", F.col("captured_at_ms").alias("last_answer_ms")).limit(0)
-    topics = stretches(told, client, "topics", day, nothing, max_staleness_ms)
+    topics = answer_intervals(told, client, "topics", day, nothing, max_staleness_ms)
     without = topics.join(subjects, "consumer_group").where(~F.array_contains("topics", F.col("topic")))
     return acting(_changed(without, before_ms=max_staleness_ms, after_ms=max_staleness_ms), "NOT_SUBSCRIBED")
 
@@ -153,7 +155,7 @@ def refusals(failed: DataFrame) -> DataFrame:
 def flapping(members: DataFrame) -> DataFrame:
     """Members that drop off a broker's list and return within two minutes, three times in ten: `client_id` as well."""
     of_each = members.withColumn("client_id", F.explode(F.array_distinct("client_ids")))
-    in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy(*STRETCH)
+    in_time = Window.partitionBy("consumer_group", "broker_name", "client_id").orderBy(*INTERVAL)
     away_ms = F.col("start_ms") - F.lag("end_ms").over(in_time)
     returns = of_each.withColumn("away_ms", away_ms).where(f"away_ms BETWEEN 1 AND {_AWAY_MS}")
     often = returns.withColumn("acts_from_ms", F.lag("start_ms", _FLAPS - 1).over(in_time)).where(
@@ -193,7 +195,7 @@ def _since_change(told: DataFrame, keys: Sequence[str], lasts_ms: int, day: Day)
 
     The first capture counts as a change, as what was before is not known; what stood at 00:00 does not.
     """
-    in_time = Window.partitionBy(*keys).orderBy(*STRETCH)
+    in_time = Window.partitionBy(*keys).orderBy(*INTERVAL)
     changes = told.withColumn("before_ms", F.lag("last_answer_ms").over(in_time)).where(
         F.col("before_ms").isNotNull() | (F.col("start_ms") > day.start_ms)
     )

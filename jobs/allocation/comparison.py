@@ -5,8 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.allocation.answer_intervals import INTERVAL
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import STRETCH, holding, merged, pieces
+from jobs.intervals.coalesce import coalesce_equal
+from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
@@ -65,7 +67,7 @@ def differences(expected: DataFrame, holdings: DataFrame, known: DataFrame, day:
     )
     extras = ("in_route", "is_mixed", "as_given")
     found = wrong.select(*columns, *extras).unionByName(in_sight.select(*columns, *extras))
-    return merged(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
+    return coalesce_equal(found, (*QUEUE, "kind", "client_ids"), ("owners_expected", "owners_observed", *extras)).where(
         F.col("end_ms") - F.col("start_ms") > HAND_OVER_MS
     )
 
@@ -105,11 +107,11 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
     """
     nobody = F.lit(None).cast("string")
     should = expected.select(
-        *QUEUE, *STRETCH, F.lit("EXPECTED").alias("side"), "client_id", "strategy", "in_route", "view_broker_name"
+        *QUEUE, *INTERVAL, F.lit("EXPECTED").alias("side"), "client_id", "strategy", "in_route", "view_broker_name"
     )
     did = observed.select(
         *QUEUE,
-        *STRETCH,
+        *INTERVAL,
         F.lit("OBSERVED").alias("side"),
         "client_id",
         nobody.alias("strategy"),
@@ -117,11 +119,11 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
         nobody.alias("view_broker_name"),
     )
     # A queue that the topic no longer has may still be held: known is what is known of the topic.
-    topics = expected.select(*SUBJECT, *STRETCH, "strategy").distinct()
+    topics = expected.select(*SUBJECT, *INTERVAL, "strategy").distinct()
     queues = did.select(*QUEUE).distinct()
     of_topic = queues.join(topics, list(SUBJECT)).select(
         *QUEUE,
-        *STRETCH,
+        *INTERVAL,
         F.lit("TOPIC").alias("side"),
         nobody.alias("client_id"),
         "strategy",
@@ -134,7 +136,7 @@ def _owners(expected: DataFrame, observed: DataFrame) -> DataFrame:
         return F.array_sort(F.collect_set(F.when(F.col("side") == side, F.col("client_id"))))
 
     return (
-        holding(pieces(rows, QUEUE), rows, QUEUE)
+        covering_join(split_at_boundaries(rows, QUEUE), rows, QUEUE)
         .groupBy(*QUEUE, "from_ms", "until_ms")
         .agg(
             owners("EXPECTED").alias("owners_expected"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.allocation.answer_intervals import INTERVAL
 from jobs.allocation.causes import of_several_views
 from jobs.allocation.comparison import QUEUE, are_shared
 from jobs.allocation.findings import finding
 from jobs.allocation.inputs import SUBJECT
-from jobs.allocation.stretches import STRETCH, holding, pieces, united
+from jobs.intervals.coalesce import coalesce_overlapping
+from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.tables.day import Day
 from udfs.strategy import RETRY_TOPIC
 
@@ -55,7 +57,9 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
     queues = by_queue.where("has_clients").withColumns(
         {"kind": kind, "cause": cause, "client_ids": F.col("owners_expected")}
     )
-    of_queues = united(queues.where("kind IS NOT NULL"), (*QUEUE, "kind", "client_ids", "owners_expected", "cause"))
+    of_queues = coalesce_overlapping(
+        queues.where("kind IS NOT NULL"), (*QUEUE, "kind", "client_ids", "owners_expected", "cause")
+    )
     return finding(of_queues, "EXPECTED").unionByName(_idle(allocated))
 
 
@@ -74,7 +78,10 @@ def _idle(allocated: DataFrame) -> DataFrame:
         "end_ms",
         cause.alias("cause"),
     )
-    return finding(united(idle, (*SUBJECT, "client_ids", "cause")).withColumn("kind", F.lit("IDLE_CLIENT")), "EXPECTED")
+    return finding(
+        coalesce_overlapping(idle, (*SUBJECT, "client_ids", "cause")).withColumn("kind", F.lit("IDLE_CLIENT")),
+        "EXPECTED",
+    )
 
 
 def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages: DataFrame, day: Day) -> DataFrame:
@@ -108,7 +115,7 @@ def of_groups(members: DataFrame, inputs: DataFrame, flaps: DataFrame, languages
         .unionByName(_of("FLAPPING", flaps.withColumns(within).withColumn("client_ids", F.array("client_id"))))
         .unionByName(_of("MIXED_LANGUAGES", languages.withColumns(within).drop("topic", "cause")))
     )
-    return finding(united(found, _OF_GROUP), "EXPECTED")
+    return finding(coalesce_overlapping(found, _OF_GROUP), "EXPECTED")
 
 
 def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
@@ -134,7 +141,7 @@ def of_topics(subjects: DataFrame, routes: DataFrame, day: Day) -> DataFrame:
     found = _of("TOPIC_WITHOUT_ROUTE", gone.withColumn("cause", F.lit("NO_ROUTE"))).unionByName(
         _of("TOPIC_WITHOUT_ROUTE", untold)
     )
-    return finding(united(found.where("end_ms > start_ms"), _OF_GROUP), "EXPECTED")
+    return finding(coalesce_overlapping(found.where("end_ms > start_ms"), _OF_GROUP), "EXPECTED")
 
 
 def _of(kind: str, found: DataFrame) -> DataFrame:
@@ -144,15 +151,15 @@ def _of(kind: str, found: DataFrame) -> DataFrame:
         "client_ids": F.array().cast("array<string>"),
     }
     missing = {name: value for name, value in defaults.items() if name not in found.columns}
-    return found.withColumns(missing).withColumn("kind", F.lit(kind)).select(*_OF_GROUP, *STRETCH)
+    return found.withColumns(missing).withColumn("kind", F.lit(kind)).select(*_OF_GROUP, *INTERVAL)
 
 
 def _deserted(members: DataFrame) -> DataFrame:
     """When every broker that answers on a group knows no member of it."""
-    told = members.select("consumer_group", *STRETCH, F.size("client_ids").alias("clients"))
+    told = members.select("consumer_group", *INTERVAL, F.size("client_ids").alias("clients"))
     of_group = ("consumer_group",)
     return (
-        holding(pieces(told, of_group), told, of_group)
+        covering_join(split_at_boundaries(told, of_group), told, of_group)
         .groupBy("consumer_group", "from_ms", "until_ms")
         .agg(F.max("clients").alias("clients"))
         .where("clients = 0")

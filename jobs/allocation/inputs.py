@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.allocation.stretches import STRETCH, holding, merged, pieces, stretches
+from jobs.allocation.answer_intervals import INTERVAL, answer_intervals
 from jobs.allocation.topic_queues import brokers, readable_queues
+from jobs.intervals.coalesce import coalesce_equal
+from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 from udfs.strategy import POP, RETRY_TOPIC
@@ -27,7 +29,7 @@ def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_stalenes
         opening: `consumer_group`, `broker_name`, `client_ids`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.
     """
-    return stretches(answers, list(_MEMBER), "client_ids", day, opening, max_staleness_ms)
+    return answer_intervals(answers, list(_MEMBER), "client_ids", day, opening, max_staleness_ms)
 
 
 def with_said_topics(seen: DataFrame, lists: DataFrame, groups: Mapping[str, GroupSettings]) -> DataFrame:
@@ -95,12 +97,12 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         F.least("end_ms", "until_ms").alias("end_ms"),
         "route",
     )
-    told = members.select("consumer_group", "broker_name", "client_ids", *STRETCH)
-    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *STRETCH)
-    cut = pieces(routed.select(*SUBJECT, *STRETCH).unionByName(of_members), SUBJECT)
-    with_route = holding(cut, routed, SUBJECT).drop(*STRETCH)
+    told = members.select("consumer_group", "broker_name", "client_ids", *INTERVAL)
+    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *INTERVAL)
+    cut = split_at_boundaries(routed.select(*SUBJECT, *INTERVAL).unionByName(of_members), SUBJECT)
+    with_route = covering_join(cut, routed, SUBJECT).drop(*INTERVAL)
     known = (
-        holding(with_route, told, ("consumer_group",))
+        covering_join(with_route, told, ("consumer_group",))
         .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
         .groupBy(*SUBJECT, "from_ms")
         .agg(
@@ -122,19 +124,21 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
     )
     by_view = known.select(
         *SUBJECT,
-        *STRETCH,
+        *INTERVAL,
         readable_queues(F.col("route")).alias("queues"),
         F.size(lists).alias("views"),
         F.explode(views).alias("of"),
     ).select(
         *SUBJECT,
-        *STRETCH,
+        *INTERVAL,
         "queues",
         "views",
         F.col("of.ids").alias("client_ids"),
         F.col("of.view").alias("view_broker_name"),
     )
-    inputs = merged(by_view, VIEW, ("queues", "client_ids", "views")).join(F.broadcast(strategies), "consumer_group")
+    inputs = coalesce_equal(by_view, VIEW, ("queues", "client_ids", "views")).join(
+        F.broadcast(strategies), "consumer_group"
+    )
     # Of a retry topic the broker assigns whole queues, whatever the mode.
     of_retries = F.col("topic").startswith(RETRY_TOPIC)
     by_mode = of_retries & (F.col("undetermined") == "REQUEST_MODE_UNKNOWN")

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import queue_allocation, with_shares
+from jobs.allocation.answer_intervals import lasting
 from jobs.allocation.causes import (
     acting,
     differing_views,
@@ -31,7 +32,6 @@ from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
 from jobs.allocation.seen import seen_clients
 from jobs.allocation.strategies import group_strategies
-from jobs.allocation.stretches import lasting
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.allocation.answer_intervals import answer_intervals, lasting
 from jobs.allocation.logged_ownership import (
     LOG,
     QUEUE,
@@ -18,7 +19,7 @@ from jobs.allocation.logged_ownership import (
     with_lives,
 )
 from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
-from jobs.allocation.stretches import lasting, merged, stretches
+from jobs.intervals.coalesce import coalesce_equal
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 
@@ -123,12 +124,10 @@ def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
         ),
     )
     held = told.withColumn("held", F.array_sort(shown).cast(_HELD))
-    return lasting(stretches(held, list(_CLIENT), "held", day, before, max_staleness_ms))
+    return lasting(answer_intervals(held, list(_CLIENT), "held", day, before, max_staleness_ms))
 
 
 def _queues_told(told: DataFrame) -> DataFrame:
-    each = told.select(
-        *_CLIENT, "start_ms", "end_ms", F.col("last_answer_ms").alias("captured_at_ms"), F.explode("held")
-    )
+    each = told.select(*_CLIENT, "start_ms", "end_ms", "last_answer_ms", F.explode("held"))
     by_queue = each.select("*", "col.*").drop("col").distinct()
-    return merged(by_queue, (*QUEUE, "client_id"), ()).withColumnRenamed("captured_at_ms", "last_answer_ms")
+    return coalesce_equal(by_queue, (*QUEUE, "client_id"), (), [F.max("last_answer_ms").alias("last_answer_ms")])

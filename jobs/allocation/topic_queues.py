@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.stretches import STRETCH, stretches
+from jobs.allocation.answer_intervals import INTERVAL, answer_intervals
 from jobs.sources.topic_route import is_static, order_numbers
 from jobs.tables.day import Day
 
@@ -28,7 +28,7 @@ def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
     """
     is_told = F.col("route").isNotNull() & ~is_static(F.col("route"))
     shaped = answers.withColumn("route", F.when(is_told, _shaped(F.col("route"))))
-    return stretches(shaped, ["topic"], "route", day, opening, max_staleness_ms)
+    return answer_intervals(shaped, ["topic"], "route", day, opening, max_staleness_ms)
 
 
 def _shaped(route: Column) -> Column:
@@ -128,7 +128,7 @@ def topic_queues(routes: DataFrame) -> DataFrame:
 
 def route_changes(routes: DataFrame) -> DataFrame:
     """The table's rows, without day and cluster: each broker whose queues changed from one stretch to the next."""
-    in_time = Window.partitionBy("topic").orderBy(*STRETCH)
+    in_time = Window.partitionBy("topic").orderBy(*INTERVAL)
     pairs = routes.select(
         "topic",
         F.col("start_ms").alias("changed_at_ms"),

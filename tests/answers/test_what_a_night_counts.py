@@ -43,7 +43,6 @@ def lake_of(folder: Path, table: Table, *rows: dict[str, Any]) -> Published:
         ("end_ms", START + 1, False, "00:00:00.001"),
         ("start_ms", START, False, "00:00:00.000"),
         ("moved_at_ms", START, False, "00:00:00.000"),
-        ("start_ms", START, False, "00:00:00.000"),
         ("isolated_ms", 1_200, False, "1,200"),
         ("sends", 0, False, "0"),
         ("enforced", True, False, "yes"),

@@ -57,7 +57,7 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
     found = {row["row_hash"]: row.asDict() for row in calls.collect()}
     assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
     assert {key: found[key]["topic"] for key in (9, 4)} == {9: "u", 4: "t"}
-    names = ("started_ms", "ended_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
+    names = ("start_ms", "end_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
     assert {key: tuple(found[key][name] for name in names) for key in (9, 4, 5, 1)} == {
         9: (0, 3_010, 3_010, 2, ["a", "b"], "SEND_OK", False, True, True),
         4: (495, 500, 5, 1, ["a", "b"], "SEND_OK", False, True, False),

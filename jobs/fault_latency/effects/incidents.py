@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.concurrent_counts import levels
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.intervals.coalesce import coalesce_equal
+from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 
@@ -88,38 +89,30 @@ def _while_active(held: DataFrame, active: DataFrame) -> DataFrame:
 def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
     isolating = held.select(
         *_BROKER,
-        F.col("start_ms").alias("from_ms"),
-        F.col("end_ms").alias("until_ms"),
+        "start_ms",
+        "end_ms",
         F.lit(1).alias("isolating"),
         F.lit(0).alias("active"),
     )
     living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
         *_BROKER,
-        F.col("active_from_ms").alias("from_ms"),
-        F.col("active_until_ms").alias("until_ms"),
+        F.col("active_from_ms").alias("start_ms"),
+        F.col("active_until_ms").alias("end_ms"),
         F.lit(0).alias("isolating"),
         F.lit(1).alias("active"),
     )
-    in_time = Window.partitionBy(*_BROKER).orderBy("at_ms")
-    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = levels(isolating.unionByName(living), _BROKER, ("isolating", "active"))
+    counts = concurrent_counts(isolating.unionByName(living), _BROKER, ("isolating", "active"))
     # The quotient, as 0.55 * 100 is more than 55.
     is_high = (F.col("isolating") > 0) & (F.try_divide("isolating", "active") >= F.lit(share))
-    high = counted.withColumn("is_high", is_high)
-    begins = F.col("is_high") & ~F.coalesce(F.lag("is_high").over(in_time), F.lit(False))
-    numbered = high.withColumn("incident", F.sum(begins.cast("int")).over(so_far)).where("is_high")
     level = F.struct((F.col("isolating") / F.col("active")).alias("share"), "isolating", "active")
-    return (
-        numbered.groupBy(*_BROKER, "incident")
-        .agg(F.min("at_ms").alias("start_ms"), F.max("until_ms").alias("end_ms"), F.max(level).alias("peak"))
-        .select(
-            *_BROKER,
-            "start_ms",
-            "end_ms",
-            F.col("peak.isolating").alias("peak_producers"),
-            F.col("peak.active").alias("producers"),
-            F.col("peak.share").alias("peak_share"),
-        )
+    runs = coalesce_equal(counts.withColumn("is_high", is_high), _BROKER, ("is_high",), [F.max(level).alias("peak")])
+    return runs.where("is_high").select(
+        *_BROKER,
+        "start_ms",
+        "end_ms",
+        F.col("peak.isolating").alias("peak_producers"),
+        F.col("peak.active").alias("producers"),
+        F.col("peak.share").alias("peak_share"),
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.concurrent_counts import levels
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
+from jobs.intervals.coalesce import coalesce_overlapping
+from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.spark.materialize import Materialize
 from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
@@ -119,38 +120,42 @@ def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, material
         hosts: as `hosts.topic_hosts` returns them; may be empty.
         materialize: for what the stretches are asked of several times.
     """
-    held = isolations.where("enforced AND end_ms > start_ms").select(*OWNER, "broker_name", "start_ms", "end_ms")
+    held = isolations.where("enforced AND end_ms > start_ms").select(
+        *OWNER, "broker_name", F.col("start_ms").alias("held_from_ms"), F.col("end_ms").alias("held_until_ms")
+    )
     asked = sent.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
     owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
     hosted = materialize("hosted", owners.join(F.broadcast(_hosted(sent, hosts)), ["cluster", "topic"]))
     isolated = (
         hosted.join(held, [*OWNER, "broker_name"])
-        .withColumns({"from_ms": F.greatest("from_ms", "start_ms"), "until_ms": F.least("until_ms", "end_ms")})
-        .where("until_ms > from_ms")
+        .withColumns({"start_ms": F.greatest("start_ms", "held_from_ms"), "end_ms": F.least("end_ms", "held_until_ms")})
+        .where("end_ms > start_ms")
     )
-    span = (*_TOPIC, "from_ms", "until_ms")
-    of_topic = hosted.select(*span, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
-    isolations_of_hosts = isolated.select(*span, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
-    counted = levels(of_topic.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
-    none_left = counted.where("hosts > 0 AND held = hosts AND until_ms IS NOT NULL").withColumn(
-        "from_ms", F.col("at_ms")
+    interval = (*_TOPIC, "start_ms", "end_ms")
+    of_topic = hosted.select(*interval, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
+    isolations_of_hosts = isolated.select(*interval, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
+    counts = concurrent_counts(of_topic.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
+    none_left = counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL")
+    found = coalesce_overlapping(none_left, _TOPIC)
+    of_topic = isolated.select(
+        *_TOPIC, "broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms")
     )
-    found = sessions(none_left, _TOPIC, [F.max("hosts").alias("hosts")], gap_ms=0)
-    overlapping = (F.col("from_ms") < F.col("end_ms")) & (F.col("until_ms") > F.col("start_ms"))
     return (
-        found.join(isolated, list(_TOPIC))
-        .where(overlapping)
+        found.join(of_topic, list(_TOPIC))
+        .where("from_ms < end_ms AND until_ms > start_ms")
         .groupBy(*_TOPIC, "start_ms", "end_ms")
         .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
     )
 
 
 def _hosted(sent: DataFrame, hosts: DataFrame) -> DataFrame:
-    """`cluster`, `topic`, `broker_name`, `from_ms`, `until_ms`: when the broker took the topic's sends."""
-    routed = hosts.select("cluster", "topic", F.inline("writable"))
+    """`cluster`, `topic`, `broker_name`, `start_ms`, `end_ms`: when the broker took the topic's sends."""
+    routed = hosts.select("cluster", "topic", F.inline("writable")).withColumnsRenamed(
+        {"from_ms": "start_ms", "until_ms": "end_ms"}
+    )
     named = sent.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
-    always = {"from_ms": F.lit(0).cast("bigint"), "until_ms": F.lit(FAR_MS)}
+    always = {"start_ms": F.lit(0).cast("bigint"), "end_ms": F.lit(FAR_MS)}
     return routed.unionByName(unrouted.withColumns(always))
 
 

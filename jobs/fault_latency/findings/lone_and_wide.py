@@ -32,9 +32,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
         slow_ms: an answer this late counts as slow.
         materialize: for the runs, which are asked several times.
     """
-    lasting = isolations.where("end_ms > start_ms").withColumns(
-        {"from_ms": F.col("start_ms"), "until_ms": F.col("end_ms")}
-    )
+    lasting = isolations.where("end_ms > start_ms")
     evidence = [
         F.count("*").alias("isolations"),
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
@@ -126,8 +124,8 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     found = incidents.where("isolating_producers > 1").select(
         "cluster",
         "broker_name",
-        F.col("start_ms").alias("start_ms"),
-        F.col("end_ms").alias("end_ms"),
+        "start_ms",
+        "end_ms",
         "sends",
         F.col("lost").alias("failures"),
         F.col("isolating_producers").alias("producers"),

@@ -49,7 +49,7 @@ def removed_while_isolated(writes: DataFrame) -> DataFrame:
     """
     found = (
         _lost(writes.where("enforced AND change = 'REMOVED'"))
-        .withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms", "lost_ms": "isolated_ms"})
+        .withColumnRenamed("lost_ms", "isolated_ms")
         .withColumn("isolations", F.lit(1))
     )
     return finding(

@@ -21,16 +21,16 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
         day_end_ms: 24:00 UTC, epoch ms.
     """
     until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "dies_at_ms", F.lit(day_end_ms))
-    from_ms = F.greatest("at_ms", "available_at_ms")
+    start = F.greatest("at_ms", "available_at_ms")
     flagged = (
         writes.where((F.col("until_ms") == FAR_MS) & F.col("enforced"))
-        .withColumns({"from_ms": from_ms, "until_ms": until})
-        .where("until_ms > from_ms")
-        .select(*ITEM, "from_ms", "until_ms", "cause")
+        .withColumns({"start_ms": start, "end_ms": until})
+        .where("end_ms > start_ms")
+        .select(*ITEM, "start_ms", "end_ms", "cause")
     )
-    held_ms = F.sum(F.col("until_ms") - F.col("from_ms"))
+    held_ms = F.sum(F.col("end_ms") - F.col("start_ms"))
     found = sessions(
-        flagged, ITEM, [held_ms.alias("isolated_ms"), F.min_by("cause", "from_ms").alias("because")]
+        flagged, ITEM, [held_ms.alias("isolated_ms"), F.min_by("cause", "start_ms").alias("because")]
     ).withColumn("isolations", F.lit(1))
     return finding(
         found,

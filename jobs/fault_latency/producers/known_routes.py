@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.intervals.coalesce import coalesce_overlapping
 from udfs.fault_window import FAR_MS
 
 ROUTE_LAG_MS = 40_000
@@ -60,16 +61,10 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
 
 
 def _spans(stretches: DataFrame, name: str) -> DataFrame:
-    in_time = Window.partitionBy(*_TOPIC, "broker_name").orderBy("from_ms")
-    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    begins = F.coalesce((F.lag("until_ms").over(in_time) < F.col("from_ms")).cast("int"), F.lit(0))
-    spans = (
-        stretches.withColumn("begins", begins)
-        .withColumn("span", F.sum("begins").over(so_far))
-        .groupBy(*_TOPIC, "broker_name", "span")
-        .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
-    )
-    return spans.groupBy(*_TOPIC).agg(F.collect_list(F.struct("broker_name", "from_ms", "until_ms")).alias(name))
+    intervals = stretches.drop("start_ms", "end_ms").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
+    spans = coalesce_overlapping(intervals, (*_TOPIC, "broker_name"))
+    span = F.struct("broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms"))
+    return spans.groupBy(*_TOPIC).agg(F.collect_list(span).alias(name))
 
 
 def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:
