@@ -11,6 +11,7 @@ from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.fault_items.updates import updates
 from jobs.what_if.rules import FAILED, NOT_EXIST, TOOK, Rule, earned, earns_from_ms, step_ms, steps_ms
 from udfs.ladder import Ladder
+from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy
 
 _DIRECT, _ASYNC = "DIRECT", "ASYNC"
@@ -30,9 +31,7 @@ def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
     kind = F.when(F.col("mode") == "ASYNC", _ASYNC).otherwise(_DIRECT)
     told = attempts.withColumns({"profile": F.col("policy"), "policy": kind})
     written = updates(told, [_reader(_DIRECT), _reader(_ASYNC)], infer=infer)
-    in_order = Window.partitionBy(*ITEM).orderBy(
-        F.col("at_ms"), F.asc_nulls_last("seq"), "started_at_ms", "invoke_id", "attempt", "row_hash", "step"
-    )
+    in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     not_exist = F.col("is_failure") & (F.col("policy") == _DIRECT) & (F.col("cause") == "MQClientException")
     return written.select(
         *ITEM,

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS
-from jobs.fault_latency.producers.processes import ORDER_OF_EVENTS
 from udfs.choice import began_at_ms
+from udfs.order_of_events import order_of_attempts
 from udfs.queue_by_hash import index_by_hash, string_hash
 
 _KEY = ("cluster", "topic", "order_key")
@@ -30,9 +30,8 @@ def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
         sends: the day's attempts with their rules.
         publish_queues: each topic's lists of queues over the day (`PUBLISH_QUEUES`); may be empty.
     """
-    in_time = Window.partitionBy(*_KEY).orderBy(
-        "ended_at_ms", "client_id", "producer_group", F.asc_nulls_last("seq"), *ORDER_OF_EVENTS[2:]
-    )
+    ended, *then = order_of_attempts()
+    in_time = Window.partitionBy(*_KEY).orderBy(ended, "client_id", "producer_group", *then)
     attempt = F.struct(
         *_PROCESS,
         "invoke_id",

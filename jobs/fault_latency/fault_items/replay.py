@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from udfs import fault_window
+from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
 ITEM = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name")
@@ -34,9 +35,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
         this), `earliest_ms` and `latest_ms` (the band of `until_ms`), `next_at_ms` (null for the last write),
         `next_op`, and `until_before_ms`, `latest_before_ms` as the write before left them (null for the first).
     """
-    in_order = Window.partitionBy(*ITEM).orderBy(
-        F.col("at_ms"), F.asc_nulls_last("seq"), "started_at_ms", "invoke_id", "attempt", "row_hash", "step"
-    )
+    in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_remove, is_carried = F.col("op") == REMOVE, F.col("op") == CARRIED
     at_ms, until, available_at, is_reachable = (

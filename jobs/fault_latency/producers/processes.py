@@ -9,11 +9,9 @@ from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
+from udfs.order_of_events import place_in_order
 
 _MINUTE_MS = 60_000
-ORDER_OF_EVENTS = ("ended_at_ms", "seq", "started_at_ms", "invoke_id", "attempt", "row_hash")
-"""The total order of a producer's attempts, independent of files; `seq` with nulls last."""
-
 _LIFE = (*PRODUCER, "process", "born_at_ms", "last_at_ms")
 
 
@@ -73,7 +71,7 @@ def _named(sends: DataFrame, stretches: DataFrame, how: str) -> DataFrame:
     """The attempts with `process`: by id, or as counted in the stretch between restarts that they lie in."""
     of = {name: f"of_{name}" for name in PRODUCER}
     same = [F.col(name) == F.col(other) for name, other in of.items()]
-    place = _place_in_time()
+    place = place_in_order()
     within = [
         F.col("from_place").isNull() | (place >= F.col("from_place")),
         F.col("until_place").isNull() | (place < F.col("until_place")),
@@ -109,7 +107,7 @@ def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataF
     A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
     earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
     """
-    order = Window.partitionBy(*PRODUCER).orderBy(_place_in_time())
+    order = Window.partitionBy(*PRODUCER).orderBy(place_in_order())
     before = F.lag(F.struct("seq", "ended_at_ms")).over(order)
     seq_before = F.coalesce(before["seq"], F.col("carried_seq"))
     all_ended_at = F.greatest(before["ended_at_ms"], "carried_ended_at_ms")
@@ -119,7 +117,7 @@ def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataF
         .join(F.broadcast(carried), list(PRODUCER), "left")
         .select(
             *PRODUCER,
-            _place_in_time().alias("place"),
+            place_in_order().alias("place"),
             (F.col("falls") & (F.col("seq") < seq_before / 2) & (began_at_ms() > all_ended_at)).alias("restarted"),
         )
         .where("restarted")
@@ -149,12 +147,6 @@ def _falling_minutes(minutes: DataFrame, carried: DataFrame) -> DataFrame:
 
 def _minute() -> Column:
     return bucket_of(F.col("ended_at_ms"), _MINUTE_MS)
-
-
-def _place_in_time() -> Column:
-    """The total order of a producer's attempts, independent of files; those without `seq` come last."""
-    first, seq, *others = ORDER_OF_EVENTS
-    return F.struct(first, F.col(seq).isNull().alias("has_no_seq"), seq, *others)
 
 
 def _lives(sends: DataFrame, minutes: DataFrame, known: DataFrame) -> DataFrame:

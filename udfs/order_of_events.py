@@ -1,0 +1,23 @@
+"""The total order of a producer's attempts and of what they write, independent of files."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+_AFTER_SEQ = ("started_at_ms", "invoke_id", "attempt", "row_hash")
+
+
+def order_of_attempts() -> list[Column]:
+    """What to order attempts of one producer by: their end, `seq` with nulls last, and what else tells them apart."""
+    return [F.col("ended_at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ)]
+
+
+def order_of_writes() -> list[Column]:
+    """What to order writes of one fault item by: their time, the order of their attempts, the step within one."""
+    return [F.col("at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ), F.col("step")]
+
+
+def place_in_order() -> Column:
+    """The order of attempts as one value that compares; a struct, so that it can be carried and looked up."""
+    return F.struct("ended_at_ms", F.col("seq").isNull().alias("has_no_seq"), "seq", *_AFTER_SEQ)
