@@ -13,23 +13,6 @@ from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.tables.day import Day
 
-CAUSES = (
-    "DUPLICATE_CLIENT_ID",
-    "NOT_SUBSCRIBED",
-    "QUEUE_DOES_NOT_EXIST",
-    "MIXED_STRATEGIES",
-    "FLAPPING",
-    "VIEWS_DIFFER",
-    "STOPPED_NOT_EXPIRED",
-    "CLIENT_SILENT",
-    "LOCK_NOT_GRANTED",
-    "OFFSET_UNKNOWN",
-    "STALE_ROUTE",
-    "REBALANCE_NOT_RUN",
-    "MIXED_LANGUAGES",
-)
-"""Of differences; the earlier one is named where several act."""
-
 _SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
 _REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
 _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval

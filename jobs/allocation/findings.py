@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.allocation.causes import CAUSES
 from jobs.allocation.comparison import HAND_OVER_MS, QUEUE
+from jobs.tables.allocation_findings import ACTING_CAUSES
 
 _DIFFERENCE = (*QUEUE, "kind", "client_ids", "start_ms", "end_ms")
 _TOLD = ("owners_expected", "owners_observed", "own")  # of each difference
@@ -147,7 +147,7 @@ def _cut_by_causes(differences: DataFrame) -> DataFrame:
 
 
 def _ranked() -> Column:
-    return F.array(*(F.lit(cause) for cause in CAUSES))
+    return F.array(*(F.lit(cause) for cause in ACTING_CAUSES))
 
 
 def finding(found: DataFrame, basis: str) -> DataFrame:

@@ -19,12 +19,11 @@ KINDS = (
     "VIEWS_DIFFER",
     "FLAPPING",
 )
-CAUSES = (
+ACTING_CAUSES = (
     "DUPLICATE_CLIENT_ID",
     "NOT_SUBSCRIBED",
     "QUEUE_DOES_NOT_EXIST",
     "MIXED_STRATEGIES",
-    "MIXED_LANGUAGES",
     "FLAPPING",
     "VIEWS_DIFFER",
     "STOPPED_NOT_EXPIRED",
@@ -33,6 +32,12 @@ CAUSES = (
     "OFFSET_UNKNOWN",
     "STALE_ROUTE",
     "REBALANCE_NOT_RUN",
+    "MIXED_LANGUAGES",
+)
+"""Causes that act for a time; the earlier one is named where several act."""
+
+CAUSES = (
+    *ACTING_CAUSES,
     "STRATEGY_FAILS",
     "STRATEGY_LEAVES_OUT",
     "STRATEGY_NAMES_TWICE",

@@ -2,7 +2,20 @@
 
 from pyspark.sql.types import ArrayType
 
-from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, INT, LONG, PRODUCER, TEXT, Table, column, instant, required
+from jobs.tables.table import (
+    CLUSTER,
+    EVENT_DATE,
+    FLAG,
+    INT,
+    LONG,
+    PROCESS,
+    PRODUCER,
+    TEXT,
+    Table,
+    column,
+    instant,
+    required,
+)
 
 EFFECTS = (
     "NOT_REPLAYED",
@@ -26,7 +39,7 @@ SEND_CALLS = Table(
         EVENT_DATE,
         CLUSTER,
         *PRODUCER,
-        required("process", TEXT, "process of the producer: its process_id, or #1, #2 … by falls of seq"),
+        PROCESS,
         column("client_version", TEXT, "version of the client, as logged or set; null = unknown"),
         column("topic", TEXT, "topic; null = not logged"),
         required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
