@@ -1,9 +1,10 @@
-"""The night that the README shows is the one that the first command of the README prints."""
+"""The night that the pages show is the one that the first command of the README prints."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
@@ -24,16 +25,29 @@ def night(spark: SparkSession, lake: Path) -> Said:
 
 
 def _shown() -> str:
-    _, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- sample output -->\n```text\n")
+    page = (ROOT / "data_samples/README.md").read_text(encoding="utf-8")
+    _, _, rest = page.partition("<!-- sample output -->\n```text\n")
     return rest.partition("\n```\n<!-- end of sample output -->")[0]
 
 
-def test_the_readme_shows_all_that_is_printed_but_where_the_tables_are(lake: Path, night: Said) -> None:
+def test_the_samples_page_shows_all_that_is_printed_but_where_the_tables_are(lake: Path, night: Said) -> None:
     assert night.code == 0, night.err
     first, tables, second = night.out.partition(f"Tables are in {lake} (Delta).")
     _, _, allocation = second.partition("\n\n")
     assert tables
     assert (first + allocation).rstrip("\n").replace(f"{lake}/", "lake/").split("\n") == _shown().split("\n")
+
+
+def test_the_send_that_the_architecture_follows_is_in_the_tables_as_it_says(lake: Path, night: Said) -> None:
+    assert night.code == 0, night.err
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    block = text.partition("<!-- one send in the tables -->\n```text\n")[2].partition("\n```")[0].split("\n")
+    assert len(block) >= 8
+    for line in block:
+        table, *pairs = line.split()
+        shown = dict(pair.split("=") for pair in pairs)
+        rows = deltalake.DeltaTable(str(lake / table)).to_pyarrow_table(columns=list(shown)).to_pylist()
+        assert shown in [{name: str(value) for name, value in row.items()} for row in rows], line
 
 
 def test_each_step_is_named_while_it_runs(night: Said) -> None:

@@ -25,7 +25,7 @@ from jobs.text.progress import Progress
 pytestmark = pytest.mark.usefixtures("generated_code")
 Row = dict[str, Any]
 DAY = dt.date(2026, 11, 21)
-README = Path(__file__).parents[2] / "README.md"
+EXACTNESS = Path(__file__).parents[2] / "docs/exactness.md"
 PLANTED = {"QUEUE_DOES_NOT_EXIST": "g_config", "DUPLICATE_CLIENT_ID": "g_dup", "NOT_SUBSCRIBED": "g_orphan"}
 """Causes that were planted in one group only."""
 NOT_STARTED = {"4.7.1-mini": {"g_config", "g_orphan"}}
@@ -71,7 +71,7 @@ def test_what_is_allocated_is_what_is_held(published: Path, quiet_s: int, capsys
         for group, count in sorted(total.items()):
             print(f"  {group:<14}{found.matched[group]} / {count}")
     figures = f"{sum(found.matched.values())} / {samples} | {sum(found.explained.values())} | {len(found.unexplained)}"
-    assert f"| {published.name} | {quiet_s} s | {figures} |" in README.read_text(encoding="utf-8")
+    assert f"| {published.name} | {quiet_s} s | {figures} |" in EXACTNESS.read_text(encoding="utf-8")
     assert not found.unexplained, "\n".join(found.unexplained[:5])
     # g_orphan: the brokers' one subscription table flips between its members; one sample is before it told the topic.
     unsure = {"g_pop", "g_brk"} | ({"g_orphan"} if quiet_s == 25 else set())
@@ -91,9 +91,9 @@ def test_logs_tell_who_held_what(published: Path, capsys: pytest.CaptureFixture[
             f"\n{published.name}, owners from client logs: matched {found.matched} / {found.total} ms x queues"
             f" ({percent:.3f} %), between last line and kill {found.killed}, unexplained {len(found.unexplained)}"
         )
-    readme = README.read_text(encoding="utf-8")
-    assert f"| {published.name} | {percent:.3f} % |" in readme
-    assert f"a stretch of disagreement of at most {TOLERANCE_MS / 1000:g} s counts as agreement" in readme
+    page = EXACTNESS.read_text(encoding="utf-8")
+    assert f"| {published.name} | {percent:.3f} % |" in page
+    assert f"a stretch of disagreement of at most {TOLERANCE_MS / 1000:g} s counts as agreement" in page
     assert not found.unexplained, "\n".join(found.unexplained[:5])
 
 
@@ -108,14 +108,14 @@ def test_clients_computed_the_same(published: Path, capsys: pytest.CaptureFixtur
     assert (found.matched, dict(found.explained)) == RESULT_LINES[published.name]
 
 
-def test_the_readme_states_how_many_lines_there_are() -> None:
+def test_the_page_states_how_many_lines_there_are() -> None:
     explained = sum((Counter(counts) for _, counts in RESULT_LINES.values()), Counter[str]())
     unseen = explained[_MEMBERS] + explained[_QUEUES]
     total = explained.total() + sum(matched for matched, _ in RESULT_LINES.values())
-    readme = " ".join(README.read_text(encoding="utf-8").split())
-    assert f"`rebalanced result changed`, {total:,} lines) is what Faultline computes" in readme
-    assert f"rests on members or queues that no capture shows ({unseen} of them)" in readme
-    assert f"or its cause is a published finding ({explained.total() - unseen})" in readme
+    page = " ".join(EXACTNESS.read_text(encoding="utf-8").split())
+    assert f"`rebalanced result changed`, {total:,} lines) is what Faultline computes" in page
+    assert f"rests on members or queues that no capture shows ({unseen} of them)" in page
+    assert f"or its cause is a published finding ({explained.total() - unseen})" in page
 
 
 def test_planted_causes_are_named_where_they_were_planted(published: Path) -> None:

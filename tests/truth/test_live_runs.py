@@ -37,7 +37,7 @@ LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
 pytestmark = pytest.mark.usefixtures("generated_code")
 EACH = [pytest.param(run, marks=pytest.mark.slow if run.endswith("-long") else ()) for run in RUNS]
 
-# What is asked for: agreement of all producers with the switch on. The README states what is reached.
+# What is asked for: agreement of all producers with the switch on. docs/exactness.md states what is reached.
 AGREEMENT = {
     "4.7.1": 0.999,
     "4.9.8": 0.985,
@@ -113,7 +113,7 @@ def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tm
         if producer["enabled"] and producer["jaccard"] < 0.999:
             print(f"  {producer['client_id']}: {producer['jaccard']:.5f}")
     assert total["jaccard"] >= AGREEMENT[run]
-    assert f"{total['jaccard']:.5f}" == figures_of_the_readme(run)[0]
+    assert f"{total['jaccard']:.5f}" == stated_figures(run)[0]
 
 
 @pytest.mark.slow  # each recording is replayed a second time
@@ -125,7 +125,7 @@ def test_an_inference_costs_no_agreement(recordings: Recordings, run: str, tmp_p
     print(f"{run}: agreement {total['jaccard']:.5f}; logged writes alone {logged['jaccard']:.5f}")
     assert total["jaccard"] >= logged["jaccard"] - 0.0001
     assert {row["evidence"] for row in alone} == {"LOGGED"}
-    assert f"{logged['jaccard']:.5f}" == figures_of_the_readme(run)[1]
+    assert f"{logged['jaccard']:.5f}" == stated_figures(run)[1]
 
 
 def test_each_direct_producer_of_5_3_3_agrees(recordings: Recordings, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
     share = band_holds(recordings.table(run, "isolation_intervals"), run)
     print(f"{run}: the truth lies inside the band {share:.3%} of the time")
     assert share >= 0.995
-    assert f"{share:.3%}" == figures_of_the_readme(run)[2]
+    assert f"{share:.3%}" == stated_figures(run)[2]
 
 
 @pytest.mark.parametrize("run", EACH)
@@ -257,9 +257,9 @@ def _switched_on(run: str) -> set[str]:
     return {producer["client_id"] for producer in producers_of(run) if producer["fault_latency_enabled"]}
 
 
-def figures_of_the_readme(run: str) -> tuple[str, str, str]:
-    """Agreement, agreement of the logged writes alone, and share inside the band, as the README states them."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    row = next(line for line in readme.splitlines() if line.startswith(f"| {run} |"))
+def stated_figures(run: str) -> tuple[str, str, str]:
+    """Agreement, agreement of the logged writes alone, and share inside the band, as docs/exactness.md states them."""
+    page = (Path(__file__).parents[2] / "docs/exactness.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith(f"| {run} |"))
     agreement, logged, band = (cell.strip() for cell in row.split("|")[2:5])
     return agreement, logged, band
