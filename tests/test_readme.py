@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+import gzip
+import json
 import re
 import shlex
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -16,11 +19,14 @@ import pytest
 from jobs import errors
 from jobs.cli.main import _parser, main
 from jobs.settings.model import Settings
+from jobs.tables import TABLES
 from udfs.evidence import EVIDENCES
 
 ROOT = Path(__file__).parents[1]
+EXACTNESS = "docs/exactness.md"
 PAGES = [
     ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "data_samples/README.md",
     *sorted((ROOT / "docs").glob("**/*.md")),
@@ -66,19 +72,74 @@ def test_each_link_leads_to_a_file(page: Path) -> None:
         assert "://" in target or (page.parent / target).exists(), target
 
 
-def test_the_readme_lists_every_exit_code() -> None:
+def sample_output(page: str) -> list[str]:
+    """What the page shows of the first command's output, line by line."""
+    _, _, rest = (ROOT / page).read_text(encoding="utf-8").partition("<!-- sample output -->\n```text\n")
+    return rest.partition("\n```\n<!-- end of sample output -->")[0].split("\n")
+
+
+def test_the_readme_shows_lines_that_the_sample_prints_in_that_order() -> None:
+    printed = iter(sample_output("data_samples/README.md"))
+    shown = sample_output("README.md")
+    assert len(shown) >= 10
+    assert [line for line in shown if line not in printed] == []
+
+
+def test_the_readme_states_figures_that_the_page_of_exactness_states() -> None:
+    readme, page = (" ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in ("README.md", EXACTNESS))
+    rows = re.findall(r"\| [\d.]+(?:-long)? \| (0\.\d{5}) \| 0\.\d{5} \|", page)
+    assert len(rows) == 7
+    assert f"agree to between {min(rows)} and {max(rows)}." in readme
+    (results,) = re.findall(r"Every one of ([\d,]+) recorded results", page)
+    assert f"Each of {results} recorded results" in readme
+
+
+def test_the_readme_names_tables_that_there_are() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = readme.partition("## The tables\n")[2].partition("\n## ")[0]
+    named = {name for row in re.findall(r"^\| (`.*?) \|", listed, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert len(named) >= 10
+    assert named <= {table.name for table in TABLES}
+    assert f"All {len(TABLES)} with every column" in listed
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_each_file_and_folder_that_is_named_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:jobs|udfs|conf|bin|docs|tests|data_samples)/[\w./-]*)`", text)
+    assert len(named) >= 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_room_is_on_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in ROOT.glob("jobs/*/__init__.py")}
+    assert {room for room in rooms if f"`jobs/{room}/`" not in text} == set()
+    inner = {path.parent.name for path in ROOT.glob("jobs/fault_latency/*/__init__.py")}
+    assert {room for room in inner if f"`{room}/`" not in text} == set()
+
+
+def test_the_architecture_follows_a_line_that_the_sample_has() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    number, file = re.findall(r"This is line (\d+) of `(.*?)`", text.replace("\n", " "))[0]
+    shown = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    with gzip.open(ROOT / file, "rt", encoding="utf-8") as lines:
+        line = json.loads(next(islice(lines, int(number) - 1, None)))
+    assert {name: line[name] for name in shown} == shown
+
+
+def test_every_exit_code_is_listed() -> None:
     kinds = [
         each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.FaultlineError)
     ]
     codes = {each.exit_code for each in kinds}
-    listed = {
-        int(code) for code in re.findall(r"^\| (\d) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    }
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    listed = {int(code) for code in re.findall(r"^\| (\d) \|", page, re.MULTILINE)}
     assert listed == codes | {0}
 
 
 def test_every_kind_of_evidence_is_explained() -> None:
-    text = (ROOT / "docs/exactness.md").read_text(encoding="utf-8")
+    text = (ROOT / EXACTNESS).read_text(encoding="utf-8")
     for name, sentence in EVIDENCES:
         assert f"| `{name}` | {sentence} |" in text
 
