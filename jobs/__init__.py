@@ -1,17 +1,13 @@
-"""Faultline's jobs.
+"""Faultline's jobs; ARCHITECTURE.md has the map, one send on its way through it, and what to touch for which change.
 
-The map of the house, in the direction of its imports:
+Imports go downwards only:
 
-- `errors`, `day`, `settings` (read by `typed_table`), `profiles`: what everything may rest on
-- `environment`, `jars`, `session`: the machine
-- `tables/`: one module per published table
-- `sources/`: raw files to typed rows and reasons
-- `fault_latency/`: the flow; `fault_latency.job` is its contents page
-- `lake`: the only module that reads or writes Delta with Spark
-- `ingest`, `nightly`: a run; `summary`, `fail_on`, `plan`: what it says
-- `answers/`: what is published, without Spark: in the terminal and as a page
-- `serving/`: views, SQL functions, `register` and `serve`
-- `cli`: the command line
-
-Rules as Column expressions live in `udfs`, which knows none of this.
+- `cli`: a file per command
+- `what_if`, `upkeep`: published days under other policies; maintenance
+- `fault_latency`, `allocation`: the two flows, then `runs`, one run of a flow
+- `serving`, `answers`, `doctor`: SQL; `show` and `report` without Spark; is this machine and lake fit
+- `sources`: raw files to typed, judged, staged lines
+- `lake`: the only room that reads or writes Delta with Spark
+- `spark`, `settings`: the session and its jars; TOML to frozen dataclasses
+- `tables`, `text`, `errors`, `uri`: what everything may rest on, as on `udfs`, RocketMQ's rules, which knows none of this
 """
