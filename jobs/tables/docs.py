@@ -20,7 +20,9 @@ partitioned by `event_date`, and readable without Spark. An instant stands twice
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *(_section(table) for table in TABLES)])
+    listed = [f"| [{table.name}](#{table.name}) | {table.grain} |" for table in TABLES]
+    contents = "\n".join(["| table | one row is |", "|---|---|", *listed, ""])
+    return "\n".join([_HEAD, contents, *(_section(table) for table in TABLES)])
 
 
 def _section(table: Table) -> str:
