@@ -9,5 +9,5 @@ Imports go downwards only:
 - `sources`: raw files to typed, judged, staged lines
 - `lake`: the only room that reads or writes Delta with Spark
 - `spark`, `settings`: the session and its jars; TOML to frozen dataclasses
-- `tables`, `text`, `errors`, `uri`: what everything may rest on, as on `udfs`, RocketMQ's rules, which knows none of this
+- `tables`, `text`, `errors`, `uri`, and `udfs`, which holds the rules of RocketMQ and knows none of this
 """
