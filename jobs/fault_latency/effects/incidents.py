@@ -102,9 +102,9 @@ def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
         F.lit(1).alias("active"),
     )
     counts = concurrent_counts(isolating.unionByName(living), _BROKER, ("isolating", "active"))
-    # The quotient, as 0.55 * 100 is more than 55.
-    is_high = (F.col("isolating") > 0) & (F.try_divide("isolating", "active") >= F.lit(share))
-    level = F.struct((F.col("isolating") / F.col("active")).alias("share"), "isolating", "active")
+    share_of_active = F.try_divide("isolating", "active")  # the quotient, as 0.55 * 100 is more than 55
+    is_high = (F.col("isolating") > 0) & (share_of_active >= F.lit(share))
+    level = F.struct(share_of_active.alias("share"), "isolating", "active")
     runs = coalesce_equal(counts.withColumn("is_high", is_high), _BROKER, ("is_high",), [F.max(level).alias("peak")])
     return runs.where("is_high").select(
         *_BROKER,
