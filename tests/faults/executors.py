@@ -10,15 +10,15 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyspark
 
-import jobs.fault_latency.run
 from jobs.lake.tables_io import Lake
-from jobs.sources.staging import stage_sends
 from jobs.spark.session import open_session
+from tests.faults.steps import staged_by
 from tests.given.corrected_day import LENIENT
 from tests.given.site import D1, Site
 
@@ -60,9 +60,12 @@ def main(folder: str) -> None:
     })  # fmt: skip
     publish = Lake.publish_day
 
-    def staging(*given: Any) -> Any:
-        threading.Timer(1, _kill_one).start()
-        return stage_sends(*given)
+    def killing(stage: Callable[..., Any]) -> Callable[..., Any]:
+        def staging(*given: Any) -> Any:
+            threading.Timer(1, _kill_one).start()
+            return stage(*given)
+
+        return staging
 
     def publishing(lake: Lake, table: Any, *given: Any, **named: Any) -> Any:
         if table.name == "isolation_intervals" and len(_killed) == 1:
@@ -70,7 +73,8 @@ def main(folder: str) -> None:
             time.sleep(0.1)
         return publish(lake, table, *given, **named)
 
-    vars(jobs.fault_latency.run)["stage_sends"] = staging
+    for each in staged_by(killing):
+        each.start()
     Lake.publish_day = publishing  # type: ignore[method-assign,assignment]
     Site(spark, Path(folder), LENIENT).run(D1)
     print(f"{len(_killed)} died")

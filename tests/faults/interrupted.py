@@ -21,14 +21,12 @@ from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-import jobs.allocation.run
-import jobs.fault_latency.run
 import jobs.runs.runner
 import jobs.spark.session
 from jobs.cli import main as cli
 from jobs.lake.tables_io import Lake
-from jobs.sources.staging import stage_sends, stage_snapshots
 from jobs.spark.interruption import give_back
+from tests.faults.steps import staged_by
 
 _begun: Counter[str] = Counter()
 
@@ -75,8 +73,8 @@ def main(name: str, how: str, step: str, after_s: str, *command: str) -> int:
     for method in ("publish_day", "append"):
         function = getattr(Lake, method)
         setattr(Lake, method, _wrapped(function, lambda _, table, *__: table.name, step, send))
-    vars(jobs.fault_latency.run)["stage_sends"] = wrapped(stage_sends, "staging")
-    vars(jobs.allocation.run)["stage_snapshots"] = wrapped(stage_snapshots, "staging")
+    for each in staged_by(lambda stage: wrapped(stage, "staging")):
+        each.start()
     vars(jobs.spark.session)["launch_gateway"] = wrapped(launch_gateway, "jvm")
     vars(jobs.spark.session)["_started"] = wrapped(jobs.spark.session._started, "context")
     SparkSession.stop = wrapped(SparkSession.stop, "stop")  # type: ignore[method-assign]

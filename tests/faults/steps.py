@@ -5,23 +5,23 @@ Listed by hand, as a list of the tests is made before a run is; tests hold them 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
 import jobs.allocation.run
 import jobs.fault_latency.run
 from jobs.lake.tables_io import Lake
-from jobs.sources.staging import stage_sends, stage_snapshots
 
 DERIVED_OF_SENDS = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows",
                     "broker_incidents", "producer_days", "send_calls", "findings")  # fmt: skip
 DERIVED_OF_GROUPS = ("topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership",
                      "allocation_findings", "rebalances", "strategy_comparison")  # fmt: skip
 
-SENDS = ("run_log 1", *(f"{table} 1" for table in ("sends", "quarantine", "topic_brokers", "order_key_moves",
+SENDS = ("run_log 1", *(f"{table} 1" for table in ("sends", "topic_brokers", "order_key_moves", "quarantine",
                                                    *DERIVED_OF_SENDS)), "run_log 2")  # fmt: skip
 SECOND_DAY = ("run_log 3", *(f"{table} 2" for table in DERIVED_OF_SENDS), "run_log 4")
 """What follows in the same run, when the first day's end changed what the second starts from."""
@@ -56,13 +56,22 @@ def watched(before: Callable[[str], None], after: Callable[[str], None] = nothin
     def of_table(_: Lake, table: Any, *__: Any) -> str:
         return str(table.name)
 
-    with (
-        mock.patch.object(Lake, "publish_day", wrapped(Lake.publish_day, of_table)),
-        mock.patch.object(Lake, "append", wrapped(Lake.append, of_table)),
-        mock.patch.object(jobs.fault_latency.run, "stage_sends", wrapped(stage_sends, lambda *_: "staging")),
-        mock.patch.object(jobs.allocation.run, "stage_snapshots", wrapped(stage_snapshots, lambda *_: "staging")),
-    ):
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(Lake, "publish_day", wrapped(Lake.publish_day, of_table)))
+        patches.enter_context(mock.patch.object(Lake, "append", wrapped(Lake.append, of_table)))
+        for each in staged_by(lambda stage: wrapped(stage, lambda *_: "staging")):
+            patches.enter_context(each)
         yield
+
+
+def staged_by(change: Callable[[Callable[..., Any]], Any]) -> list[Any]:
+    """Patches, not yet begun, after which both flows stage their input by what `change` makes of their stage."""
+    flows = ((jobs.fault_latency.run, "FAULT_LATENCY_FLOW"), (jobs.allocation.run, "ALLOCATION_FLOW"))
+    return [
+        mock.patch.object(module, name, dataclasses.replace(flow, stage=change(flow.stage)))
+        for module, name in flows
+        if (flow := vars(module)[name])
+    ]
 
 
 def logged(steps: Sequence[str], when: str, step: str) -> list[str]:
