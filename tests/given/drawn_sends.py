@@ -231,6 +231,8 @@ def _features(lines: Sequence[Line], drawn: DrawnSends) -> Iterator[tuple[str, b
         yield f"switch {name}", any(line.get("fault_latency_enabled") == switch for line in lines)
     yield "retries", any(line["attempt"] > 1 for line in lines)
     yield "order keys", any("order_key" in line for line in lines)
+    queues = {(line["order_key"], line["broker_addr"], line["queue_id"]) for line in lines if "order_key" in line}
+    yield "a key on two queues", len({key for key, *_ in queues}) < len(queues)
     yield "two clusters", len({line.get("cluster") for line in lines}) > 1
     days_of = {(line.get("cluster"), line["ended_at_ms"] // DAY_MS) for line in lines}
     yield "a cluster without a send on one day", len(days_of) % len(drawn.days) > 0
