@@ -157,7 +157,7 @@ def test_a_script_is_executable_and_parses(script: str) -> None:
 
 def test_an_archive_older_than_a_source_is_not_shipped(tmp_path: Path) -> None:
     """In a checkout of stand-ins; `echo` stands for spark-submit."""
-    for folder in ("bin", "dist", *PACKAGES):
+    for folder in ("bin", "dist", *PACKAGES, "jobs/cli"):
         (tmp_path / folder).mkdir()
     script = shutil.copy(ROOT / "bin/spark-submit-cluster.sh", tmp_path / "bin")
     (tmp_path / "bin/setup").symlink_to(shutil.which("true") or "/bin/true")

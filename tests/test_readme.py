@@ -17,7 +17,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from jobs import errors
-from jobs.cli.main import _parser, main
+from jobs.cli.main import main
+from jobs.cli.program import NAME, faultline
 from jobs.settings.model import Settings
 from jobs.tables import TABLES
 from udfs.evidence import EVIDENCES
@@ -43,8 +44,9 @@ def _commands(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_each_command_is_one_that_the_program_takes(page: Path) -> None:
     for command in _commands(page):
-        arguments = shlex.split(command, comments=True)[1:]
-        assert _parser().parse_args([each for each in arguments if each != "…"]).command == arguments[0]
+        name, *arguments = (each for each in shlex.split(command, comments=True)[1:] if each != "…")
+        with faultline.make_context(NAME, [name]) as context:
+            faultline.commands[name].make_context(name, arguments, parent=context)
 
 
 @pytest.mark.parametrize(

@@ -1,47 +1,54 @@
-"""`faultline show` and `faultline report`, from their options to what is said."""
+"""What `show` and `report` share: published days, read without Spark."""
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from jobs.answers.published import Published, open_published
-from jobs.answers.questions import QUESTIONS
-from jobs.answers.show import Narrowed, as_csv, as_json, as_text, ask
-from jobs.answers.words import unsure_text
-from jobs.cli.answers_options import asked_days, asked_equal
+from jobs.cli.call import Call
+from jobs.cli.days import DayOptions
+from jobs.cli.options import LakeOptions
+
+if TYPE_CHECKING:  # it imports what an extra brings
+    from jobs.answers.published import Published
 
 
-def show(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
-    """What `faultline show` prints.
+def lake_of(
+    call: Call, command: str, packages: Sequence[str], lake: LakeOptions, cluster: str | None
+) -> tuple[str, str | None]:
+    """Root of the lake, and the cluster where an option or a setting names one.
+
+    Args:
+        call: of the command.
+        command: its name.
+        packages: what it needs of the extra `report`.
+        lake: where the tables lie.
+        cluster: the option.
+
+    Raises:
+        SettingsError: or one of its subclasses.
+        PlatformError: a package is missing.
+    """
+    from jobs.spark.environment import check_extra
+
+    settings = call.settings(lake)
+    check_extra(f"faultline {command}", "report", packages)
+    return settings.lake, cluster or (settings.cluster if "cluster" in settings.origins else None)
+
+
+def opened(lake: str, cluster: str | None, days: DayOptions, at_ms: int | None = None) -> Published:
+    """The published days that the options name, else the day of `at_ms`, else the last one.
 
     Raises:
         UsageError: options that do not go together.
         LakeError: no lake, or one that cannot be read.
         InputMissingError: the days are not published.
     """
-    narrowed = Narrowed(
-        asked_equal(options, dict(QUESTIONS[options.subject].narrowed_by)), options.at_ms, options.limit
-    )
-    answer = ask(_published(options, lake, cluster), options.subject, narrowed)
-    return {"text": as_text, "json": as_json, "csv": as_csv}[options.form](answer)
+    from jobs.answers.published import open_published
+    from jobs.answers.words import unsure_text
 
-
-def report(options: argparse.Namespace, lake: str, cluster: str | None) -> str:
-    """Write the page of `faultline report`, and say so.
-
-    Raises:
-        UsageError: the file cannot be written.
-        LakeError: no lake, or one that cannot be read.
-        InputMissingError: the days are not published.
-    """
-    from jobs.answers.report import write_report  # noqa: PLC0415 - `show` works without the packages of the page
-
-    return write_report(_published(options, lake, cluster), options.output)
-
-
-def _published(options: argparse.Namespace, lake: str, cluster: str | None) -> Published:
-    published = open_published(lake, cluster, *asked_days(options))
+    published = open_published(lake, cluster, *days.span(at_ms))
     if published.unsure:
         sys.stderr.write(f"faultline: {unsure_text(published.unsure)}\n")
     return published

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
+from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.cli.answers_options import asked_days
 from jobs.errors import UsageError
 from jobs.settings.model import Settings, check_date
 
 _MOST = 1_000
+_EPOCH = dt.date(1970, 1, 1)
+_DAY_MS = 86_400_000
 
 
-def run_days(options: argparse.Namespace, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
+@dataclass(frozen=True)
+class DayOptions:
+    """What `--date`, `--from` and `--to` name.
+
+    Attributes:
+        first: of a span.
+        last: of a span, inclusive.
+    """
+
+    date: dt.date | None = None
+    first: dt.date | None = None
+    last: dt.date | None = None
+
+    def span(self, at_ms: int | None = None) -> tuple[dt.date | None, dt.date | None]:
+        """First and last day named; else the day of `at_ms`, else None twice.
+
+        Raises:
+            UsageError: `--date` and a span together, or a span that is none.
+        """
+        if self.date and (self.first or self.last):
+            raise UsageError("--date and --from/--to exclude each other; give one of them")
+        if bool(self.first) != bool(self.last):
+            raise UsageError("--from and --to go together; give both")
+        if self.first and self.last and self.last < self.first:
+            raise UsageError(f"--to {self.last} is before --from {self.first}; swap them")
+        date = self.date
+        if date is None and self.first is None and at_ms is not None:
+            date = _EPOCH + dt.timedelta(days=at_ms // _DAY_MS)
+        return self.first or date, self.last or date
+
+
+def run_days(options: DayOptions, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
     """The days in order, and why these.
 
     Raises:
         UsageError: `--date` and a span together, a span that is none or too long.
         SettingValueError: a day that no log can be of.
     """
-    first, last = asked_days(options)
+    first, last = options.span()
     if first and last:
         for name, date in (("--date", options.date), ("--from", options.first), ("--to", options.last)):
             if date:

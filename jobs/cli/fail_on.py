@@ -23,36 +23,30 @@ class Condition:
     above: int = 0
 
 
-def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
-    """Conditions from `--fail-on`.
+def parse_condition(text: str) -> Condition:
+    """A condition of `--fail-on`.
 
-    >>> parse_conditions(["incident", "contradictions>10"])
-    (Condition(kind='incident', above=0), Condition(kind='contradictions', above=10))
-
-    Raises:
-        UsageError: a text that is no condition.
-    """
-    return tuple(_parse(text) for text in texts)
-
-
-def asked_conditions(texts: Sequence[str], flows: Sequence[str]) -> tuple[Condition, ...]:
-    """Conditions from `--fail-on` for a run of these flows.
+    >>> parse_condition("contradictions>10")
+    Condition(kind='contradictions', above=10)
 
     Raises:
-        UsageError: a text that is no condition, or a condition where no flow reads send attempts.
+        UsageError: the text is no condition.
     """
-    conditions = parse_conditions(texts)
-    if conditions and "fault-latency" not in flows:
-        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
-    return conditions
-
-
-def _parse(text: str) -> Condition:
     match = re.fullmatch(r"(incident|contradictions|missing-producer)(?:>(\d{1,18}))?", text.strip())
     if match is None:
         raise UsageError(f"--fail-on {text!r} is no condition; give incident, contradictions>N or missing-producer")
     kind: Kind = match.group(1)  # type: ignore[assignment]
     return Condition(kind, int(match.group(2) or 0))
+
+
+def check_asked_of(flows: Sequence[str], conditions: Sequence[Condition]) -> None:
+    """Refuse a condition where no flow reads send attempts.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if conditions and "fault-latency" not in flows:
+        raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
 
 
 def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
@@ -66,6 +60,6 @@ def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
         "contradictions": summary.contradictions,
         "missing-producer": len(summary.missing_producers),
     }
-    held = [f"{each.kind} {counts[each.kind]}" for each in conditions if counts[each.kind] > each.above]
-    if held:
-        raise ConditionMetError(f"--fail-on held: {', '.join(held)}; the tables are published")
+    met = [f"{each.kind} {counts[each.kind]}" for each in conditions if counts[each.kind] > each.above]
+    if met:
+        raise ConditionMetError(f"--fail-on held: {', '.join(met)}; the tables are published")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobs.cli.fail_on import asked_conditions
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.cli.days import DayOptions, run_days
+from jobs.cli.fail_on import check_asked_of
+from jobs.cli.parameters import Word
+from jobs.cli.publish import FLOWS, RunOptions, flows_of, run_options
 from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.settings.load import setting_name
 from jobs.settings.model import Settings
@@ -18,29 +25,41 @@ from jobs.text.redaction import HIDDEN, is_secret, redacted, secrets_of
 from jobs.text.terminal import escaped, one_line
 from jobs.uri import is_there, local_folder
 
+_DOES = "what a command would read and write, and where each setting comes from; writes nothing"
+
 _MOST_SAID = 20
 
 
-def flows_of(command: str, settings: Settings) -> list[str]:
-    """What the command runs; `nightly` every flow that has input, the first one if none has."""
-    if command != "nightly":
-        return [command]
-    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
-    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
+@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@click.argument("planned", type=Word(FLOWS), metavar="COMMAND", help=", ".join(FLOWS))
+@run_options
+@click.pass_obj
+def plan(
+    call: Call,
+    planned: str,
+    days: DayOptions,
+    inputs: options.InputOptions,
+    lake: options.LakeOptions,
+    how: RunOptions,
+) -> None:
+    """Print what the command would do."""
+    settings = call.settings(lake, inputs)
+    dates, why = run_days(days, settings, call.utc_day())
+    print(describe_plan(planned, how, settings, dates, why))
 
 
-def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
-    """The plan of the command `options.planned` as text.
+def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple[dt.date, ...], why: str) -> str:
+    """The plan of the command `planned` as text.
 
     Raises:
         UsageError: the command would refuse `--fail-on`.
         SettingValueError: it would refuse where the lake lies.
     """
-    flows = flows_of(options.planned, settings)
+    flows = flows_of(planned, settings)
     check_apart(settings)
-    asked_conditions(options.fail_on, flows)
+    check_asked_of(flows, how.fail_on)
     lines = [
-        f"faultline {options.planned} would",
+        f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
         *(
@@ -49,7 +68,7 @@ def describe_plan(options: argparse.Namespace, settings: Settings, days: tuple[d
             for line in _read(settings, kind)
         ),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
-        *(f"           {_written(flow, cascade=not options.no_cascade)}" for flow in flows),
+        *(f"           {_written(flow, cascade=not how.no_cascade)}" for flow in flows),
         "",
         "Settings",
         *(

@@ -1,33 +1,108 @@
-"""The commands that publish days, from parsed options to the last word: `nightly`, `fault-latency`, `allocation`."""
+"""The commands that publish days: `nightly`, `fault-latency` and `allocation`."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from jobs.allocation.run import run_allocation
-from jobs.allocation.summary import summarize_allocation
-from jobs.allocation.summary_text import allocation_text
-from jobs.cli.fail_on import asked_conditions, check_conditions
-from jobs.cli.plan import flows_of
-from jobs.fault_latency.run import run_fault_latency
-from jobs.fault_latency.summary import summarize
-from jobs.fault_latency.summary_text import as_text
-from jobs.runs.run import Run
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.cli.days import DayOptions, run_days, span_text
+from jobs.cli.fail_on import Condition, check_asked_of, check_conditions
+from jobs.cli.parameters import CONDITION
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
-from jobs.spark.session import running
 from jobs.text.progress import Progress
 from jobs.text.terminal import one_line, safe
 
+if TYPE_CHECKING:  # it imports Spark
+    from jobs.runs.run import Run
 
-def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
+FLOWS = {
+    "nightly": "every flow for one or more UTC days, then the run's record",
+    "fault-latency": "send attempts to isolation timeline, broker windows and incidents",
+    "allocation": "consumer snapshots to who should own which queue",
+}
+"""Command to what it does."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How days are published, and what is said of them.
+
+    Attributes:
+        fail_on: conditions that end the command with an exit code of their own.
+    """
+
+    allow_empty: bool = False
+    no_cascade: bool = False
+    break_lock: bool = False
+    as_json: bool = False
+    fail_on: tuple[Condition, ...] = ()
+    verbose: bool = False
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`days`, `inputs`, `lake` and `how`: all that a run is asked with."""
+    how = options.gathered(
+        "how",
+        RunOptions,
+        options.option("--allow-empty", is_flag=True, help="publish a day without a line as an empty day"),
+        options.option(
+            "--no-cascade", is_flag=True, help="report later days that should be recomputed, but leave them"
+        ),
+        options.break_lock,
+        options.as_json("print the summary as JSON"),
+        options.option(
+            "--fail-on",
+            type=CONDITION,
+            multiple=True,
+            metavar="CONDITION",
+            help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
+        ),
+        options.verbose,
+    )
+    return options.days("the samples' own day, else yesterday")(options.inputs(how(command)))
+
+
+def _publishing(name: str, does: str) -> click.Command:
+    """The command of that name."""
+
+    @click.command(name, cls=Command, short_help=does, help=in_full(does))
+    @run_options
+    @click.pass_obj
+    def command(
+        call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: RunOptions
+    ) -> None:
+        settings = call.settings_for_spark(lake, inputs)
+        dates, why = run_days(days, settings, call.utc_day())
+        run = call.run(name, dates, allow_empty=how.allow_empty, cascade=not how.no_cascade, break_lock=how.break_lock)
+        run_flows(how, settings, run, f"{span_text(dates)} ({why})", print)
+
+    return command
+
+
+COMMANDS = tuple(_publishing(name, does) for name, does in FLOWS.items())
+
+
+def flows_of(command: str, settings: Settings) -> list[str]:
+    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    if command != "nightly":
+        return [command]
+    has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
+    return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
+
+
+def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
     """Publish the run's days and say what they show.
 
     Args:
-        options: as the command line parsed them.
+        how: the command's own options.
         settings: all settings.
         run: what runs.
         days: the days, and why these, in words.
@@ -36,12 +111,20 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
     Raises:
         FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
     """
+    from jobs.allocation.run import run_allocation
+    from jobs.allocation.summary import summarize_allocation
+    from jobs.allocation.summary_text import allocation_text
+    from jobs.fault_latency.run import run_fault_latency
+    from jobs.fault_latency.summary import summarize
+    from jobs.fault_latency.summary_text import as_text
+    from jobs.spark.session import running
+
     flows = flows_of(run.command, settings)
-    conditions = asked_conditions(options.fail_on, flows)
+    check_asked_of(flows, how.fail_on)
     check_apart(settings)
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
-    with running(settings, progress, verbose=options.verbose) as spark:
+    with running(settings, progress, verbose=how.verbose) as spark:
         texts, tables = [], {}
         try:
             if "fault-latency" in flows:
@@ -60,6 +143,6 @@ def run_flows(options: argparse.Namespace, settings: Settings, run: Run, days: s
                 tables["allocation"] = asdict(allocated)
         finally:
             if texts:  # what the first flow found is said too when the second fails
-                say(json.dumps(tables, indent=1) if options.json else "\n\n".join(texts))
+                say(json.dumps(tables, indent=1) if how.as_json else "\n\n".join(texts))
         if "fault-latency" in flows:
-            check_conditions(conditions, summary)
+            check_conditions(how.fail_on, summary)

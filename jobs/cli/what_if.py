@@ -1,52 +1,166 @@
-"""`faultline what-if`: its options, and the run behind them."""
+"""`faultline what-if`: what other policies would have done with published days."""
 
 from __future__ import annotations
 
-import argparse
 import json
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobs.runs.run import Run
-from jobs.settings.client_profiles import released_profiles
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command
+from jobs.cli.days import DayOptions, run_days, span_text
+from jobs.cli.parameters import FILE
 from jobs.settings.model import Settings
-from jobs.spark.session import running
 from jobs.text.progress import Progress
-from jobs.what_if.asked import Asked, asked_policies
-from jobs.what_if.picture import check_picture, write_picture
-from jobs.what_if.run import run_what_if
-from jobs.what_if.summary import summarize_what_if
-from jobs.what_if.summary_text import what_if_text
+from jobs.text.redaction import redacted
+from jobs.text.terminal import one_line
+
+if TYPE_CHECKING:  # they import Spark
+    from jobs.runs.run import Run
+    from jobs.what_if.asked import Asked
+
+_DOES = "what other policies would have done with published days"
+_IN_FULL = """\
+Replay published days of sends under other policies, all in one pass: released profiles, ladders of your own, sweeps.
+Every producer is replayed, whatever its switch. Publishes policy_outcomes. A log cannot show how the other brokers
+would have answered, nor the sends that a producer's own isolation kept away: avoided is what would have gone elsewhere.
+"""
+_POLICIES = "policies (default: AS_RUN and every released profile)"
 
 
-def asked_by(options: argparse.Namespace) -> Asked:
+@dataclass(frozen=True)
+class PolicyOptions:
+    """The policies to ask.
+
+    Attributes:
+        policies: names of released profiles, or AS_RUN.
+        ladders: own arrays, as texts.
+        ladder_files: TOML files of them.
+        sweeps: profiles times factors, as texts.
+    """
+
+    policies: tuple[str, ...] = ()
+    ladders: tuple[str, ...] = ()
+    ladder_files: tuple[str, ...] = ()
+    sweeps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How to answer; `picture` is a file to write besides."""
+
+    picture: str | None = None
+    break_lock: bool = False
+    as_json: bool = False
+    verbose: bool = False
+
+
+@click.command("what-if", cls=Command, short_help=_DOES, help=_IN_FULL)
+@options.days("the samples' own day, else yesterday")
+@options.lake()
+@options.gathered(
+    "policies",
+    PolicyOptions,
+    options.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="NAME",
+        section=_POLICIES,
+        help="P1 to P5, or AS_RUN: each producer as it is, its switch on; repeatable",
+    ),
+    options.option(
+        "--ladder",
+        "ladders",
+        multiple=True,
+        metavar="NAME=FLOORS/ISOLATIONS[@P]",
+        section=_POLICIES,
+        help="own arrays, ms: short=550,2000/1000,5000@P5; repeatable",
+    ),
+    options.option(
+        "--ladders",
+        "ladder_files",
+        type=FILE,
+        multiple=True,
+        metavar="FILE",
+        section=_POLICIES,
+        help='TOML: [ladders."NAME"] with latency_max_ms, not_available_ms, profile',
+    ),
+    options.option(
+        "--sweep",
+        "sweeps",
+        multiple=True,
+        metavar="P/FACTORS/FACTORS",
+        section=_POLICIES,
+        help="a profile, its floors and isolations times each: P5/0.5,1,2/1,2,4",
+    ),
+)
+@options.gathered(
+    "how",
+    AnswerOptions,
+    options.option(
+        "--picture", type=FILE, metavar="FILE.html", help="bad sends avoided against good ones steered away"
+    ),
+    options.break_lock,
+    options.as_json("print the summary as JSON"),
+    options.verbose,
+)
+@click.pass_obj
+def what_if(
+    call: Call, days: DayOptions, lake: options.LakeOptions, policies: PolicyOptions, how: AnswerOptions
+) -> None:
+    """Replay the days, and print what the policies would have done."""
+    settings = call.settings_for_spark(lake)
+    dates, why = run_days(days, settings, call.utc_day())
+    asked = asked_by(policies, how)
+    where = one_line(redacted(settings.lake))
+    print(f"faultline what-if: {span_text(dates)} ({why}), {len(asked.names)} policies, lake {where}", file=sys.stderr)
+    print(what_if_answer(how, settings, call.run("what-if", dates, break_lock=how.break_lock), asked))
+
+
+def asked_by(policies: PolicyOptions, how: AnswerOptions) -> Asked:
     """The policies that the options ask.
 
     Raises:
         FaultlineError: one of its subclasses; nothing was started yet.
     """
-    if options.picture is not None:
-        check_picture(Path(options.picture))
+    from jobs.settings.client_profiles import released_profiles
+    from jobs.what_if.asked import asked_policies
+    from jobs.what_if.picture import check_picture
+
+    if how.picture is not None:
+        check_picture(Path(how.picture))
     return asked_policies(
         released_profiles(),
-        names=options.policies,
-        ladders=options.ladders,
-        files=[Path(file) for file in options.ladder_files],
-        sweeps=options.sweeps,
+        names=policies.policies,
+        ladders=policies.ladders,
+        files=[Path(file) for file in policies.ladder_files],
+        sweeps=policies.sweeps,
     )
 
 
-def what_if_answer(options: argparse.Namespace, settings: Settings, run: Run, asked: Asked) -> str:
+def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, asked: Asked) -> str:
     """Run, publish, and give the answer as text or JSON; the picture is written on the way.
 
     Raises:
         FaultlineError: one of its subclasses.
     """
+    from jobs.spark.session import running
+    from jobs.what_if.picture import write_picture
+    from jobs.what_if.run import run_what_if
+    from jobs.what_if.summary import summarize_what_if
+    from jobs.what_if.summary_text import what_if_text
+
     progress = Progress()
-    with running(settings, progress, verbose=options.verbose) as spark:
+    with running(settings, progress, verbose=how.verbose) as spark:
         run_what_if(spark, settings, run, asked, progress)
         with progress.step("reading the answers"):
             summary = summarize_what_if(spark, settings, run)
-        if options.picture is not None:
-            write_picture(summary, Path(options.picture))
-        return json.dumps(asdict(summary), indent=1) if options.json else what_if_text(summary)
+        if how.picture is not None:
+            write_picture(summary, Path(how.picture))
+        return json.dumps(asdict(summary), indent=1) if how.as_json else what_if_text(summary)

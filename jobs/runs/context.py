@@ -8,8 +8,9 @@ from urllib.parse import quote
 from pyspark.sql import SparkSession
 
 from jobs.lake.tables_io import Lake
-from jobs.runs.run import Run, code_version
+from jobs.runs.run import Run
 from jobs.settings.model import Settings
+from jobs.spark.environment import code_version
 from jobs.spark.materialize import Materialize, materializer
 from jobs.tables.day import Day
 from jobs.text.progress import Progress

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -89,11 +88,3 @@ class RunResult:
         clusters = [F.lit(cluster) for cluster in self.clusters]
         asked = [F.lit(day) for day in self.run.days]
         return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
-
-
-def code_version() -> str:
-    """Version of the installed program; `unknown` when it runs from a zip."""
-    try:
-        return version("faultline")
-    except PackageNotFoundError:
-        return "unknown"

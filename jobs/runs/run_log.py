@@ -17,8 +17,9 @@ from jobs.errors import FaultlineError
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, code_version
+from jobs.runs.run import DayResult
 from jobs.sources.staged import Counts
+from jobs.spark.environment import code_version
 from jobs.spark.failures import failure, root_cause
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day

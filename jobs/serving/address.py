@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from jobs.errors import AddressError
 
+DATABASE = "faultline"
+"""The database that holds tables, views and functions, unless another is named."""
+
 
 @dataclass(frozen=True)
 class Address:

@@ -18,8 +18,8 @@ class Limits:
         result_mb: MB that its tasks may hand back.
     """
 
-    time_s: int
-    result_mb: int
+    time_s: int = 600
+    result_mb: int = 256
 
     def __post_init__(self) -> None:
         for name, value in (("time-limit-s", self.time_s), ("result-limit-mb", self.result_mb)):

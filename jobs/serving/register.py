@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import CatalogError, LakeError, UsageError
 from jobs.lake.tables_io import Lake
+from jobs.serving.address import DATABASE
 from jobs.serving.functions import ALLOCATE, SqlFunction, register_allocate, sql_functions
 from jobs.serving.views import VIEWS, View, read_view
 from jobs.tables import TABLES, Table
 from jobs.tables.table import sql_text
 
-DATABASE = "faultline"
 _COMMENT = "Faultline: which producer avoided which broker when and why, and who should own which queue"
 _AT_ONCE = 4
 _NAME = re.compile(r"[A-Za-z0-9_]{1,128}")

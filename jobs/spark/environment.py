@@ -195,3 +195,11 @@ def _numbers(dotted: str) -> tuple[int, ...]:
 
 def _dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
+
+
+def code_version() -> str:
+    """Version of the installed program; `unknown` when it runs from a zip."""
+    try:
+        return version("faultline")
+    except PackageNotFoundError:
+        return "unknown"

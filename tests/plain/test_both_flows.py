@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import datetime as dt
@@ -12,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from jobs.cli import publish as run_command
+from jobs.cli.fail_on import parse_condition
+from jobs.cli.publish import RunOptions, run_flows
 from jobs.errors import ConditionMetError
 from jobs.runs.run import Run
 from jobs.settings.load import load_settings
@@ -36,20 +36,20 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     def runs_as(flow: str) -> Any:
         return lambda _, __, run, ___: runs.append((flow, run.break_lock))
 
-    monkeypatch.setattr(run_command, "running", running)
-    monkeypatch.setattr(run_command, "run_fault_latency", runs_as("fault-latency"))
-    monkeypatch.setattr(run_command, "run_allocation", runs_as("allocation"))
-    monkeypatch.setattr(run_command, "summarize", lambda *_: dataclasses.replace(QUIET, contradictions=2))
-    monkeypatch.setattr(run_command, "summarize_allocation", lambda *_: NO_GROUPS)
+    monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", runs_as("fault-latency"))
+    monkeypatch.setattr("jobs.allocation.run.run_allocation", runs_as("allocation"))
+    monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: dataclasses.replace(QUIET, contradictions=2))
+    monkeypatch.setattr("jobs.allocation.summary.summarize_allocation", lambda *_: NO_GROUPS)
     return runs
 
 
 def _run(paths: dict[str, str], *fail_on: str, as_json: bool = False, command: str = "nightly") -> list[str]:
     said: list[str] = []
-    options = argparse.Namespace(fail_on=list(fail_on), verbose=False, json=as_json)
+    options = RunOptions(as_json=as_json, fail_on=tuple(map(parse_condition, fail_on)))
     settings = load_settings([], [], {**paths, "lake": "/the/lake"})
     try:
-        run_command.run_flows(options, settings, dataclasses.replace(RUN, command=command), "a day", said.append)
+        run_flows(options, settings, dataclasses.replace(RUN, command=command), "a day", said.append)
     except ConditionMetError as error:
         said.append(str(error))
     return said

@@ -40,7 +40,6 @@ def _setting(plan: str, name: str) -> str:
         (["nightly", "-h"], ["--allow-empty", "--no-cascade", "--json", "--fail-on", "-v", "--break-lock"]),
         (["what-if", "-h"], ["--break-lock"]),
         (["maintain", "-h"], ["--apply", "dry run", "--history", "--last", "--break-lock", "--json"]),
-        (["verify-lake", "-h"], ["--date", "--seed", "exit 6", "not derived anew", "--break-lock", "--json"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),
         (["serve", "--help"], ["Answer SQL over the tables, for clients that speak JDBC, until it is stopped."]),
         (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
@@ -50,21 +49,34 @@ def _setting(plan: str, name: str) -> str:
 def test_help_names_commands_options_and_exit_codes(
     capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(arguments)
+    assert cli.main(arguments) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert ended.value.code == 0
     assert [word for word in words if word not in said] == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "the following arguments are required: COMMAND; see faultline --help"),
-        (["nigthly"], "invalid choice: 'nigthly'"),
-        (["nightly", "--dat", "--bogus"], "see faultline"),
-        (["nightly", "--bogus"], "unrecognized arguments: --bogus; see faultline --help"),
-        (["plan"], "the following arguments are required: COMMAND; see faultline plan --help"),
+        ([], "a COMMAND is missing; see faultline --help"),
+        (["nigthly"], "unknown command 'nigthly' (did you mean 'nightly'?); see faultline --help"),
+        (["rain"], "unknown command 'rain'; see faultline --help"),
+        (["--verison"], "unknown option '--verison' (did you mean '--version'?); see faultline --help"),
+        (["nightly", "--dat", "x"], "unknown option '--dat' (did you mean '--date'?); see faultline nightly --help"),
+        (["nightly", "--no-c"], "unknown option '--no-c' (did you mean '--no-cascade'?); see faultline nightly"),
+        (["nightly", "--bogus"], "unknown option '--bogus'; see faultline nightly --help"),
+        (["nightly", "rain"], "got unexpected extra argument (rain); see faultline nightly --help"),
+        (["nightly", "--json=yes"], "option '--json' does not take a value; see faultline nightly --help"),
+        (["nightly", "--lake"], "option '--lake' requires an argument; see faultline nightly --help"),
+        (
+            ["nightly", "--lake", "--json"],
+            "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline nightly --help",
+        ),
+        (["serve", "--port", "x"], "--port 'x' is not a valid integer; see faultline serve --help"),
+        (["show", "incidents", "--json", "--csv"], "--json and --csv exclude each other; give one of them"),
+        (["show", "incidnts"], "WHAT 'incidnts' is none of incidents, findings,"),
+        (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
+        (["verify-lake"], "unknown command 'verify-lake'; see faultline --help"),
+        (["plan"], "a COMMAND is missing; see faultline plan --help"),
         (["nightly", "--date", "21.11.2026"], "'21.11.2026' is no day; write it like 2026-11-21"),
         (["nightly", "--date", "2026-02-30"], "'2026-02-30' is no day"),
         (["plan", "nightly", "--lake", "x", "--date", DAY, "--from", DAY], "--date and --from/--to exclude each other"),

@@ -3,18 +3,20 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 from jobs.errors import PlatformError
 from jobs.spark.environment import PYTHON_BELOW, PYTHON_FROM, check_python
 
 ROOT = Path(__file__).parents[2]
-FITTING = {"pyspark": "4.2.0", "delta-spark": "4.4.0", "pyarrow": "26.0.1", "pandas": "2.3.3"}
+FITTING = {"pyspark": "4.2.0", "delta-spark": "4.4.0", "pyarrow": "26.0.1", "pandas": "2.3.3", "click": "8.5.1"}
 GOOD_JAVA = """echo 'openjdk version "17.0.15" 2025-04-15' >&2"""
 CHECK = """
 import sys
@@ -37,6 +39,7 @@ class Machine:
         self.environ = {"PATH": str(folder / "bin")}
         self.spark("4.2.0")
         self.java(GOOD_JAVA)
+        (folder / "packages/click").symlink_to(Path(click.__file__).parent)
 
     def java(self, script: str, at: str = "bin/java") -> None:
         java = self.folder / at
@@ -159,6 +162,7 @@ def test_a_missing_package_is_named_with_the_fix(machine: Machine, name: str) ->
         ("pyarrow", "17.0.0", "pyarrow 17.0.0 is installed, which is outside >=18,<27; run: "),
         ("pyarrow", "27.0.0", "pyarrow 27.0.0 is installed, which is outside >=18,<27; run: "),
         ("pandas", "3.0.0", "pandas 3.0.0 is installed, which is outside >=2.2,<3; run: "),
+        ("click", "8.1.8", "click 8.1.8 is installed, which is outside >=8.5,<9; run: "),
     ],
 )
 def test_a_package_of_another_version_is_named_with_the_fix(machine: Machine, name: str, found: str, said: str) -> None:
@@ -185,7 +189,7 @@ def test_each_command_that_starts_spark_refuses_before_it_imports_spark(machine:
 
 
 def test_the_doctor_says_all_that_is_wrong_on_a_machine_where_nothing_fits(machine: Machine) -> None:
-    machine.packages = {"pyspark": "4.2.1", "pyarrow": "17.0.0", "pandas": "3.0.0"}
+    machine.packages = {"pyspark": "4.2.1", "pyarrow": "17.0.0", "pandas": "3.0.0", "click": "8.5.1"}
     machine.java("""echo 'openjdk version "11.0.2" 2019-01-15' >&2""")
     done = machine.check("-m", "jobs.cli", "doctor", "--json", "--lake", "lake")
     assert (done.returncode, done.stderr) == (2, "")
@@ -193,6 +197,26 @@ def test_the_doctor_says_all_that_is_wrong_on_a_machine_where_nothing_fits(machi
     assert list(wrong) == ["pyspark", "delta-spark", "pyarrow", "pandas", "spark", "java"]
     assert wrong["delta-spark"] == "the Python package delta-spark is not installed"
     assert wrong["java"].startswith("Java 11.0.2 at ")
+
+
+@pytest.mark.fault(36)
+@pytest.mark.parametrize("arguments", [["--help"], ["doctor"], ["nightly", "--lake", "lake"]])
+def test_a_machine_without_click_is_answered_in_one_sentence(machine: Machine, arguments: list[str]) -> None:
+    (machine.folder / "packages/click").unlink()
+    del machine.packages["click"]
+    refusal = machine.refusal("-m", "jobs.cli", *arguments, code=2)
+    fix = f"run: {sys.executable} -m pip install 'click>=8.5,<9'"
+    assert refusal == f"faultline: the Python package click is not installed; {fix}"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nightly", "--help"], ["show", "--help"]])
+def test_help_needs_no_package_but_click(machine: Machine, arguments: list[str]) -> None:
+    """Neither Spark nor what an extra brings is there to be imported."""
+    machine.packages = {"click": "8.5.1"}
+    shutil.rmtree(machine.folder / "packages/pyspark")
+    done = machine.check("-m", "jobs.cli", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(("Usage: faultline", "faultline "))
 
 
 def test_spark_submit_with_an_older_python_is_refused_before_anything_is_imported(machine: Machine) -> None:

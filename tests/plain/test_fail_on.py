@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from jobs.cli.fail_on import check_conditions, parse_conditions
+from jobs.cli.fail_on import check_conditions, parse_condition
 from jobs.errors import ConditionMetError, UsageError
 from jobs.fault_latency.summary import Summary
 
@@ -50,7 +50,7 @@ QUIET = Summary(
 )
 def test_a_condition_that_holds_is_an_exit_code_of_its_own(condition: str, night: dict[str, object], held: str) -> None:
     with pytest.raises(ConditionMetError) as caught:
-        check_conditions(parse_conditions([condition]), dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
+        check_conditions([parse_condition(condition)], dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
     assert str(caught.value) == f"--fail-on held: {held}; the tables are published"
     assert caught.value.exit_code == 7
 
@@ -64,22 +64,22 @@ def test_a_condition_that_holds_is_an_exit_code_of_its_own(condition: str, night
     ],
 )
 def test_a_condition_that_does_not_hold_is_silent(condition: str, night: dict[str, object]) -> None:
-    check_conditions(parse_conditions([condition]), dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
+    check_conditions([parse_condition(condition)], dataclasses.replace(QUIET, **night))  # type: ignore[arg-type]
 
 
 def test_every_condition_that_holds_is_named() -> None:
     night = dataclasses.replace(QUIET, incident_count=3, missing_producers=["PG_a"])
     with pytest.raises(ConditionMetError, match="held: incident 3, missing-producer 1;"):
-        check_conditions(parse_conditions(["incident", "contradictions", "missing-producer"]), night)
+        check_conditions([parse_condition(each) for each in ("incident", "contradictions", "missing-producer")], night)
 
 
 def test_no_condition_never_holds() -> None:
-    check_conditions(parse_conditions([]), dataclasses.replace(QUIET, incident_count=9))
+    check_conditions([], dataclasses.replace(QUIET, incident_count=9))
 
 
 @pytest.mark.parametrize("text", ["incidents", "incident>", "incident>-1", "contradictions<3", "incident>1.5", ""])
 def test_a_text_that_is_no_condition_is_named(text: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_conditions([text])
+        parse_condition(text)
     assert str(caught.value).startswith(f"--fail-on {text!r} is no condition; give incident,")
     assert caught.value.exit_code == 2

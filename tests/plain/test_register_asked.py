@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
-from jobs.cli import serving as command
 
 
 @pytest.fixture
@@ -28,9 +27,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, st
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
-    monkeypatch.setattr(command, "running", running)
-    monkeypatch.setattr(command, "register", register)
-    monkeypatch.setattr(command, "registered_text", lambda done: f"said: {done}")
+    monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.serving.register.register", register)
+    monkeypatch.setattr("jobs.serving.register.registered_text", lambda done: f"said: {done}")
     return calls
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import datetime as dt
 import json
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jobs.cli import publish as run_command
+from jobs.cli.publish import RunOptions, run_flows
 from jobs.errors import InputMissingError
 from jobs.runs.run import Run
 from jobs.settings.load import load_settings
@@ -40,22 +39,22 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     def running(*_: Any, **__: Any) -> Iterator[None]:
         yield None
 
-    monkeypatch.setattr(run_command, "running", running)
-    monkeypatch.setattr(run_command, "run_fault_latency", lambda *_: None)
-    monkeypatch.setattr(run_command, "summarize", lambda *_: Answer("two incidents"))
-    monkeypatch.setattr(run_command, "as_text", lambda answer: answer.found)
-    monkeypatch.setattr(run_command, "run_allocation", lambda *_: None)
-    monkeypatch.setattr(run_command, "summarize_allocation", lambda *_: Answer("one orphan"))
-    monkeypatch.setattr(run_command, "allocation_text", lambda answer: answer.found)
-    monkeypatch.setattr(run_command, "check_conditions", lambda *_: None)
+    monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", lambda *_: None)
+    monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: Answer("two incidents"))
+    monkeypatch.setattr("jobs.fault_latency.summary_text.as_text", lambda answer: answer.found)
+    monkeypatch.setattr("jobs.allocation.run.run_allocation", lambda *_: None)
+    monkeypatch.setattr("jobs.allocation.summary.summarize_allocation", lambda *_: Answer("one orphan"))
+    monkeypatch.setattr("jobs.allocation.summary_text.allocation_text", lambda answer: answer.found)
+    monkeypatch.setattr("jobs.cli.publish.check_conditions", lambda *_: None)
     return monkeypatch
 
 
 def _said(said: list[str], *, as_json: bool = False) -> list[str]:
     paths = {"inputs.sends.path": "sends", "inputs.consumers.path": "consumers", "lake": "lake"}
     settings: Settings = load_settings([], [], paths)
-    options = argparse.Namespace(fail_on=[], verbose=False, json=as_json)
-    run_command.run_flows(options, settings, RUN, "2026-03-01", said.append)
+    options = RunOptions(as_json=as_json)
+    run_flows(options, settings, RUN, "2026-03-01", said.append)
     return said
 
 
@@ -68,7 +67,7 @@ def test_both_answers_are_one_text_or_one_object() -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_first_answer_is_said_when_the_second_flow_fails(flows: pytest.MonkeyPatch, *, as_json: bool) -> None:
-    flows.setattr(run_command, "run_allocation", _fails)
+    flows.setattr("jobs.allocation.run.run_allocation", _fails)
     said: list[str] = []
     with pytest.raises(InputMissingError):
         _said(said, as_json=as_json)
@@ -76,7 +75,7 @@ def test_the_first_answer_is_said_when_the_second_flow_fails(flows: pytest.Monke
 
 
 def test_nothing_is_said_when_the_first_flow_fails(flows: pytest.MonkeyPatch) -> None:
-    flows.setattr(run_command, "run_fault_latency", _fails)
+    flows.setattr("jobs.fault_latency.run.run_fault_latency", _fails)
     said: list[str] = []
     with pytest.raises(InputMissingError):
         _said(said)

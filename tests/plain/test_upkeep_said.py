@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
-from jobs.cli import maintain as upkeep_command
 from jobs.upkeep.maintain import TableCommit, TableFiles, Upkeep
 from jobs.upkeep.maintain_text import history_text, upkeep_text
 
@@ -74,9 +73,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[Any, ..
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
-    monkeypatch.setattr(upkeep_command, "running", running)
-    monkeypatch.setattr(upkeep_command, "run_maintain", maintain)
-    monkeypatch.setattr(upkeep_command, "table_history", history)
+    monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.upkeep.maintain.run_maintain", maintain)
+    monkeypatch.setattr("jobs.upkeep.maintain.table_history", history)
     return calls
 
 

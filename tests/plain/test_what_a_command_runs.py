@@ -28,11 +28,11 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
     for module, name in (
-        ("run_command", "run_flows"),
-        ("what_if_command", "what_if_answer"),
-        ("upkeep_command", "run_upkeep"),
+        ("publish", "run_flows"),
+        ("what_if", "what_if_answer"),
+        ("maintain", "run_upkeep"),
     ):
-        monkeypatch.setattr(f"jobs.{module}.{name}", starts)
+        monkeypatch.setattr(f"jobs.cli.{module}.{name}", starts)
     return found
 
 

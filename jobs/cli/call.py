@@ -1,0 +1,86 @@
+"""One call of the program: its clock and its secrets, and what every command does with them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.cli.options import InputOptions, LakeOptions
+from jobs.errors import UsageError
+from jobs.settings.load import load_settings
+from jobs.settings.model import Settings
+from jobs.text.redaction import secrets_of
+
+if TYPE_CHECKING:  # it imports Spark
+    from jobs.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a command has beside its own options.
+
+    Attributes:
+        clock: the instant now, UTC.
+        secrets: values that nothing may show; loading settings adds theirs.
+    """
+
+    clock: Callable[[], dt.datetime]
+    secrets: set[str] = field(default_factory=set)
+
+    def utc_day(self) -> dt.date:
+        """The UTC day now."""
+        return self.clock().date()
+
+    def settings(self, lake: LakeOptions, inputs: InputOptions | None = None) -> Settings:
+        """All settings; those of the shipped samples where nothing is named.
+
+        Raises:
+            SettingsError: or one of its subclasses.
+            UsageError: no lake is named.
+        """
+        named = {f"inputs.{name}.path": list(paths) for name, paths in vars(inputs or InputOptions()).items() if paths}
+        options = named if lake.lake is None else {**named, "lake": lake.lake}
+        files = [Path(name) for name in lake.settings] if lake.settings or options else _samples()
+        settings = load_settings(files, lake.assignments, options)
+        if not settings.lake:
+            raise UsageError("no lake is named; give --lake DIR or the setting lake")
+        self.secrets.update(secrets_of(settings.spark))
+        return settings
+
+    def settings_for_spark(self, lake: LakeOptions, inputs: InputOptions | None = None) -> Settings:
+        """All settings, once it is sure that Spark can start on this machine.
+
+        Raises:
+            FaultlineError: as of `settings`, or a `PlatformError`.
+        """
+        from jobs.spark.environment import check_environment
+
+        settings = self.settings(lake, inputs)
+        check_environment()
+        return settings
+
+    def run(
+        self,
+        command: str,
+        days: Sequence[dt.date] = (),
+        *,
+        allow_empty: bool = False,
+        cascade: bool = True,
+        break_lock: bool = False,
+    ) -> Run:
+        """A run of the command, with an id of its own."""
+        from jobs.runs.run import Run
+
+        return Run(uuid.uuid4().hex[:12], command, tuple(days), allow_empty, cascade, self.clock, break_lock)
+
+
+def _samples() -> list[Path]:
+    """The settings of the shipped samples, for who names neither settings nor a lake nor input."""
+    local = Path("conf/local.toml")
+    homes = [Path.cwd(), *([Path(os.environ["FAULTLINE_HOME"])] if "FAULTLINE_HOME" in os.environ else [])]
+    return next(([home / local] for home in homes if (home / local).is_file()), [])

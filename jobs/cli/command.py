@@ -1,0 +1,106 @@
+"""How commands look and refuse: options in sections of help, and a mistake as one sentence that names the help."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+WIDTH = 100
+"""Columns of a help page, whatever the terminal, so that a page is the same everywhere."""
+
+
+class Option(click.Option):
+    """An option below a heading of the help page."""
+
+    def __init__(self, *names: Any, section: str = "how", **how: Any) -> None:
+        super().__init__(*names, **how)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command whose options stand in sections, and whose options take no option for a value."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section in the order in which its first option was declared; `--help` comes last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if isinstance(each, click.Option) and record is not None:
+                sections.setdefault(each.section if isinstance(each, Option) else "options", []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, once no option stands where a value is missing: `--lake --json` names no lake."""
+        try:
+            if not ctx.resilient_parsing:
+                self._refuse_options_as_values(args)
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # click's parser names none
+            raise
+
+    def _refuse_options_as_values(self, args: list[str]) -> None:
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        valued = {name for each in options if each.flag_activation_value is None for name in each.opts}
+        given = args[: args.index("--")] if "--" in args else args
+        for name, value in itertools.pairwise(given):
+            if name in valued and re.match("-[^0-9]", value):
+                what = f"option {name!r} requires an argument, and {value!r} looks like an option"
+                raise click.BadOptionUsage(name, f"{what}: write {name}={value} if it is meant")
+
+
+class Group(click.Group):
+    """Commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Each command's name."""
+        return list(self.commands)
+
+
+def in_full(does: str) -> str:
+    """What a command does, as a sentence.
+
+    >>> in_full("answer SQL over the tables")
+    'Answer SQL over the tables.'
+    """
+    return f"{does[0].upper()}{does[1:]}."
+
+
+def usage_sentence(error: click.ClickException) -> str:
+    """Click's error in one sentence: the thing, the value, and which help to read."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    match error:
+        case click.NoSuchOption() if context:
+            known = [name for each in context.command.get_params(context) for name in each.opts if name[:1] == "-"]
+            what = f"unknown option {error.option_name!r}{did_you_mean(error.option_name, known)}"
+        case click.NoSuchCommand() if context and isinstance(context.command, click.Group):
+            known = context.command.list_commands(context)
+            what = f"unknown command {error.command_name!r}{did_you_mean(error.command_name, known)}"
+        case click.MissingParameter() if context and error.param:
+            what = f"a {error.param.make_metavar(context)} is missing"
+        case click.BadParameter() if context and error.param:
+            name = error.param.opts[0] if isinstance(error.param, click.Option) else error.param.make_metavar(context)
+            what = f"{name} {error.message}"
+        case _:
+            message = error.format_message()
+            what = f"{message[:1].lower()}{message[1:]}"
+    return f"{what.rstrip('.')}; see {context.command_path if context else 'faultline'} --help"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The nearest of what is known, in parentheses; nothing when none is near.
+
+    >>> did_you_mean("--dat", ["--lake", "--date"]), did_you_mean("--no", ["--no-cascade"]), did_you_mean("x", ["y"])
+    (" (did you mean '--date'?)", " (did you mean '--no-cascade'?)", '')
+    """
+    names, bare = {each.lstrip("-"): each for each in known}, word.lstrip("-")  # two dashes make nothing alike
+    begun = [each for each in names if bare and each.startswith(bare)]  # click takes no abbreviation
+    near = (begun or difflib.get_close_matches(bare, names, n=1))[:1]
+    return f" (did you mean {names[near[0]]!r}?)" if near else ""

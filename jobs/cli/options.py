@@ -1,0 +1,156 @@
+"""The options that several commands share, each in one place; what goes together reaches a command as one value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import click
+
+from jobs.cli.command import Option
+from jobs.cli.days import DayOptions
+from jobs.cli.parameters import DAY, FILE, FOLDER
+from jobs.serving.address import DATABASE
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_INPUTS = "input and lake (a PATH is a file, a folder or a glob)"
+
+
+@dataclass(frozen=True)
+class LakeOptions:
+    """Where the tables lie, and what else is set.
+
+    Attributes:
+        lake: folder or URI; None when no option names it.
+        settings: settings files, later ones win.
+        assignments: single settings, `KEY=VALUE`.
+    """
+
+    lake: str | None = None
+    settings: tuple[str, ...] = ()
+    assignments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """The paths of each kind of input."""
+
+    sends: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    running_info: tuple[str, ...] = ()
+    client_logs: tuple[str, ...] = ()
+
+
+def option(*names: str, **how: Any) -> Decorator:
+    """An option of one command, below the heading `section`."""
+    return click.option(*names, cls=Option, **how)
+
+
+def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
+    """Add the options to a command, which takes their values as one `kind`, under `name`."""
+    parts = [each.name for each in fields(kind)]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(*given: Any, **values: Any) -> Any:
+            own = kind(**{part: values.pop(part) for part in parts if part in values})
+            return command(*given, **values, **{name: own})
+
+        for each in reversed(options):
+            call = each(call)
+        return call
+
+    return decorate
+
+
+def days(default: str) -> Decorator:
+    """`days`: the day or span to run over; `default` says which it is without these options."""
+    section = "days (UTC)"
+    return gathered(
+        "days",
+        DayOptions,
+        option("--date", type=DAY, metavar="D", section=section, help=f"one day; default: {default}"),
+        option("--from", "first", type=DAY, metavar="D", section=section, help="first day, inclusive"),
+        option("--to", "last", type=DAY, metavar="D", section=section, help="last day, inclusive"),
+    )
+
+
+def inputs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`inputs` and `lake`: what to read, and where the tables lie."""
+    paths = (
+        _paths("--sends", "send attempts"),
+        _paths("--routes", "topic routes"),
+        _paths("--consumers", "members of consumer groups"),
+        _paths("--running-info", "consumers' running info"),
+        _paths("--client-logs", "consumers' own logs"),
+    )
+    return gathered("inputs", InputOptions, *paths)(lake(_INPUTS)(command))
+
+
+def lake(section: str = "lake") -> Decorator:
+    """`lake`: where the tables lie, and what else is set."""
+    return gathered(
+        "lake",
+        LakeOptions,
+        lake_folder(section),
+        settings_files(
+            section, "settings, TOML; repeatable, later win; without any, a lake and input: conf/local.toml"
+        ),
+        option(
+            "--set",
+            "assignments",
+            multiple=True,
+            metavar="KEY=VALUE",
+            section=section,
+            help="one setting; repeatable",
+        ),
+    )
+
+
+def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`lake` and `cluster`: where published tables lie, for who reads them without Spark."""
+    where = gathered(
+        "lake",
+        LakeOptions,
+        lake_folder("lake"),
+        settings_files("lake", "settings that name lake and cluster; without any and a lake: conf/local.toml"),
+    )
+    cluster = option(
+        "--cluster",
+        metavar="NAME",
+        section="lake",
+        help="default: the setting cluster, else the lake's only one",
+    )
+    return where(cluster(command))
+
+
+def lake_folder(section: str) -> Decorator:
+    """`--lake`."""
+    return option("--lake", type=FOLDER, metavar="DIR", section=section, help="folder or URI of the tables")
+
+
+def settings_files(section: str, text: str) -> Decorator:
+    """`--settings`."""
+    return option("--settings", type=FILE, multiple=True, metavar="FILE", section=section, help=text)
+
+
+def _paths(name: str, what: str) -> Decorator:
+    return option(name, type=FILE, multiple=True, metavar="PATH", section=_INPUTS, help=f"{what}; repeatable")
+
+
+break_lock = option(
+    "--break-lock",
+    is_flag=True,
+    help="take the lake from a run that holds it and hangs; that run publishes nothing more",
+)
+database = option("--database", default=DATABASE, metavar="NAME", help=f"its name there; default {DATABASE}")
+verbose = option("-v", "--verbose", is_flag=True, help="show the trace of an error")
+
+
+def as_json(text: str) -> Decorator:
+    """`--json`."""
+    return option("--json", "as_json", is_flag=True, help=text)

@@ -1,0 +1,154 @@
+"""The types of what stands on the command line: each reads one text, or refuses it with what to write instead."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from jobs.cli.command import did_you_mean
+from jobs.cli.fail_on import Condition, parse_condition
+from jobs.errors import UsageError
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MOST_DIGITS = 9
+
+_Param = click.Parameter | None
+_Context = click.Context | None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue by its number, of one broker or of each."""
+
+    queue_id: int
+    broker_name: str | None = None
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """Column to the value it has to equal."""
+        broker = {} if self.broker_name is None else {"broker_name": self.broker_name}
+        return {**broker, "queue_id": self.queue_id}
+
+
+class DayType(click.ParamType[dt.date]):
+    """A day such as 2026-11-21."""
+
+    name = "day"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> dt.date:  # noqa: ARG002 - click's signature
+        """Read a day.
+
+        Raises:
+            UsageError: it is none.
+        """
+        try:
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            raise UsageError(f"{value!r} is no day; write it like 2026-11-21") from None
+
+
+class InstantType(click.ParamType[int]):
+    """An instant such as 2026-11-21T00:26:51Z, UTC where it names no zone; read as epoch ms."""
+
+    name = "instant"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> int:  # noqa: ARG002 - click's signature
+        """Read an instant.
+
+        Raises:
+            UsageError: it is none.
+        """
+        try:
+            at = dt.datetime.fromisoformat(value)
+        except ValueError:
+            raise UsageError(f"{value!r} is no time; write it like 2026-11-21T00:26:51Z") from None
+        if at.tzinfo is None:
+            at = at.replace(tzinfo=dt.UTC)
+        return (at - _EPOCH) // dt.timedelta(milliseconds=1)
+
+
+class QueueType(click.ParamType[Queue]):
+    """A queue such as broker-a:3, or 3 for that of each broker."""
+
+    name = "queue"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> Queue:  # noqa: ARG002 - click's signature
+        """Read a queue; a broker's name may hold a colon.
+
+        Raises:
+            UsageError: it is none.
+        """
+        broker, colon, number = value.rpartition(":")
+        is_of_broker = bool(colon and broker)
+        queue = number if is_of_broker else value
+        if not _is_count(queue):
+            raise UsageError(f"--queue {value!r} is no queue; write it like broker-a:3")
+        return Queue(int(queue), broker if is_of_broker else None)
+
+
+class LimitType(click.ParamType[int]):
+    """A number of rows; 0 for all."""
+
+    name = "limit"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> int:  # noqa: ARG002 - click's signature
+        """Read a limit.
+
+        Raises:
+            UsageError: it is none.
+        """
+        if not _is_count(f"{value}"):
+            raise UsageError(f"--limit {value!r} is no number of rows; give 0 for all")
+        return int(value)
+
+
+class ConditionType(click.ParamType[Condition]):
+    """A condition of `--fail-on`."""
+
+    name = "condition"
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> Condition:  # noqa: ARG002 - click's signature
+        """Read a condition.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return parse_condition(value)
+
+
+class Word(click.Choice[str]):
+    """One of a few words."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
+        """Name the nearest word, and all of them."""
+        words = [f"{each}" for each in self.choices]
+        return f"{value!r} is none of {', '.join(words)}{did_you_mean(value, words)}"
+
+
+class PathText(click.ParamType[str]):
+    """A path, URI or glob as it was written; a shell completes it as one of this machine's."""
+
+    def __init__(self, completed_as: str = "file") -> None:
+        self.name = completed_as
+
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
+        """Keep it as it is: what is there is asked when it is opened."""
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Leave it to the shell: `file`, or `dir` for folders alone."""
+        return [CompletionItem(incomplete, type=self.name)]
+
+
+DAY, INSTANT, QUEUE, LIMIT, CONDITION = DayType(), InstantType(), QueueType(), LimitType(), ConditionType()
+FILE, FOLDER = PathText("file"), PathText("dir")
+
+
+def _is_count(text: str) -> bool:
+    """Whether it is a number of queues or rows, as Java counts them."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS

@@ -1,0 +1,79 @@
+"""The program `faultline`: its commands, and what its words come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from click.shell_completion import shell_complete
+
+from jobs.cli import publish
+from jobs.cli.call import Call
+from jobs.cli.command import WIDTH, Group, usage_sentence
+from jobs.cli.doctor import doctor
+from jobs.cli.maintain import maintain
+from jobs.cli.plan import plan
+from jobs.cli.register import register
+from jobs.cli.report import report
+from jobs.cli.serve import serve
+from jobs.cli.show import show
+from jobs.cli.what_if import what_if
+from jobs.errors import UsageError
+from jobs.spark.environment import code_version
+
+NAME = "faultline"
+COMPLETE = "_FAULTLINE_COMPLETE"
+"""Environment variable by which a shell asks how a line goes on."""
+
+
+def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    if value and not context.resilient_parsing:
+        print(f"{NAME} {code_version()}")
+        context.exit()
+
+
+@click.group(
+    NAME,
+    cls=Group,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND",
+    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": WIDTH},
+    help="Which producers avoided which broker, and who should own which queue: rebuilt from logs.",
+    epilog="Exit codes: 0 done, 2 usage or settings, 3 input, 4 too many bad lines, 5 lake busy,"
+    " 6 counts do not add up, 7 a --fail-on condition held, 1 anything else, 128 + its number after a signal.",
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
+@click.pass_context
+def faultline(context: click.Context) -> None:
+    """Refuse to do nothing."""
+    if context.invoked_subcommand is None:
+        raise click.UsageError("a COMMAND is missing", context)
+
+
+for each in (*publish.COMMANDS, what_if, plan, report, show, register, serve, doctor, maintain):
+    faultline.add_command(each)
+
+
+def run(words: Sequence[str], call: Call) -> int:
+    """Run what the words name, and return its exit code.
+
+    Not by click's own `main`, which ends the process when a pipe breaks, whatever broke it.
+
+    Raises:
+        FaultlineError: one of its subclasses; `UsageError` for all that click refuses.
+    """
+    try:
+        with faultline.make_context(NAME, list(words), obj=call) as context:
+            code: int | None = faultline.invoke(context)
+            return code or 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        raise UsageError(usage_sentence(error)) from error
+
+
+def complete(instruction: str) -> int:
+    """Print what a shell asked for by `COMPLETE`: its script, or how the line goes on."""
+    return shell_complete(faultline, {}, NAME, COMPLETE, instruction)

@@ -1,0 +1,32 @@
+"""`faultline register`: tables, views and functions in the catalog of a session."""
+
+from __future__ import annotations
+
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.text.progress import Progress
+
+_DOES = "put tables, views and functions into the session's catalog, such as a Hive metastore"
+
+
+@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@options.database
+@options.lake()
+@options.verbose
+@click.pass_obj
+def register(call: Call, database: str, lake: options.LakeOptions, *, verbose: bool) -> None:
+    """Fill the catalog, and say with what."""
+    settings = call.settings_for_spark(lake)
+    from jobs.lake.tables_io import Lake
+    from jobs.serving import register as catalog
+    from jobs.spark.session import running
+
+    name = catalog.checked_database(database)
+    progress = Progress()
+    with running(settings, progress, verbose=verbose) as spark:
+        with progress.step("registering"):
+            done = catalog.register(spark, Lake(spark, settings.lake), name)
+        print(catalog.registered_text(done), flush=True)

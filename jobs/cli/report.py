@@ -1,0 +1,39 @@
+"""`faultline report`: a published day as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jobs.cli import options
+from jobs.cli.answers import lake_of, opened
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.cli.days import DayOptions
+from jobs.cli.parameters import FILE
+
+_DOES = "a published day as one HTML page, for a browser without a network"
+_PACKAGES = ("deltalake", "jinja2", "plotly")
+
+
+@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@options.days("the last one published")
+@options.published_lake
+@options.option("--output", type=FILE, metavar="FILE", help="default: faultline-D.html")
+@options.verbose
+@click.pass_obj
+def report(
+    call: Call,
+    days: DayOptions,
+    lake: options.LakeOptions,
+    cluster: str | None,
+    output: str | None,
+    *,
+    verbose: bool,  # noqa: ARG001 - main reads it from the words
+) -> None:
+    """Write the page, and say so."""
+    where = lake_of(call, "report", _PACKAGES, lake, cluster)
+    from jobs.answers.report import write_report
+
+    print(write_report(opened(*where, days), None if output is None else Path(output)))

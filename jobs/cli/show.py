@@ -1,0 +1,138 @@
+"""`faultline show`: a question to the published tables, answered in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from jobs.cli import options
+from jobs.cli.answers import lake_of, opened
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.cli.days import DayOptions
+from jobs.cli.parameters import INSTANT, LIMIT, QUEUE, Queue, Word
+from jobs.errors import UsageError
+
+SUBJECTS = {
+    "incidents": "stretches in which many producers isolate one broker",
+    "findings": "what producers' nights showed that somebody should know",
+    "isolations": "which producer held which broker as not available, when and why",
+    "sends": "send attempts; name a producer or broker, there are many",
+    "owners": "who held which queue, and who should have",
+    "group-findings": "queues, clients, topics and groups that were not as they should be",
+    "rebalances": "changes of members or queues, and what they moved",
+}
+"""What can be asked, and the question in words."""
+
+OPTION_COLUMNS = {
+    "broker": "broker_name",
+    "producer": "client_id",
+    "group": "consumer_group",
+    "topic": "topic",
+    "kind": "kind",
+    "severity": "severity",
+    "cause": "cause",
+    "outcome": "outcome",
+    "source": "source",
+}
+"""Option to the column whose value it names."""
+
+_DOES = "a question to the published tables, answered in the terminal"
+_PACKAGES = ("deltalake",)
+_HAVE_QUEUES = ("owners", "group-findings", "sends")
+_ROWS = "which rows; a name has to be equal"
+
+
+class _ShowCommand(Command):
+    """With a line for each thing that can be asked."""
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the lines."""
+        with formatter.section("WHAT"):
+            formatter.write_dl(SUBJECTS.items())
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """Which rows: the options of `OPTION_COLUMNS`, a queue, an instant, and how many at most."""
+
+    broker: str | None = None
+    producer: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    kind: str | None = None
+    severity: str | None = None
+    cause: str | None = None
+    outcome: str | None = None
+    source: str | None = None
+    queue: Queue | None = None
+    at_ms: int | None = None
+    limit: int = 100
+
+    def equal(self, subject: str, narrowed_by: Mapping[str, str]) -> dict[str, object]:
+        """Column to the value it has to equal.
+
+        Args:
+            subject: what is asked for.
+            narrowed_by: the options it takes, to their columns.
+
+        Raises:
+            UsageError: an option that it does not take.
+        """
+        given = {name: value for name, value in vars(self).items() if name in OPTION_COLUMNS and value is not None}
+        for name in given:
+            if name not in narrowed_by:
+                takes = ", ".join(f"--{each}" for each in narrowed_by)
+                raise UsageError(f"--{name} does not narrow {subject}; use {takes}")
+        equal = {narrowed_by[name]: value for name, value in given.items()}
+        if self.queue is not None:
+            if subject not in _HAVE_QUEUES:
+                raise UsageError(f"--queue does not narrow {subject}; leave it out")
+            equal.update(self.queue.columns)
+        return equal
+
+
+@click.command(cls=_ShowCommand, short_help=_DOES, help=in_full(_DOES))
+@click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
+@options.days("the last one published")
+@options.published_lake
+@options.gathered(
+    "rows",
+    RowOptions,
+    *(
+        options.option(f"--{name}", metavar="NAME", section=_ROWS, help=f"{column} of the row")
+        for name, column in OPTION_COLUMNS.items()
+    ),
+    options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_ROWS, help="a queue, such as broker-a:3"),
+    options.option("--at", "at_ms", type=INSTANT, metavar="TIME", section=_ROWS, help="what stands then; UTC"),
+    options.option("--limit", type=LIMIT, default=100, metavar="N", section=_ROWS, help="most rows to show; 0 for all"),
+)
+@options.as_json("as one JSON object")
+@options.option("--csv", "as_csv", is_flag=True, help="as CSV, safe for a spreadsheet")
+@options.verbose
+@click.pass_obj
+def show(
+    call: Call,
+    subject: str,
+    days: DayOptions,
+    lake: options.LakeOptions,
+    cluster: str | None,
+    rows: RowOptions,
+    *,
+    as_json: bool,
+    as_csv: bool,
+    verbose: bool,  # noqa: ARG001 - main reads it from the words
+) -> None:
+    """Ask, and print the answer."""
+    if as_json and as_csv:
+        raise UsageError("--json and --csv exclude each other; give one of them")
+    where = lake_of(call, "show", _PACKAGES, lake, cluster)
+    from jobs.answers import show as answers
+    from jobs.answers.questions import QUESTIONS
+
+    narrowed = answers.Narrowed(rows.equal(subject, QUESTIONS[subject].narrowed_by), rows.at_ms, rows.limit)
+    answer = answers.ask(opened(*where, days, rows.at_ms), subject, narrowed)
+    form = answers.as_json if as_json else answers.as_csv if as_csv else answers.as_text
+    print(form(answer))
