@@ -10,7 +10,7 @@
 #   SPARK_SUBMIT   the spark-submit of a Spark 4.2.0 (default: the one on PATH)
 #   MASTER         default yarn
 #   DELTA_JARS     comma-separated; default: the two locked jars, fetched once
-#   PYSPARK_DRIVER_PYTHON   default: the checkout's own, which has delta-spark
+#   PYSPARK_DRIVER_PYTHON   default: the checkout's own, which has delta-spark and click
 #   PYSPARK_PYTHON          the Python on the executors, of the same minor version; as Spark has it
 set -eu
 

@@ -77,7 +77,7 @@ class LakeBusyError(FaultlineError):
 
 
 class ReconciliationError(FaultlineError):
-    """Counts do not add up, or a published day is not what its sends say."""
+    """Counts do not add up."""
 
     exit_code = 6
 
