@@ -28,12 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     secrets = secrets_of(os.environ)
     try:
         with heeding_signals(to_the_end=arguments is None):
-            return _run(words, secrets)
+            code = _run(words, secrets)
+            sys.stdout.flush()  # a reader that left is met here, and not while Python ends
+            return code
     except (FaultlineError, Interrupted) as error:
         with suppress(OSError):  # the terminal may be gone
             _complain(str(error), secrets, verbose=verbose)
         return error.exit_code
     except BrokenPipeError:
+        if arguments is None:  # Python flushes once more when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
         unexpected = f"unexpected {type(error).__name__}: {_first_line(error)}; run it with -v and report it"

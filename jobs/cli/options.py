@@ -60,9 +60,10 @@ def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
             own = kind(**{part: values.pop(part) for part in parts if part in values})
             return command(*given, **values, **{name: own})
 
+        decorated: Callable[..., Any] = call
         for each in reversed(options):
-            call = each(call)
-        return call
+            decorated = each(decorated)
+        return decorated
 
     return decorate
 

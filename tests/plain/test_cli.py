@@ -69,7 +69,7 @@ def test_help_names_commands_options_and_exit_codes(
         (["nightly", "--lake"], "option '--lake' requires an argument; see faultline nightly --help"),
         (
             ["nightly", "--lake", "--json"],
-            "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline nightly --help",
+            "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline",
         ),
         (["serve", "--port", "x"], "--port 'x' is not a valid integer; see faultline serve --help"),
         (["show", "incidents", "--json", "--csv"], "--json and --csv exclude each other; give one of them"),

@@ -11,13 +11,12 @@ from pyspark.sql import SparkSession
 from jobs.answers.published import open_published
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import Run
+from jobs.runs.run import DayResult, Run
 from jobs.runs.run_log import FAULT_LATENCY, log_run, published_openings
 from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
-from jobs.verify_lake import _published
 from tests.given.site import D1, D2, Site, at, send
 
 
@@ -29,7 +28,7 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
     assert [done.day.date for done in recomputed.days] == [D1, D2]
     again = set_back.run(D1)
     assert [done.day.date for done in again.days] == [D1]  # what D2 starts from is what it was made from
-    assert _published(Lake(spark, str(set_back.lake)))[Day(D2, "main")]["started_from"] == "PREVIOUS_DAY"
+    assert published_openings(Lake(spark, str(set_back.lake)), FAULT_LATENCY, "main")[D2][0] == "PREVIOUS_DAY"
     log = set_back.rows("run_log", "event_seq", "run_id", "status", "event_date")
     assert [(row["run_id"], row["status"], row["event_date"]) for row in log] == [
         ("run-40", "STARTED", D2), ("run-40", "SUCCEEDED", D2),
@@ -59,6 +58,7 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     run = Run(
         "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     )
-    log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED")
+    done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {})
+    log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert open_published(str(tmp_path), None, None, None).unsure == ()
-    assert _published(lake)[day]["run_id"] == "new"
+    assert published_openings(lake, FAULT_LATENCY, "main") == {D1: ("PREVIOUS_DAY", "opened")}

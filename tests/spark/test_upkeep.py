@@ -1,9 +1,7 @@
-"""A published lake is maintained without a change of its rows, and proves itself against its own sends."""
+"""A published lake is maintained without a change of its rows."""
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import datetime as dt
 import io
 import json
@@ -21,34 +19,21 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import jobs.upkeep.maintain
-from jobs.cli.maintain import run_upkeep
-from jobs.errors import InputMissingError, LakeBusyError, ReconciliationError, UsageError
+from jobs.cli.maintain import MaintainOptions, run_upkeep
+from jobs.errors import InputMissingError, LakeBusyError, UsageError
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
-from jobs.tables.day import Day
 from jobs.text.progress import Progress
 from jobs.upkeep.maintain import TableFiles, Upkeep, run_maintain, table_history
 from jobs.upkeep.maintain_text import upkeep_text
-from jobs.verify_lake import Verification, run_verify, shuffled
-from jobs.verify_text import breach, verification_text
 from tests.given.lakes import LiteralLake
-from tests.given.site import D1, D2, D3, START, Line, Site, at, send
+from tests.given.site import D1, D2, Site
 
 RUN_1 = {"run_id": "run-1"}
 MARCH_9 = dt.datetime(2026, 3, 9, tzinfo=dt.UTC)
-NORTH: Line = {"cluster": "north"}
-SOUTH: Line = {"cluster": "south", "client_id": "p2"}
-# The last send of the first day isolates broker-a of the north for 10 s, into the second.
-LOG = [
-    send(at(D1, "12:00:03"), 3_000, "RemotingTimeoutException", **SOUTH),
-    send(at(D1, "12:00:08"), **SOUTH),
-    send(at(D1, "06:00:00"), **NORTH),
-    send(at(D1, "23:59:58"), 3_000, "RemotingTimeoutException", **NORTH),
-    send(at(D2, "00:00:20"), **NORTH),
-]
 
 
 @pytest.fixture(scope="module")
@@ -74,30 +59,6 @@ def untidy(spark: SparkSession, few_tables: Site, tmp_path: Path) -> Site:
     return _copied(spark, few_tables, tmp_path)
 
 
-@pytest.fixture
-def one_day(spark: SparkSession, tmp_path: Path) -> Site:
-    """The first day of the north."""
-    site = Site(spark, tmp_path)
-    site.log(line for line in LOG if line["cluster"] == "north" and line["ended_at_ms"] < START[D2])
-    site.run(D1)
-    return site
-
-
-@pytest.fixture(scope="module")
-def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Two days of the north, one of the south."""
-    site = Site(spark, tmp_path_factory.mktemp("published"))
-    site.log(LOG)
-    site.run(D1, D2)
-    return site
-
-
-@pytest.fixture
-def site(spark: SparkSession, published: Site, tmp_path: Path) -> Site:
-    """A copy of its own."""
-    return _copied(spark, published, tmp_path)
-
-
 def _copied(spark: SparkSession, site: Site, folder: Path) -> Site:
     shutil.copytree(site.folder, folder, dirs_exist_ok=True)
     return Site(spark, folder)
@@ -118,10 +79,6 @@ def _progress() -> Progress:
 
 def _maintained(spark: SparkSession, site: Site, *, apply: bool) -> Upkeep:
     return run_maintain(spark, _settings(site), _run(), _progress(), apply=apply)
-
-
-def _verified(spark: SparkSession, site: Site, *days: dt.date, seed: str = "2026-03-09") -> Verification:
-    return run_verify(spark, _settings(site), _run(*days), seed, _progress())
 
 
 def _content(site: Site) -> dict[str, list[str]]:
@@ -280,9 +237,8 @@ def test_maintenance_and_runs_exclude_each_other(
     spark: SparkSession, untidy: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(spark, str(untidy.lake))
-    for call in (lambda: _maintained(spark, untidy, apply=True), lambda: _verified(spark, untidy, D1)):
-        with lake.held("nightly", lambda: MARCH_9), pytest.raises(LakeBusyError, match="is held by run nightly"):
-            call()
+    with lake.held("nightly", lambda: MARCH_9), pytest.raises(LakeBusyError, match="is held by run nightly"):
+        _maintained(spark, untidy, apply=True)
 
     def meanwhile(*_: object, **__: object) -> None:
         with pytest.raises(LakeBusyError, match="is held by run upkeep"):
@@ -298,102 +254,7 @@ def test_a_lake_without_tables_is_named(spark: SparkSession, tmp_path: Path) -> 
     empty = Site(spark, tmp_path)
     with pytest.raises(InputMissingError, match="holds no table; run faultline nightly first"):
         _maintained(spark, empty, apply=False)
-    with pytest.raises(InputMissingError, match="holds no published day"):
-        _verified(spark, empty)
     assert not empty.lake.exists()
-
-
-@pytest.mark.slow  # a day derived again; as of a row that was tampered with
-def test_a_published_lake_verifies_clean(spark: SparkSession, published: Site) -> None:
-    before = _versions(published)
-    found = _verified(spark, published, D2)
-    assert found.days == ["2026-03-02 (north)"]
-    assert (found.differing, found.sums, found.since, found.forgotten) == ([], [], [], [])
-    rows = {each.table: (each.published, each.derived) for each in found.tables}
-    assert rows["isolation_intervals"] == (1, 1)  # what was carried over midnight
-    assert len(rows) == 8
-    assert breach(found) is None
-    assert "Notes" not in verification_text(found)
-    assert _versions(published) == before
-    assert not (published.lake / "_staging").exists()
-
-
-@pytest.mark.usefixtures("same_session")
-def test_a_row_that_was_tampered_with_is_found_and_named(spark: SparkSession, one_day: Site) -> None:
-    table = one_day.lake / "isolation_intervals"
-    spark.sql(f"UPDATE delta.`{table}` SET opener_latency_ms = opener_latency_ms + 1 WHERE event_date = '{D1}'")
-    said: list[str] = []
-    options = argparse.Namespace(command="verify-lake", seed=None, json=True, verbose=False)
-    with pytest.raises(ReconciliationError) as refused:
-        run_upkeep(options, _settings(one_day), _run(D1), "2026-03-09", said.append)
-    assert refused.value.exit_code == 6
-    sentence = str(refused.value)
-    assert sentence.startswith(
-        "isolation_intervals of 2026-03-01 (north) is not what the sends say: 1 rows missing and 1 extra, such as {"
-    )
-    assert sentence.endswith("; run faultline nightly --date 2026-03-01 again")
-    told = json.loads(said[0])["tables"]
-    (each,) = (row for row in told if row["missing"] or row["extra"])
-    where = [each[name] for name in ("table", "cluster", "date", "published", "derived", "missing", "extra")]
-    assert where == ["isolation_intervals", "north", "2026-03-01", 1, 1, 1, 1]
-    assert json.loads(each["example"])["broker_name"] == "broker-a"
-
-
-@pytest.mark.slow  # a day derived again; as of a row that was tampered with
-def test_what_changed_since_a_day_was_published_is_told_beside_a_difference(
-    spark: SparkSession, published: Site
-) -> None:
-    settings = dataclasses.replace(_settings(published), slow_ms=1)
-    found = run_verify(spark, settings, _run(D2), "", _progress())
-    then, now = _settings(published).content_hash(), settings.content_hash()
-    assert found.since == [f"2026-03-02 (north) was published by run run-1 with settings {then}; now it is {now}"]
-    assert found.differing  # a send of 5 ms is slow now
-    assert f"it may be explained: {found.since[0]}" in str(breach(found))
-
-
-@pytest.mark.slow  # a day derived again; as of a row that was tampered with
-def test_a_day_that_starts_from_another_state_now_is_told(spark: SparkSession, site: Site) -> None:
-    spark.sql(f"DELETE FROM delta.`{site.lake / 'fault_item_state'}` WHERE cluster = 'north' AND event_date = '{D1}'")
-    found = _verified(spark, site, D2)
-    told = "2026-03-02 (north) started from another closing state than the day before has now; run it again"
-    assert told in found.since
-    assert "isolation_intervals" in {each.table for each in found.differing}  # what was carried over midnight
-
-
-@pytest.mark.slow  # a day derived again; as of a row that was tampered with
-def test_counts_that_do_not_add_up_are_told(spark: SparkSession, site: Site) -> None:
-    log = f"delta.`{site.lake / 'run_log'}`"
-    counted = f"event_date = '{D2}' AND cluster = 'north' AND status = 'SUCCEEDED'"
-    spark.sql(f"UPDATE {log} SET rows_published = rows_published + 1, rows_quarantined = 4 WHERE {counted}")
-    found = _verified(spark, site, D2)
-    assert found.differing == []
-    read = "run run-1 read 5 lines for 2026-03-02 (north, FAULT_LATENCY)"
-    assert found.sums == [
-        f"{read}, but 10 were published, quarantined, duplicates, of other days or of other clusters",
-        "sends holds 1 rows of 2026-03-02 (north), the run log says 2",
-        "quarantine holds 0 rows of 2026-03-02 (north), the run log says 4",
-    ]
-    assert str(breach(found)).startswith(f"lake {site.lake} does not add up: run run-1 read 5 lines")
-
-
-@pytest.mark.slow  # a day derived again; as of a row that was tampered with
-def test_days_whose_sends_are_forgotten_are_told_and_not_sampled(spark: SparkSession, site: Site) -> None:
-    spark.sql(f"DELETE FROM delta.`{site.lake / 'sends'}` WHERE event_date = '{D1}'")
-    with pytest.raises(InputMissingError, match=r"2026-03-01 cannot be derived anew: .* \(retention.sends_days\)"):
-        _verified(spark, site, D1)
-    seeds = [f"{seed}" for seed in range(9)]
-    first = {seed: shuffled([Day(D1, "north"), Day(D2, "north")], seed)[0][0].date for seed in seeds}
-    found = _verified(spark, site, seed=next(seed for seed in seeds if first[seed] == D1))
-    assert found.days == ["2026-03-02 (north)"]
-    assert found.forgotten == ["2026-03-01 (north)", "2026-03-01 (south)"]
-    assert "sends of 2026-03-01 (south) are no longer kept" in verification_text(found)
-    with pytest.raises(InputMissingError, match="2026-03-03 is not published"):
-        _verified(spark, site, D3)
-
-
-def test_every_published_day_is_sampled_by_some_seed() -> None:
-    days = [Day(dt.date(2026, 3, number), "main") for number in range(1, 8)]
-    assert {shuffled(days, f"{seed}")[0][0] for seed in range(200)} == set(days)
 
 
 @pytest.mark.parametrize(
@@ -411,6 +272,5 @@ def test_wrong_usage_of_maintain_starts_no_spark(
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr("jobs.spark.session.open_session", starts)
-    options = argparse.Namespace(**{"command": "maintain", "apply": False, "last": 10, "verbose": False} | given)
     with pytest.raises(UsageError, match=sentence):
-        run_upkeep(options, load_settings([], [], {"lake": "x"}), _run(), "2026-03-09", print)
+        run_upkeep(MaintainOptions(**given), load_settings([], [], {"lake": "x"}), _run(), print)
