@@ -71,7 +71,7 @@ def run(words: Sequence[str], call: Call) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        raise UsageError(usage_sentence(error)) from error
+        raise UsageError(usage_sentence(error)) from None  # its words are not escaped
 
 
 def complete(instruction: str) -> int:

@@ -270,7 +270,7 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "there is 2026-03-01, 2026-03-02"),
         (["incidents"], 3, "holds 2 clusters; name one of them with --cluster: 'main', 'other'"),
         (["incidents", "--cluster", "mian"], 3, "cluster 'mian' has no published day"),
-        (["weather"], 2, "invalid choice: 'weather'"),
+        (["weather"], 2, "WHAT 'weather' is none of incidents, findings,"),
         (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
         (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is no queue"),
@@ -284,7 +284,7 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         ),
         (["sends", "--at", "2026-03-01T00:00:00Z", "--cluster", "main"], 2, "--at does not go with sends"),
         (["incidents", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
-        (["incidents", "--json", "--csv"], 2, "not allowed with"),
+        (["incidents", "--json", "--csv"], 2, "--json and --csv exclude each other; give one of them"),
     ],
 )
 def test_a_mistake_is_a_sentence(

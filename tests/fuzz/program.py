@@ -61,8 +61,6 @@ def call(arguments: Sequence[str], folder: Path, variables: Mapping[str, str]) -
     ):
         try:
             code = cli.main(arguments)
-        except SystemExit as asked:  # --help
-            code = asked.code if isinstance(asked.code, int) else 1
         except TookTooLongError:
             code = -1
             _STUCK.append(tuple(arguments))

@@ -72,7 +72,6 @@ def test_help_names_commands_options_and_exit_codes(
             "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline",
         ),
         (["serve", "--port", "x"], "--port 'x' is not a valid integer; see faultline serve --help"),
-        (["show", "incidents", "--json", "--csv"], "--json and --csv exclude each other; give one of them"),
         (["show", "incidnts"], "WHAT 'incidnts' is none of incidents, findings,"),
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake'; see faultline --help"),

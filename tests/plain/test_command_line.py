@@ -73,7 +73,7 @@ def test_a_reader_that_left_ends_it_without_a_word(arguments: list[str], tmp_pat
         done = subprocess.run(
             [sys.executable, "-m", "jobs.cli", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]},  # buffered, as a shell has it
             stdout=gone,
             stderr=subprocess.PIPE,
             check=False,
