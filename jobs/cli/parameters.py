@@ -49,7 +49,7 @@ class DayType(click.ParamType[dt.date]):
         try:
             return dt.date.fromisoformat(value)
         except ValueError:
-            raise UsageError(f"{value!r} is no day; write it like 2026-11-21") from None
+            raise UsageError(f"{_name(param)}{value!r} is no day; write it like 2026-11-21") from None
 
 
 class InstantType(click.ParamType[int]):
@@ -66,7 +66,7 @@ class InstantType(click.ParamType[int]):
         try:
             at = dt.datetime.fromisoformat(value)
         except ValueError:
-            raise UsageError(f"{value!r} is no time; write it like 2026-11-21T00:26:51Z") from None
+            raise UsageError(f"{_name(param)}{value!r} is no time; write it like 2026-11-21T00:26:51Z") from None
         if at.tzinfo is None:
             at = at.replace(tzinfo=dt.UTC)
         return (at - _EPOCH) // dt.timedelta(milliseconds=1)
@@ -147,6 +147,11 @@ class PathText(click.ParamType[str]):
 
 DAY, INSTANT, QUEUE, LIMIT, CONDITION = DayType(), InstantType(), QueueType(), LimitType(), ConditionType()
 FILE, FOLDER = PathText("file"), PathText("dir")
+
+
+def _name(param: _Param) -> str:
+    """Of the option, and a blank."""
+    return f"{param.opts[0]} " if param else ""
 
 
 def _is_count(text: str) -> bool:

@@ -76,8 +76,8 @@ def test_help_names_commands_options_and_exit_codes(
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake'; see faultline --help"),
         (["plan"], "a COMMAND is missing; see faultline plan --help"),
-        (["nightly", "--date", "21.11.2026"], "'21.11.2026' is no day; write it like 2026-11-21"),
-        (["nightly", "--date", "2026-02-30"], "'2026-02-30' is no day"),
+        (["nightly", "--date", "21.11.2026"], "--date '21.11.2026' is no day; write it like 2026-11-21"),
+        (["nightly", "--from", "2026-02-30"], "--from '2026-02-30' is no day"),
         (["plan", "nightly", "--lake", "x", "--date", DAY, "--from", DAY], "--date and --from/--to exclude each other"),
         (["plan", "nightly", "--lake", "x", "--from", DAY], "--from and --to go together; give both"),
         (["plan", "nightly", "--lake", "x", "--to", DAY], "--from and --to go together; give both"),
@@ -159,7 +159,7 @@ def test_verbose_adds_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["nightly", "-v", "--date", "x"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("Traceback")
-    assert said.endswith("faultline: 'x' is no day; write it like 2026-11-21\n")
+    assert said.endswith("faultline: --date 'x' is no day; write it like 2026-11-21\n")
 
 
 @pytest.mark.parametrize(
