@@ -39,7 +39,7 @@ from jobs.sources.running_info import clients_told, running_info
 from jobs.sources.topic_route import route_answers
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
-from jobs.tables.partition import dated
+from jobs.tables.partition import with_partition_columns
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,16 @@ def allocation(
         .unionByName(of_topics(topics, routes, day))
     )
     return Allocation(
-        topic_queues=topic_queues(routes).transform(dated, day, "start_ms", "end_ms"),
-        route_changes=route_changes(seen_routes).transform(dated, day, "changed_at_ms"),
-        group_members=members.withColumn("members", F.size("client_ids")).transform(dated, day, "start_ms", "end_ms"),
-        queue_allocation=expected.transform(dated, day, "start_ms", "end_ms"),
-        queue_ownership=owned.holdings.transform(dated, day, "start_ms", "end_ms"),
-        allocation_findings=findings(found).transform(dated, day, "start_ms", "end_ms"),
-        rebalances=rebalances(of_one_view(allocated)).transform(dated, day, "changed_at_ms"),
-        strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(dated, day),
+        topic_queues=topic_queues(routes).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        route_changes=route_changes(seen_routes).transform(with_partition_columns, day, "changed_at_ms"),
+        group_members=members.withColumn("members", F.size("client_ids")).transform(
+            with_partition_columns, day, "start_ms", "end_ms"
+        ),
+        queue_allocation=expected.transform(with_partition_columns, day, "start_ms", "end_ms"),
+        queue_ownership=owned.holdings.transform(with_partition_columns, day, "start_ms", "end_ms"),
+        allocation_findings=findings(found).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        rebalances=rebalances(of_one_view(allocated)).transform(with_partition_columns, day, "changed_at_ms"),
+        strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(
+            with_partition_columns, day
+        ),
     )

@@ -1,7 +1,6 @@
 """The first flow: send attempts → updates of fault items → isolation, per producer and broker.
 
-`job` is its contents page: `attempts` (who sends under which rules, in which process) → `updates` (what each send
-wrote) → `pruning`, `replay`, `inferences` (the fault items over time) → `isolations`, `state` → `choices`, `health` →
-`windows`, `calls`, `incidents`, `producer_days`, `findings/`. `key_moves` stands beside it: order keys that left their
-queue.
+`job` is its contents page: `producers/` (who sends under which rules, in which process) → `fault_items/` (updates,
+their replay, isolations) → `inference/` (writes that no line shows) → `effects/` → `findings/`. `effects/key_moves`
+stands beside them: order keys that left their queue.
 """

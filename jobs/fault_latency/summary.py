@@ -34,7 +34,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class Incident:
-    """A stretch in which many producers isolated one broker."""
+    """An interval in which many producers isolated one broker."""
 
     broker_name: str
     start_at: str
@@ -101,7 +101,7 @@ class Summary:
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
     """Read the answers of a run's days back from the lake."""
     lake = Lake(spark, settings.lake)
-    producers, found = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
+    producers, findings = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
     incidents = result.rows(lake, BROKER_INCIDENTS)
     quarantine = result.rows(lake, QUARANTINE)
     totals = producers.agg(
@@ -132,8 +132,8 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         brokers=_brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
         incident_count=incidents.count(),
         incidents=_incidents(incidents),
-        findings=_finding_kinds(found),
-        worst_findings=_worst_findings(found),
+        findings=_finding_kinds(findings),
+        worst_findings=_worst_findings(findings),
         producer_count=totals["producers"],
         producers=_worst_producers(producers),
         isolations=totals["isolations"],
@@ -163,7 +163,7 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
     return [Broker(**row.asDict()) for row in joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50).collect()]
 
 
-def _incidents(found: DataFrame) -> list[Incident]:
+def _incidents(incidents: DataFrame) -> list[Incident]:
     """The first hundred."""
     return [
         Incident(
@@ -176,7 +176,7 @@ def _incidents(found: DataFrame) -> list[Incident]:
             row["sends"],
             row["lost"],
         )
-        for row in found.orderBy("start_ms", "broker_name").limit(100).collect()
+        for row in incidents.orderBy("start_ms", "broker_name").limit(100).collect()
     ]
 
 
@@ -195,16 +195,16 @@ def _worst_producers(producers: DataFrame) -> list[Producer]:
     return [Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()]
 
 
-def _worst_findings(found: DataFrame) -> list[str]:
+def _worst_findings(findings: DataFrame) -> list[str]:
     order = (F.desc_nulls_last("failures"), "start_ms", "sentence")
-    return [row["sentence"] for row in found.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
+    return [row["sentence"] for row in findings.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
 
 
-def _finding_kinds(found: DataFrame) -> list[FindingKind]:
+def _finding_kinds(findings: DataFrame) -> list[FindingKind]:
     by_severity = {
         severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in SEVERITIES
     }
-    kinds = found.groupBy("kind").agg(*by_severity.values())
+    kinds = findings.groupBy("kind").agg(*by_severity.values())
     return [FindingKind(**row.asDict()) for row in kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind").collect()]
 
 

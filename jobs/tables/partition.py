@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.tables.day import Day
 
 
-def dated(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
-    """With `event_date`, `cluster`, and each instant (`start_ms`, `changed_at_ms`) also as a timestamp (`…_at`)."""
+def with_partition_columns(rows: DataFrame, day: Day, *instants: str) -> DataFrame:
+    """The rows with `event_date`, `cluster`, and each instant (`start_ms`) also as a timestamp (`start_at`)."""
     stamps = {f"{name.removesuffix('_ms').removesuffix('_at')}_at": F.timestamp_millis(name) for name in instants}
     return rows.withColumns({"event_date": F.lit(day.date), "cluster": F.lit(day.cluster), **stamps})

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.effects.choices import choices
-from jobs.fault_latency.producers.known_routes import topic_hosts
+from jobs.fault_latency.producers.known_routes import known_routes_of
 
 _OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
 ATTEMPTS = (
@@ -51,7 +51,7 @@ def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> Non
         spark.createDataFrame(attempts, ATTEMPTS),
         spark.createDataFrame(sent, SENT),
         spark.createDataFrame(isolations, ISOLATIONS),
-        topic_hosts(spark.createDataFrame(routes, ROUTES)),
+        known_routes_of(spark.createDataFrame(routes, ROUTES)),
     )
     told = {
         (row["chosen_at_ms"], row["broker_name"]): (

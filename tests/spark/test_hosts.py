@@ -14,8 +14,8 @@ from jobs.fault_latency.producers.known_routes import (
     hosted_throughout,
     hosts_at_some_time,
     hosts_throughout,
+    known_routes_of,
     most_queues,
-    topic_hosts,
 )
 from tests.given.rules import assert_rule
 from udfs.fault_window import FAR_MS
@@ -107,7 +107,7 @@ def hosts(spark: SparkSession) -> dict[str, Any]:
         ("c", "t", 300, 400, "b", 6, 4, 2, True),
         ("c", "t", 300, 400, "n", 6, 4, 0, True),  # no queue to write to
     ]
-    (row,) = topic_hosts(spark.createDataFrame(routes, ROUTES)).collect()
+    (row,) = known_routes_of(spark.createDataFrame(routes, ROUTES)).collect()
     return row.asDict(recursive=True)
 
 

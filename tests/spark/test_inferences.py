@@ -14,7 +14,7 @@ from jobs.fault_latency.inference.job import detector_rounds, with_inferences
 from jobs.fault_latency.inference.middle_retries import middle_brokers
 from jobs.fault_latency.inference.removed_items import removes
 from jobs.fault_latency.inference.write_order import order_proofs
-from jobs.fault_latency.producers.known_routes import topic_hosts
+from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.rules import policies
 from jobs.fault_latency.producers.sends_per_process import process_sends
 from jobs.settings.client_profiles import released_profiles
@@ -130,7 +130,7 @@ def _routes(cluster: str, *stretches: Stretch) -> list[tuple[object, ...]]:
 
 
 def _hosts(spark: SparkSession, routes: list[tuple[object, ...]]) -> DataFrame:
-    return topic_hosts(spark.createDataFrame(routes, TOPIC_BROKERS))
+    return known_routes_of(spark.createDataFrame(routes, TOPIC_BROKERS))
 
 
 ALWAYS_ABC: Stretch = (0, 1_000_000, "abc", 2)
@@ -418,7 +418,7 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
             " dies_at_ms bigint, seq bigint"
         ),
     )
-    hosts = topic_hosts(spark.createDataFrame([], TOPIC_BROKERS))
+    hosts = known_routes_of(spark.createDataFrame([], TOPIC_BROKERS))
     second = with_inferences(first_pass, attempts, process_sends(attempts), hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())
 

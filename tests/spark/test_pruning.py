@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.fault_items.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.fault_items.isolations import (
+    isolating_writes,
+    isolation_relevant_writes,
+    isolations,
+    with_change,
+)
 from jobs.fault_latency.fault_items.pruning import near_isolations
 from jobs.fault_latency.fault_items.replay import ITEM, UPDATE, replay
 from jobs.fault_latency.producers.rules import policies
@@ -60,20 +65,20 @@ def _as_it_is(_: str, frame: DataFrame) -> DataFrame:
     return frame
 
 
-def _told(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
+def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
     """What follows from a replay: isolations, changes, and the last state of each item."""
-    telling = telling_writes(replay(writes, POLICIES, 1)).localCheckpoint()
-    changes = telling.transform(isolating_writes).transform(with_change)
+    relevant_writes = isolation_relevant_writes(replay(writes, POLICIES, 1)).localCheckpoint()
+    changes = relevant_writes.transform(isolating_writes).transform(with_change)
     frames = {
         "isolations": isolations(changes, DAY_MS),
         "changes": changes.where("change IS NOT NULL").select(*ITEM, "at_ms", "row_hash", "change", *COMPARED),
-        "states": telling.where("next_at_ms IS NULL").select(*ITEM, "at_ms", "row_hash", *COMPARED),
+        "states": relevant_writes.where("next_at_ms IS NULL").select(*ITEM, "at_ms", "row_hash", *COMPARED),
     }
     return {name: sorted((row.asDict() for row in frame.collect()), key=repr) for name, frame in frames.items()}
 
 
 def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
-    whole, pruned = _told(writes), _told(near_isolations(writes, POLICIES, _as_it_is))
+    whole, pruned = _states_and_changes(writes), _states_and_changes(near_isolations(writes, POLICIES, _as_it_is))
     assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
     for name, rows in whole.items():
         assert pruned[name] == rows, name

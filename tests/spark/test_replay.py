@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.fault_items.isolations import isolating_writes, isolations, telling_writes, with_change
+from jobs.fault_latency.fault_items.isolations import (
+    isolating_writes,
+    isolation_relevant_writes,
+    isolations,
+    with_change,
+)
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
@@ -197,7 +202,7 @@ def writes(spark: SparkSession) -> DataFrame:
         for each in given
     ]
     frame = spark.createDataFrame([tuple(row[column] for column in COLUMNS) for row in rows], WRITES)
-    return replay(frame.drop("case"), POLICIES, 1).transform(telling_writes).persist()
+    return replay(frame.drop("case"), POLICIES, 1).transform(isolation_relevant_writes).persist()
 
 
 @pytest.fixture(scope="module")

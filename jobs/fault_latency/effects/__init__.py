@@ -1,1 +1,1 @@
-"""What isolations did: choices, calls, incidents, minutes, days."""
+"""Effects of isolations: on choices, calls, brokers, producers and order keys."""

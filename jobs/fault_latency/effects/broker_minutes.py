@@ -29,7 +29,7 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
     answered = F.when((F.col("mode") != "ONEWAY") & F.col("outcome").isin(*ANSWERS), F.col("latency_ms"))
     minute = F.col("ended_at_ms") - F.col("ended_at_ms") % _MINUTE_MS
     in_minute = sends.withColumns({"window_start_ms": minute, "answered_ms": answered})
-    attempts = _fared(in_minute, keys)
+    attempts = _outcomes(in_minute, keys)
     # Counted apart: many attempts have the same latency, few the same producer.
     senders = in_minute.select(*keys, *_SENDER).distinct().groupBy(*keys).agg(F.count("*").alias("producers"))
     first, last = F.col("start_ms") - F.col("start_ms") % _MINUTE_MS, F.col("end_ms") - 1
@@ -50,8 +50,8 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
     return attempts.join(senders, keys).join(isolated, keys, "full").withColumns(counts)
 
 
-def _fared(attempts: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """`sends`, `failures` and the latencies of each broker and minute.
+def _outcomes(attempts: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """One row per broker and minute with sends: `sends`, `failures` and the latencies.
 
     Equal latencies are counted first, so that far fewer rows than attempts are put in order.
     """

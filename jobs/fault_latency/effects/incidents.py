@@ -1,4 +1,4 @@
-"""Incidents: stretches in which many producers isolate the same broker, who noticed, and what it cost."""
+"""Incidents: intervals in which many producers isolate the same broker, who noticed, and what it cost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BROKER = ("cluster", "broker_name")
 
 
 def broker_incidents(
-    isolations: DataFrame, sent: DataFrame, calls: DataFrame, share: float, materialize: Materialize
+    isolations: DataFrame, sends_per_process: DataFrame, calls: DataFrame, share: float, materialize: Materialize
 ) -> DataFrame:
-    """Stretches in which at least `share` of the active producers with the switch on isolate one broker.
+    """One row per interval in which at least `share` of the active producers with the switch on isolate one broker.
 
     Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from the
     minute of its first attempt of the day to that of its last; an isolation that crosses midnight makes it active up
@@ -28,20 +28,20 @@ def broker_incidents(
 
     Args:
         isolations: the day's isolations; those not enforced are left out.
-        sent: as `process_sends.process_sends` returns it.
-        calls: the day's sends, as `calls.calls_of` returns them.
+        sends_per_process: as `process_sends` returns it.
+        calls: the day's sends, as `calls_of` returns them.
         share: of the producers, between 0 and 1.
-        materialize: for what the incidents are asked of several times.
+        materialize: for the incidents, which are read several times.
     """
     lasting = isolations.where("enforced AND end_ms > start_ms")
-    active = _active(lasting, sent)
-    held = _while_active(lasting, active)
-    found = materialize("incident-stretches", _stretches(held, active, share))
-    noticed = materialize("noticed", found.join(_noticed(found, held), [*_BROKER, "start_ms"]))
+    active = _active(lasting, sends_per_process)
+    isolated = _while_active(lasting, active)
+    incidents = materialize("incident-intervals", _incidents(isolated, active, share))
+    noticed = materialize("noticed", incidents.join(_noticed(incidents, isolated), [*_BROKER, "start_ms"]))
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
     counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
-    nobody = F.array().cast("array<struct<client_id: string, producer_group: string>>")
-    others = F.array_sort(F.array_except(F.coalesce("senders", nobody), "noticed_by"))
+    no_producer = F.array().cast("array<struct<client_id: string, producer_group: string>>")
+    others = F.array_sort(F.array_except(F.coalesce("senders", no_producer), "noticed_by"))
     return (
         cost.withColumns({**counts, "others": others})
         .withColumns(
@@ -54,18 +54,18 @@ def broker_incidents(
     )
 
 
-def _active(held: DataFrame, sent: DataFrame) -> DataFrame:
-    """Per producer with the switch on: `active_from_ms`, `active_until_ms`."""
-    lives = sent.where("enforced").select(
+def _active(isolated: DataFrame, sends_per_process: DataFrame) -> DataFrame:
+    """One row per producer with the switch on: `active_from_ms`, `active_until_ms`."""
+    sending = sends_per_process.where("enforced").select(
         *PRODUCER, F.col("first_began_ms").alias("from_ms"), F.col("last_ended_ms").alias("until_ms")
     )
-    over_midnight = held.where("continued_from_previous_day OR continues_next_day").select(
+    over_midnight = isolated.where("continued_from_previous_day OR continues_next_day").select(
         *PRODUCER,
         F.when(F.col("continued_from_previous_day"), F.col("start_ms")).alias("from_ms"),
         F.when(F.col("continues_next_day"), F.col("end_ms")).alias("until_ms"),
     )
     return (
-        lives.unionByName(over_midnight)
+        sending.unionByName(over_midnight)
         .groupBy(*PRODUCER)
         .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
         .select(
@@ -77,24 +77,24 @@ def _active(held: DataFrame, sent: DataFrame) -> DataFrame:
     )
 
 
-def _while_active(held: DataFrame, active: DataFrame) -> DataFrame:
+def _while_active(isolations: DataFrame, active: DataFrame) -> DataFrame:
     """The part of each isolation in which its producer is active."""
     within = {
         "start_ms": F.greatest("start_ms", "active_from_ms"),
         "end_ms": F.least("end_ms", "active_until_ms"),
     }
-    return held.join(active, list(PRODUCER)).withColumns(within).where("end_ms > start_ms")
+    return isolations.join(active, list(PRODUCER)).withColumns(within).where("end_ms > start_ms")
 
 
-def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
-    isolating = held.select(
+def _incidents(isolated: DataFrame, active: DataFrame, share: float) -> DataFrame:
+    isolating = isolated.select(
         *_BROKER,
         "start_ms",
         "end_ms",
         F.lit(1).alias("isolating"),
         F.lit(0).alias("active"),
     )
-    living = active.join(held.select(*_BROKER).distinct(), "cluster").select(
+    living = active.join(isolated.select(*_BROKER).distinct(), "cluster").select(
         *_BROKER,
         F.col("active_from_ms").alias("start_ms"),
         F.col("active_until_ms").alias("end_ms"),
@@ -116,15 +116,15 @@ def _stretches(held: DataFrame, active: DataFrame, share: float) -> DataFrame:
     )
 
 
-def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
-    """Per incident: who isolated the broker, from the first to the last to begin.
+def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
+    """One row per incident: who isolated the broker, from the first to the last to begin.
 
-    Whoever began more than a minute before, or before the incident before it was over, held it already and does not
-    count as the first, unless everybody did.
+    A producer that began more than a minute before, or before the incident before it was over, had isolated it already
+    and does not count as the first, unless all of them had.
     """
     in_time = Window.partitionBy(*_BROKER).orderBy("start_ms")
     onset = F.greatest(F.lag("end_ms").over(in_time), F.col("start_ms") - _ONSET_MS)
-    began = held.select(
+    began = isolated.select(
         *_BROKER,
         F.col("start_ms").alias("began_ms"),
         F.col("end_ms").alias("ended_ms"),
@@ -132,7 +132,7 @@ def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
         _producer().alias("producer"),
     )
     per_producer = (
-        found.withColumn("onset_ms", onset)
+        incidents.withColumn("onset_ms", onset)
         .select(*_BROKER, "start_ms", "end_ms", "onset_ms")
         .join(began, list(_BROKER))
         .where("began_ms < end_ms AND ended_ms > start_ms")
@@ -152,7 +152,7 @@ def _noticed(found: DataFrame, held: DataFrame) -> DataFrame:
 
 
 def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
-    """Per incident: the sends that tried the broker while it was noticed, and who made them.
+    """One row per incident: the sends that tried the broker while it was noticed, and who made them.
 
     Joined by broker and minute, so that the cost follows the sends near an incident.
     """

@@ -16,7 +16,7 @@ _NOT_JAVA = "NOT_A_JAVA_CLIENT"
 
 
 def with_order_key(sends: DataFrame) -> DataFrame:
-    """The attempts of which key and queue are known; an empty key is none. Failed ones too: they may be stored."""
+    """One row per attempt of which key and queue are known (an empty key is none), failed or not: it may be stored."""
     return sends.where("order_key <> '' AND topic IS NOT NULL AND queue_id IS NOT NULL")
 
 
@@ -81,7 +81,7 @@ def key_moves(sends: DataFrame, publish_queues: DataFrame) -> DataFrame:
 
 
 def _lists(side: str) -> Column:
-    """The lists of queues that the attempt's client may have held when it chose, oldest first; null = not known."""
+    """The lists of queues that the attempt's client may have known when it chose, oldest first; null = not known."""
     at_ms = F.col(f"{side}.chosen_at_ms")
     valid = F.filter(
         "spans", lambda span: (span["from_ms"] <= at_ms + ROUTE_AHEAD_MS) & (span["until_ms"] > at_ms - ROUTE_LAG_MS)

@@ -1,4 +1,4 @@
-"""Each producer's day in one row, with a check of the replay that needs no truth."""
+"""Producers' days, one row each, with a check of the replay that needs no recording to compare with."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _KEYS = (*PRODUCER, "enforced")
 _RULES = ("version", "profile", "policy", "not_replayed")
 
 
-def producer_days(sent: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
+def producer_days(sends_per_process: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
     """One row per producer and state of its switch. Grain: `cluster`, `client_id`, `producer_group`, `enforced`.
 
     Args:
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations.
-        choices: as `choices.choices` returns them.
+        choices: as `choices` returns them.
     """
-    attempts = sent.groupBy(*_KEYS).agg(
+    attempts = sends_per_process.groupBy(*_KEYS).agg(
         F.max("switch_assumed").alias("switch_assumed"),
         F.max_by(F.struct(*_RULES), F.struct("last_ended_ms", *_RULES)).alias("rules"),
         F.sum("sends").alias("sends"),

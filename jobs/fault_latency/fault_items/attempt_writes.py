@@ -42,9 +42,9 @@ def _write(
     middle: Column | None = None,
     middle_after: Column | None = None,
 ) -> Column:
-    """One write: null `thread` stands for the attempt's own; `middle` tells whether a middle broker is hidden.
+    """One write as a struct; without `thread` it is on the attempt's own.
 
-    That one is neither the write's own broker nor `middle_after`.
+    `middle`: whether the log hides a middle broker, which is neither the write's own nor `middle_after`.
     """
 
     def literal(value: object) -> Column:
@@ -67,14 +67,14 @@ def _write(
     )
 
 
-def is_told_directly(policies: Sequence[Policy]) -> Column:
-    """Whether a sync or one-way attempt makes the update `direct`: none when the caller chose the queue."""
+def makes_direct_write(policies: Sequence[Policy]) -> Column:
+    """Whether a sync or one-way attempt makes the update of `direct`; never when the caller chose the queue."""
     outcome, isolates = F.col("seen_outcome"), _not_exist_isolates(policies)
     return ~F.col("by_caller") & (counts_as_failure(outcome, isolates) | counts_with_latency(outcome, isolates))
 
 
 def direct(policies: Sequence[Policy]) -> Column:
-    """Sync and one-way attempts of which `is_told_directly`: one update after the hook's line."""
+    """Sync and one-way attempts that `makes_direct_write` holds for: one update after the hook's line."""
     outcome = F.col("seen_outcome")
     return _write(
         F.col("broker_name"),
@@ -92,7 +92,7 @@ def _not_exist_isolates(policies: Sequence[Policy]) -> Column:
 
 
 def logged_async() -> list[Column]:
-    """Async attempts as logged: the callback and the submit call.
+    """Writes of an async attempt that the log shows: the callback's and the submit call's.
 
     The callback follows the address, not the name: the hook's name is a live object that may be renamed, the
     callback keeps the String of `sendKernelImpl` (`MQClientAPIImpl.sendMessageAsync` 4.9.8:541-576). A failed
@@ -134,7 +134,7 @@ def logged_async() -> list[Column]:
 
 
 def inferred_async(*, infer: bool) -> list[Column]:
-    """What an async attempt wrote besides: hidden tries, and a submit call that its callback overtook.
+    """Writes of an async attempt that the log hides: of further tries, and of a submit call that came late.
 
     From 4.9.3 a try that is refused inside the submit call is retried there (`sendMessageAsync`'s catch), so the
     submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.3.0 (it connects beside the call,

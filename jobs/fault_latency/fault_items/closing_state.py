@@ -1,4 +1,4 @@
-"""The fault items at midnight: what the next day starts from."""
+"""Fault items at midnight, from which the next day starts."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from jobs.fault_latency.producers.rules import PRODUCER
 
 
 def closing_state(
-    items: DataFrame, isolations: DataFrame, sent: DataFrame, opening: DataFrame, day_end_ms: int
+    relevant_writes: DataFrame, isolations: DataFrame, sends_per_process: DataFrame, opening: DataFrame, day_end_ms: int
 ) -> DataFrame:
-    """Each fault item at 24:00 UTC: those used on the day, and those whose isolation still stands.
+    """One row per `ITEM` at 24:00 UTC that was used on the day, or whose isolation still lasts.
 
-    Grain: `ITEM`. Items of a process that is over are gone. Columns: `fault_item_state` without its day.
+    Items of a process that is over are gone. Columns: `fault_item_state` without its day.
 
     Args:
-        items: the writes that tell, as `isolations.telling_writes` returns them.
+        relevant_writes: as `isolation_relevant_writes` returns them.
         isolations: the day's isolations.
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
         opening: the state that the day started from.
         day_end_ms: 24:00 UTC, epoch ms.
     """
-    last_writes = items.where("next_at_ms IS NULL AND (dies_at_ms IS NULL OR dies_at_ms > at_ms)")
-    standing = isolations.where("continues_next_day").select(
+    last_writes = relevant_writes.where("next_at_ms IS NULL AND (dies_at_ms IS NULL OR dies_at_ms > at_ms)")
+    continuing = isolations.where("continues_next_day").select(
         *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", F.lit(True).alias("stands")
     )
-    today = sent.groupBy(*PRODUCER, "process").agg(
+    today = sends_per_process.groupBy(*PRODUCER, "process").agg(
         F.max("last_seq").alias("seq_today"), F.max("last_ended_ms").alias("ended_today_ms")
     )
     before = opening.groupBy(*PRODUCER, "process").agg(
@@ -38,7 +38,7 @@ def closing_state(
     return (
         last_writes.where(alive)
         .drop("cause", "evidence", "extensions")
-        .join(standing, list(ITEM), "left")
+        .join(continuing, list(ITEM), "left")
         .where(wanted)
         .join(today, [*PRODUCER, "process"], "left")
         .join(before, [*PRODUCER, "process"], "left")

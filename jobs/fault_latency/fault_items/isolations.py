@@ -1,4 +1,4 @@
-"""From fault items over time to stretches of isolation and the changes that bound them."""
+"""Isolations of a broker by a producer, and the writes that open, extend and end them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, REMOVE
 from udfs.fault_window import FAR_MS
 
 
-def telling_writes(items: DataFrame) -> DataFrame:
-    """The few writes that open, extend or end an isolation, or could in another order, and each item's last.
+def isolation_relevant_writes(items: DataFrame) -> DataFrame:
+    """One row per write that opens, extends or ends an isolation, or could in another order, and the last per item.
 
     Adds `is_isolated` and `was_isolated` (best estimate, after and just before the write), `may_be_isolated` and
     `might_have_been` (the same for some order of tied writes).
@@ -29,22 +29,22 @@ def telling_writes(items: DataFrame) -> DataFrame:
 
 
 def isolating_writes(writes: DataFrame) -> DataFrame:
-    """The telling writes that touch an isolation, numbered.
+    """One row per write that touches an isolation, with the number of that isolation.
 
-    Adds `isolation` (number of the isolation within the item) and `stretch` (number of the stretch that some
-    order of tied writes holds), both from 1.
+    Adds `isolation` (number within the item) and `stretch` (number of the interval in which some order of tied
+    writes has an isolation), both from 1.
     """
     in_order = Window.partitionBy(*ITEM).orderBy("position")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
-    opens_stretch = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
+    opens_possible = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
     return writes.where("is_isolated OR was_isolated OR may_be_isolated").withColumns(
-        {"isolation": F.sum(opens).over(so_far), "stretch": F.sum(opens_stretch).over(so_far)}
+        {"isolation": F.sum(opens).over(so_far), "stretch": F.sum(opens_possible).over(so_far)}
     )
 
 
 def with_change(writes: DataFrame) -> DataFrame:
-    """With `change`: OPENED, EXTENDED, CLEARED or REMOVED; null when the write changed nothing.
+    """One row per write, with `change`: OPENED, EXTENDED, CLEARED or REMOVED; null when it changed nothing.
 
     EXTENDED is any write that sets a new end while the isolation lasts; under last-write-wins that end may be
     an earlier one. What was carried over midnight opened before.
@@ -75,7 +75,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     possible_end = F.greatest(end, F.least("stretch_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
     ended_by = _ended_by(end, cut, day_end_ms)
     return (
-        _in_stretches(_grouped(writes))
+        _with_possible_end(_grouped(writes))
         .select(
             *ITEM,
             F.col("opener.version").alias("client_version"),
@@ -98,7 +98,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
 
 
 def _grouped(writes: DataFrame) -> DataFrame:
-    """The writes of each isolation together; those of a stretch that hold none, together too (`isolation` null)."""
+    """One row per isolation of its writes, and one per stretch of those that hold none (`isolation` null)."""
     next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
     holds_until, surely_until = F.least("until_ms", next_at), F.greatest("earliest_ms", "at_ms")
     isolated = F.col("is_isolated")
@@ -119,8 +119,8 @@ def _grouped(writes: DataFrame) -> DataFrame:
     )
 
 
-def _in_stretches(grouped: DataFrame) -> DataFrame:
-    """The isolations with the end of their stretch and the start of the next one in it."""
+def _with_possible_end(grouped: DataFrame) -> DataFrame:
+    """One row per isolation, with the end of its stretch and the start of the next isolation in it."""
     stretch = Window.partitionBy(*ITEM, "stretch")
     whole = stretch.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     in_order = stretch.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")

@@ -1,4 +1,4 @@
-"""The few writes that an isolation can depend on: what lets a day of millions of sends be replayed in seconds."""
+"""Leaves out writes that no isolation can depend on, so that a day of millions of sends is replayed in seconds."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ _BUCKET_MS = 30_000
 
 
 def near_isolations(writes: DataFrame, policies: Sequence[Policy], materialize: Materialize) -> DataFrame:
-    """The writes whose replay gives the same isolations, changes and closing state as that of all.
+    """One row per write that counts: their replay gives the isolations, changes and closing state of all writes.
 
     A write without isolation matters only while one stands, or while one could in another order of tied writes.
-    Kept are whole stretches of half a minute of a fault item: those of each isolating write up to its end, those of
-    the item's first and last write, of what was carried over midnight, and of any write whose reachable flag
-    decides (5.1.4) or whose middle try is not logged. Two stretches whose hashes are equal keep more, never less.
+    Whole half minutes of a fault item stay: those of each isolating write up to its end, those of the item's first
+    and last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4) or whose
+    middle try is not logged. Two half minutes whose hashes are equal leave more in, never less.
 
     Args:
         writes: as `replay.replay` takes them.
         policies: every policy that a row may name.
-        materialize: for the stretches, so that Spark knows how few they are.
+        materialize: for the half minutes, so that Spark knows how few they are.
     """
     stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
-    is_told = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
-    telling = writes.where(is_told | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
+    always_counts = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
+    isolating = writes.where(always_counts | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
     within_day = F.least(stands_until, F.col("at_ms") + DAY_MS)
-    standing = telling.select(_item(), (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
+    isolated_spans = isolating.select(
+        _item(), (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms")
+    )
     ends = writes.groupBy(_item()).agg(F.min("at_ms").alias("first_ms"), F.max("at_ms").alias("last_ms"))
     outermost = ends.select("item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
         "until_ms", F.col("from_ms")
     )
     wanted = materialize(
         "wanted",
-        standing.unionByName(outermost)
+        isolated_spans.unionByName(outermost)
         .select("item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
         .select(_place())
         .distinct(),
@@ -54,7 +56,7 @@ def _item() -> Column:
 
 
 def _place() -> Column:
-    """One number, which Spark looks up without a row for it."""
+    """Fault item and half minute as one number, which Spark looks up without building a row."""
     return F.xxhash64("item", "bucket").alias("place")
 
 

@@ -1,4 +1,4 @@
-"""Replays writes to fault items: the state of each item after each write."""
+"""Replay of writes to fault items: the state of each item after each write."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
 ITEM = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name")
-"""What owns a fault item: one process of one producer, and the broker."""
+"""Key of a fault item: one process of one producer, and the broker."""
 
 UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 
 
 def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int) -> DataFrame:
-    """The state of each fault item after each write.
+    """One row per write of `updates`, with the state of its fault item after it.
 
-    Grain: one write, as in `updates`. Total order within an item: `at_ms`, `seq` (nulls last),
+    Total order within an item: `at_ms`, `seq` (nulls last),
     `started_at_ms`, `invoke_id`, `attempt`, `row_hash`, `step`.
 
     Args:

@@ -1,4 +1,4 @@
-"""What each send attempt wrote to fault items: from attempts to `updateFaultItem` calls.
+"""Writes to fault items: from send attempts to `updateFaultItem` calls.
 
 One attempt makes none (the caller chose the queue), one (sync, one-way) or up to four (async: the callback, the
 submit call, and retries that the log does not show). What is not logged but follows from the client's code names
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.attempt_writes import direct, inferred_async, is_told_directly, logged_async
+from jobs.fault_latency.fault_items.attempt_writes import direct, inferred_async, logged_async, makes_direct_write
 from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, UPDATE
 from udfs.evidence import LOGGED
 from udfs.outcome import effective_outcome
@@ -34,16 +34,16 @@ _WRITE = (
 
 
 def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_async: bool = True) -> DataFrame:
-    """The writes of the attempts, as `replay.replay` takes them.
+    """One row per write of an attempt, as `replay` takes it.
 
-    Grain: one write. `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`,
+    `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`,
     `thread` (a submit call counts as a thread of its own; null = not known), `current_latency_ms`, `is_failure`,
     `reachable`, `cause` (LATENCY or the outcome), `evidence`, `not_available_ms`, `dies_at_ms`, and
     `middle_topic`, `middle_after`: topic and first broker of a failure that ran out of time after three tries,
     whose middle one is not in the log (null for all others).
 
     Args:
-        sends: attempts that can be replayed, as `attempts.attempts_of` returns them.
+        sends: attempts that can be replayed, as `attempts_of` returns them.
         policies: every policy that a row may name.
         infer: also the writes that are inferred rather than logged.
         has_async: whether any attempt is async; without one the plan is a third as long.
@@ -52,8 +52,8 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_as
     error_broker = F.col("error_broker") if infer else F.col("addressed_broker")
     described = sends.withColumns({"seen_outcome": outcome, "error_broker": error_broker})
     is_direct = F.col("mode") != "ASYNC"
-    told_directly = described.where(is_direct).where(is_told_directly(policies))
-    written = told_directly.withColumn("write", direct(policies)).select(*_WRITE)
+    direct_attempts = described.where(is_direct).where(makes_direct_write(policies))
+    written = direct_attempts.withColumn("write", direct(policies)).select(*_WRITE)
     if has_async:
         of_async = F.array_compact(F.array(*logged_async(), *inferred_async(infer=infer)))
         written = written.unionByName(
@@ -69,12 +69,12 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_as
             "carried_extensions": F.lit(0),
         }
     )
-    # Only an uneven ladder makes a client fail; without one, nobody need know what each write earns.
+    # Only an uneven ladder makes a client fail; without one nothing is null, so nothing is looked at.
     return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
 
 
 def _earned(policies: Sequence[Policy]) -> Column:
-    """The isolation of a write; of most, which no ladder reaches, none is looked up."""
+    """The isolation that a write earns; most stay below every ladder, so none is looked up for them."""
     latency_ms, is_failure = F.col("current_latency_ms"), F.col("is_failure")
     lowest = min((each.ladder.lowest_ms for each in policies), default=0)
     earned = not_available_ms(F.col("policy"), latency_ms, is_failure, policies)
@@ -82,7 +82,7 @@ def _earned(policies: Sequence[Policy]) -> Column:
 
 
 def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
-    """The fault items of the day before as the first writes of this one, at 00:00 UTC.
+    """One row per fault item of the day before, as a write at 00:00 UTC of this one.
 
     Args:
         opening: `fault_item_state` of the day before, with `dies_at_ms`.

@@ -1,1 +1,1 @@
-"""What a producer's day showed that somebody should know: one module per kind of finding."""
+"""Findings on producers: one file per kind."""

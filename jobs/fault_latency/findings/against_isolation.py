@@ -1,4 +1,4 @@
-"""SENT_WHILE_ISOLATED: attempts at a broker that their producer held as not available, and why they went there."""
+"""SENT_WHILE_ISOLATED: attempts at a broker that was not available to their producer, and why they went there."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """One finding per producer, broker, isolation and cause.
 
     Args:
-        choices: as `choices.choices` returns them.
+        choices: as `choices` returns them.
         attempts: the day's attempts with their process.
     """
-    sent = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
-    found = sent.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
+    against = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
+    per_isolation = against.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
         F.min("chosen_at_ms").alias("start_ms"),
         (F.max("chosen_at_ms") + 1).alias("end_ms"),
         F.count("*").alias("sends"),
@@ -40,7 +40,7 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     )
     why = F.coalesce(*(F.when(F.col("cause") == cause, F.lit(words)) for cause, words in _WHY.items()))
     return finding(
-        found,
+        per_isolation,
         "SENT_WHILE_ISOLATED",
         F.when(doubtful, "WARNING").otherwise("INFO"),
         F.col("cause"),

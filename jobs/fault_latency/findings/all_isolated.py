@@ -1,4 +1,4 @@
-"""ALL_ISOLATED and DEAD_BROKER_MAGNET: stretches without an available broker, and where the sends went then."""
+"""ALL_ISOLATED and DEAD_BROKER_MAGNET: intervals without an available broker, and where the sends went then."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ _FEWEST_SENDS = 10
 _MORE_THAN_ITS_TURN = 1.25
 
 
-def all_isolated(stretches: DataFrame, choices: DataFrame) -> DataFrame:
-    """One finding per stretch, from the stretches as `stretches` returns them and the choices made in them."""
-    sent = (
-        _chosen_in(stretches, choices)
+def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
+    """One finding per interval without an available broker.
+
+    Args:
+        intervals: as `intervals_without_broker` returns them.
+        choices: as `choices` returns them.
+    """
+    attempts = (
+        _choices_within(intervals, choices)
         .groupBy(*_TOPIC, "after_ms")
         .agg(F.count("*").alias("sends"), F.count_if(~is_answer(F.col("outcome"))).alias("failures"))
     )
-    found = (
-        _as_frames(stretches)
-        .join(sent, [*_TOPIC, "after_ms"], "left")
+    without_broker = (
+        _as_frames(intervals)
+        .join(attempts, [*_TOPIC, "after_ms"], "left")
         .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
     )
     lone = F.size("brokers") == 1
     return finding(
-        found,
+        without_broker,
         "ALL_ISOLATED",
         F.when(F.col("failures") > 0, "CRITICAL").when(lone | (F.col("sends") == 0), "INFO").otherwise("WARNING"),
         F.when(lone, "ONLY_BROKER").otherwise("ALL_ISOLATED"),
@@ -57,20 +62,20 @@ def all_isolated(stretches: DataFrame, choices: DataFrame) -> DataFrame:
     )
 
 
-def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """One finding per producer and run of stretches in which most attempts went to a broker that failed them.
+def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """One finding per producer and run of such intervals in which most attempts went to a broker that failed them.
 
     Up to 5.1.3 the fallback (`LatencyFaultToleranceImpl.pickOneAtLeast`) prefers the lowest latency: that of the
-    broker that refuses fastest. Asked of runs with ten attempts or more over two brokers or more: the failing broker
+    broker that refuses fastest. Only runs with ten attempts or more over two brokers or more count: the failing broker
     got a quarter more than its turn, and failed at least half of what it got.
 
     Args:
-        stretches: as `stretches` returns them.
-        choices: as `choices.choices` returns them.
+        intervals: as `intervals_without_broker` returns them.
+        choices: as `choices` returns them.
         policies: every policy that a row may name.
     """
     of_old = choices.where(last_write_wins(policies)).where("NOT by_caller")
-    chosen = _chosen_in(stretches, of_old).select(
+    attempts = _choices_within(intervals, of_old).select(
         *OWNER,
         "broker_name",
         *moment(F.col("chosen_at_ms")),
@@ -78,20 +83,20 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
         (~is_answer(F.col("outcome"))).alias("failed"),
     )
     went_to = F.collect_list(F.struct("broker_name", "failed"))
-    runs = sessions(chosen, OWNER, [went_to.alias("went_to"), F.max("hosts").alias("hosts")])
+    runs = sessions(attempts, OWNER, [went_to.alias("went_to"), F.max("hosts").alias("hosts")])
     per_broker = (
         runs.withColumns({"attempts": F.size("went_to"), "went": F.explode("went_to")})
         .groupBy(*OWNER, "start_ms", "end_ms", "hosts", "attempts", "went.broker_name")
         .agg(F.count("*").alias("sends"), F.count_if("went.failed").alias("failures"))
         .withColumn("share", F.col("sends") / F.col("attempts"))
     )
-    found = per_broker.where(F.col("attempts") >= _FEWEST_SENDS).where(
+    magnets = per_broker.where(F.col("attempts") >= _FEWEST_SENDS).where(
         (F.col("hosts") >= 2)
         & (F.col("share") * F.col("hosts") >= _MORE_THAN_ITS_TURN)
         & (F.col("failures") * 2 >= F.col("sends"))
     )
     return finding(
-        found,
+        magnets,
         "DEAD_BROKER_MAGNET",
         F.lit("CRITICAL"),
         F.lit("CLIENT_DEFECT"),
@@ -108,62 +113,67 @@ def dead_broker_magnets(stretches: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def stretches(sent: DataFrame, isolations: DataFrame, hosts: DataFrame, materialize: Materialize) -> DataFrame:
-    """The stretches in which a producer held every broker of a topic as not available.
+def intervals_without_broker(
+    sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame, materialize: Materialize
+) -> DataFrame:
+    """One row per interval in which no broker of a topic was available to a producer.
 
     Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
     that its route named writable at the time; without routes those that the cluster's attempts of the day name.
 
     Args:
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations; those not enforced are left out.
-        hosts: as `hosts.topic_hosts` returns them; may be empty.
-        materialize: for what the stretches are asked of several times.
+        known_routes: as `known_routes_of` returns it; may be empty.
+        materialize: for the brokers of each topic, which are read several times.
     """
-    held = isolations.where("enforced AND end_ms > start_ms").select(
+    isolated_spans = isolations.where("enforced AND end_ms > start_ms").select(
         *OWNER, "broker_name", F.col("start_ms").alias("held_from_ms"), F.col("end_ms").alias("held_until_ms")
     )
-    asked = sent.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
-    owners = asked.select(*_TOPIC).distinct().join(held.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    hosted = materialize("hosted", owners.join(F.broadcast(_hosted(sent, hosts)), ["cluster", "topic"]))
+    sends = sends_per_process.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
+    owners = sends.select(*_TOPIC).distinct().join(isolated_spans.select(*OWNER).distinct(), list(OWNER), "left_semi")
+    brokers_of_topics = materialize(
+        "brokers-of-topics",
+        owners.join(F.broadcast(_brokers_of_topics(sends_per_process, known_routes)), ["cluster", "topic"]),
+    )
     isolated = (
-        hosted.join(held, [*OWNER, "broker_name"])
+        brokers_of_topics.join(isolated_spans, [*OWNER, "broker_name"])
         .withColumns({"start_ms": F.greatest("start_ms", "held_from_ms"), "end_ms": F.least("end_ms", "held_until_ms")})
         .where("end_ms > start_ms")
     )
     interval = (*_TOPIC, "start_ms", "end_ms")
-    of_topic = hosted.select(*interval, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
-    isolations_of_hosts = isolated.select(*interval, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
-    counts = concurrent_counts(of_topic.unionByName(isolations_of_hosts), _TOPIC, ("hosts", "held"))
-    none_left = counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL")
-    found = coalesce_overlapping(none_left, _TOPIC)
+    of_topic = brokers_of_topics.select(*interval, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
+    counted_isolations = isolated.select(*interval, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
+    counts = concurrent_counts(of_topic.unionByName(counted_isolations), _TOPIC, ("hosts", "held"))
+    none_available = counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL")
+    without_broker = coalesce_overlapping(none_available, _TOPIC)
     of_topic = isolated.select(
         *_TOPIC, "broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms")
     )
     return (
-        found.join(of_topic, list(_TOPIC))
+        without_broker.join(of_topic, list(_TOPIC))
         .where("from_ms < end_ms AND until_ms > start_ms")
         .groupBy(*_TOPIC, "start_ms", "end_ms")
         .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
     )
 
 
-def _hosted(sent: DataFrame, hosts: DataFrame) -> DataFrame:
-    """`cluster`, `topic`, `broker_name`, `start_ms`, `end_ms`: when the broker took the topic's sends."""
-    routed = hosts.select("cluster", "topic", F.inline("writable")).withColumnsRenamed(
+def _brokers_of_topics(sends_per_process: DataFrame, known_routes: DataFrame) -> DataFrame:
+    """One row per `cluster`, `topic`, `broker_name` and interval in which the broker took the topic's sends."""
+    routed = known_routes.select("cluster", "topic", F.inline("writable")).withColumnsRenamed(
         {"from_ms": "start_ms", "until_ms": "end_ms"}
     )
-    named = sent.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
+    named = sends_per_process.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
     unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
     always = {"start_ms": F.lit(0).cast("bigint"), "end_ms": F.lit(FAR_MS)}
     return routed.unionByName(unrouted.withColumns(always))
 
 
-def _as_frames(stretches: DataFrame) -> DataFrame:
-    return stretches.withColumns({"after_ms": F.col("start_ms"), "until_ms": F.col("end_ms") - 1})
+def _as_frames(intervals: DataFrame) -> DataFrame:
+    return intervals.withColumns({"after_ms": F.col("start_ms"), "until_ms": F.col("end_ms") - 1})
 
 
-def _chosen_in(stretches: DataFrame, choices: DataFrame) -> DataFrame:
-    """The choices made strictly inside a stretch of their owner and topic."""
-    frames = _as_frames(stretches).select(*OWNER, F.col("topic").alias("of_topic"), "after_ms", "until_ms", "brokers")
+def _choices_within(intervals: DataFrame, choices: DataFrame) -> DataFrame:
+    """One row per choice made strictly inside an interval of its owner and topic."""
+    frames = _as_frames(intervals).select(*OWNER, F.col("topic").alias("of_topic"), "after_ms", "until_ms", "brokers")
     return chosen_within(frames, choices.where("enforced")).where("topic = of_topic")

@@ -1,4 +1,4 @@
-"""The contents page of the findings: one day's replay → everything in it that somebody should know."""
+"""Contents page of the findings: one day's replay → everything in it that somebody should know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 
 from jobs.fault_latency.findings.against_isolation import sent_while_isolated
-from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets, stretches
+from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets, intervals_without_broker
 from jobs.fault_latency.findings.clock_steps import clock_steps
 from jobs.fault_latency.findings.collateral import collateral_isolations
 from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isolations
@@ -23,43 +23,45 @@ from udfs.policy import Policy
 
 def findings(
     attempts: DataFrame,
-    sent: DataFrame,
+    sends_per_process: DataFrame,
     isolations: DataFrame,
     writes: DataFrame,
     choices: DataFrame,
     health: DataFrame,
     incidents: DataFrame,
-    hosts: DataFrame,
+    known_routes: DataFrame,
     policies: Sequence[Policy],
     day: Day,
     slow_ms: int,
     materialize: Materialize,
 ) -> DataFrame:
-    """The table's rows, without day; kinds that no producer of the day can have are not asked for.
+    """Rows of the table `findings`, without day; a kind that no producer of the day can have is not computed.
 
     Args:
         attempts: the day's attempts with their rules and process.
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations.
         writes: isolating writes with `change`.
-        choices: as `choices.choices` returns them.
-        health: as `health.broker_health` returns it.
-        incidents: as `incidents.broker_incidents` returns them.
-        hosts: as `hosts.topic_hosts` returns them; may be empty.
+        choices: as `choices` returns them.
+        health: as `broker_health` returns it.
+        incidents: as `broker_incidents` returns them.
+        known_routes: as `known_routes_of` returns it; may be empty.
         policies: every policy that a row may name.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
-        materialize: for what several kinds rest on.
+        materialize: for frames that several kinds read.
     """
-    at_work = _at_work(sent, policies)
-    found = [
+    at_work = _at_work(sends_per_process, policies)
+    kinds = [
         clock_steps(attempts),
         *(uneven_ladder(attempts, each, day) for each in at_work if not each.ladder.is_even),
     ]
     if isolations.isEmpty():
-        return reduce(DataFrame.unionByName, found)
-    without_broker = materialize("stretches", stretches(sent, isolations, hosts, materialize))
-    found += [
+        return reduce(DataFrame.unionByName, kinds)
+    without_broker = materialize(
+        "stretches", intervals_without_broker(sends_per_process, isolations, known_routes, materialize)
+    )
+    kinds += [
         sent_while_isolated(choices, attempts),
         collateral_isolations(writes, health),
         all_isolated(without_broker, choices),
@@ -67,17 +69,19 @@ def findings(
         wide_isolations(incidents),
     ]
     if any(policy.write_rule == "LAST_WRITE" for policy in at_work):
-        found += [
+        kinds += [
             lost_by_submit(writes.where(last_write_wins(policies))),
             removed_while_isolated(writes),
             dead_broker_magnets(without_broker, choices, policies),
         ]
     if any(policy.reachable_gates for policy in at_work):
-        found.append(never_reachable_again(writes, day.end_ms))
-    return reduce(DataFrame.unionByName, found)
+        kinds.append(never_reachable_again(writes, day.end_ms))
+    return reduce(DataFrame.unionByName, kinds)
 
 
-def _at_work(sent: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
+def _at_work(sends_per_process: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
     """The policies that the day's producers follow."""
-    named = {row["policy"] for row in sent.where("not_replayed IS NULL").select("policy").distinct().collect()}
+    named = {
+        row["policy"] for row in sends_per_process.where("not_replayed IS NULL").select("policy").distinct().collect()
+    }
     return [policy for policy in policies if policy.name in named]

@@ -32,9 +32,9 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
         .agg(F.max("step_ms").alias("step_ms"))
         .select(*OWNER, *moment(F.col("ended_at_ms")), "step_ms")
     )
-    found = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
+    runs = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
     return finding(
-        found,
+        runs,
         "CLOCK_STEP",
         F.lit("WARNING"),
         F.lit("CLOCK"),
@@ -53,8 +53,8 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
 def _falls(attempts: DataFrame) -> DataFrame:
     """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`.
 
-    Asked of the producers that may have such attempts, few if any. They are told by a number that stands for the
-    process, so that three numbers of each attempt are put in order; two processes of one number only add to them.
+    Only producers that may have such attempts, few if any, are sorted in full. A hash of the process finds them, so
+    that three numbers of each attempt are put in order; two processes of one hash only add to them.
     """
     numbered = attempts.where("seq IS NOT NULL").withColumn("owner", F.xxhash64(*OWNER))
     fallen = _stepped(numbered.select("owner", "seq", "ended_at_ms"), ["owner"], ["seq", "ended_at_ms"])

@@ -20,8 +20,8 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
     budget for all tries. A broker that was bad for everybody in the same second is not called healthy.
 
     Args:
-        writes: isolating writes with `change`, as `isolations.with_change` returns them.
-        health: as `health.broker_health` returns it.
+        writes: isolating writes with `change`, as `with_change` returns them.
+        health: as `broker_health` returns it.
     """
     is_retry = (F.col("attempt") > 1) | F.col("evidence").isin(RETRY_TEXT, RETRY_MIDDLE)
     no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms")) | (F.col("evidence") == RETRY_MIDDLE)
@@ -39,13 +39,13 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
             "not_available_ms",
         )
     )
-    found = sessions(
+    runs = sessions(
         isolated,
         (*OWNER, "broker_name"),
         [F.count("*").alias("isolations"), F.sum("not_available_ms").alias("isolated_ms")],
     )
     return finding(
-        found,
+        runs,
         "COLLATERAL_ISOLATION",
         F.lit("WARNING"),
         F.lit("TIMEOUT_SPENT"),

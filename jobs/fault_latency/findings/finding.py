@@ -1,4 +1,4 @@
-"""A finding's columns, and the words it is told in."""
+"""Rows of the table `findings`, and the words of their sentences."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _EVIDENCE = {
 }
 
 
-def finding(found: DataFrame, kind: str, severity: Column, cause: Column, *words: str | Column) -> DataFrame:
-    """`found` as rows of the table `findings`, without day; what it does not tell is null.
+def finding(rows: DataFrame, kind: str, severity: Column, cause: Column, *words: str | Column) -> DataFrame:
+    """One row of the table `findings` per row of `rows`, without day; evidence that these lack is null.
 
     Args:
-        found: `cluster`, `start_ms`, `end_ms`, and the evidence under the table's names.
+        rows: `cluster`, `start_ms`, `end_ms`, and the evidence under the table's names.
         kind: one of the table's kinds.
         severity: INFO, WARNING or CRITICAL.
         cause: one of the table's causes.
         words: the sentence, texts and columns in turn.
     """
-    told = {
-        name: (F.col(name) if name in found.columns else F.lit(None)).cast(of).alias(name)
+    evidence = {
+        name: (F.col(name) if name in rows.columns else F.lit(None)).cast(of).alias(name)
         for name, of in _EVIDENCE.items()
     }
     until = F.greatest(F.col("end_ms"), F.col("start_ms") + 1)
     sentence = F.concat(*(F.lit(each) if isinstance(each, str) else each.cast("string") for each in words))
-    return found.select(
+    return rows.select(
         "cluster",
         F.lit(kind).alias("kind"),
         severity.alias("severity"),
         cause.alias("cause"),
         "start_ms",
         until.alias("end_ms"),
-        *told.values(),
+        *evidence.values(),
         sentence.alias("sentence"),
     )
 

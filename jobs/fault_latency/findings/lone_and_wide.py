@@ -21,7 +21,7 @@ _RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
 def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
-    """One finding per producer and broker and run of isolations that nobody else shares.
+    """One finding per producer and broker and run of isolations that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
     switch on), and at most one in twenty of their attempts failed or was slow.
@@ -30,7 +30,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
         isolations: the day's isolations.
         attempts: the day's attempts with their rules.
         slow_ms: an answer this late counts as slow.
-        materialize: for the runs, which are asked several times.
+        materialize: for the runs, which are read several times.
     """
     lasting = isolations.where("end_ms > start_ms")
     evidence = [
@@ -39,7 +39,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
     runs = materialize("runs", sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence))
-    alone = materialize("alone", _shared_with_nobody(runs))
+    alone = materialize("alone", _of_one_producer(runs))
     others = _sends_of_others(alone, attempts, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
@@ -63,8 +63,8 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
     )
 
 
-def _shared_with_nobody(runs: DataFrame) -> DataFrame:
-    """The runs with the switch on that no run of another producer, whatever its switch, overlaps."""
+def _of_one_producer(runs: DataFrame) -> DataFrame:
+    """Runs with the switch on that no run of another producer, whatever its switch, overlaps."""
     mine = runs.where("enforced").drop("enforced")
     theirs = runs.select(
         "cluster",
@@ -82,10 +82,10 @@ def _shared_with_nobody(runs: DataFrame) -> DataFrame:
 
 
 def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """Per run: `producers`, others that sent to its broker in the same minutes, `sends`, and `share` of bad ones."""
+    """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
     minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
-    sent = (
+    counted = (
         attempts.transform(with_chosen_at)
         .withColumn("minute", _minute(F.col("chosen_at_ms")))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
@@ -96,7 +96,7 @@ def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> Data
         )
     )
     return (
-        in_minute.join(sent, list(_MINUTE))
+        in_minute.join(counted, list(_MINUTE))
         .where(F.col("other") != _producer())
         .groupBy(*_RUN)
         .agg(
@@ -119,9 +119,9 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     """One finding per incident of two producers or more.
 
     Args:
-        incidents: as `incidents.broker_incidents` returns them.
+        incidents: as `broker_incidents` returns them.
     """
-    found = incidents.where("isolating_producers > 1").select(
+    wide = incidents.where("isolating_producers > 1").select(
         "cluster",
         "broker_name",
         "start_ms",
@@ -136,7 +136,7 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
         "slowed",
     )
     return finding(
-        found,
+        wide,
         "WIDE_ISOLATION",
         F.when(F.col("failures") > 0, "CRITICAL").otherwise("WARNING"),
         F.lit("BROKER_SIDE"),

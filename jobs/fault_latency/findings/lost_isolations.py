@@ -12,21 +12,23 @@ from jobs.fault_latency.inference.as_of import OWNER
 
 
 def lost_by_submit(writes: DataFrame) -> DataFrame:
-    """Up to 5.1.3 the submit call of an async send writes its own small latency, which ends the isolation.
+    """One finding per producer and broker and run of isolations that a submit call ended.
+
+    Up to 5.1.3 the submit call of an async send writes its own small latency, which ends the isolation.
 
     Args:
-        writes: isolating writes with `change`, as `isolations.with_change` returns them.
+        writes: isolating writes with `change`, as `with_change` returns them.
     """
     lost = writes.where("enforced AND change = 'CLEARED'").where(
         F.col("step").isin(*SUBMIT_STEPS) & (F.col("cause") == "LATENCY")
     )
-    found = sessions(
+    rows = sessions(
         _lost(lost),
         (*OWNER, "broker_name"),
         [F.count("*").alias("isolations"), F.sum("lost_ms").alias("isolated_ms")],
     )
     return finding(
-        found,
+        rows,
         "ISOLATION_LOST_BY_SUBMIT",
         F.lit("WARNING"),
         F.lit("CLIENT_DEFECT"),
@@ -42,18 +44,20 @@ def lost_by_submit(writes: DataFrame) -> DataFrame:
 
 
 def removed_while_isolated(writes: DataFrame) -> DataFrame:
-    """Up to 5.1.3 the fallback drops the fault item of a pick that does not host the topic.
+    """One finding per isolation that the fallback dropped.
+
+    Up to 5.1.3 the fallback drops the fault item of a pick that does not host the topic.
 
     Args:
-        writes: isolating writes with `change`, as `isolations.with_change` returns them.
+        writes: isolating writes with `change`, as `with_change` returns them.
     """
-    found = (
+    rows = (
         _lost(writes.where("enforced AND change = 'REMOVED'"))
         .withColumnRenamed("lost_ms", "isolated_ms")
         .withColumn("isolations", F.lit(1))
     )
     return finding(
-        found,
+        rows,
         "REMOVED_WHILE_ISOLATED",
         F.lit("WARNING"),
         F.lit("CLIENT_DEFECT"),

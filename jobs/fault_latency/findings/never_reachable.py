@@ -17,7 +17,7 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
     """One finding per producer and broker and run of writes that leave the flag false.
 
     Args:
-        writes: isolating writes, as `isolations.isolating_writes` returns them.
+        writes: isolating writes, as `isolating_writes` returns them.
         day_end_ms: 24:00 UTC, epoch ms.
     """
     until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "dies_at_ms", F.lit(day_end_ms))
@@ -28,12 +28,12 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
         .where("end_ms > start_ms")
         .select(*ITEM, "start_ms", "end_ms", "cause")
     )
-    held_ms = F.sum(F.col("end_ms") - F.col("start_ms"))
-    found = sessions(
-        flagged, ITEM, [held_ms.alias("isolated_ms"), F.min_by("cause", "start_ms").alias("because")]
+    lasted_ms = F.sum(F.col("end_ms") - F.col("start_ms"))
+    runs = sessions(
+        flagged, ITEM, [lasted_ms.alias("isolated_ms"), F.min_by("cause", "start_ms").alias("because")]
     ).withColumn("isolations", F.lit(1))
     return finding(
-        found,
+        runs,
         "NEVER_REACHABLE_AGAIN",
         F.when(F.col("isolated_ms") >= _LONG_MS, "CRITICAL").otherwise("WARNING"),
         F.lit("CLIENT_DEFECT"),

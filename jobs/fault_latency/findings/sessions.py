@@ -1,4 +1,4 @@
-"""What happens again within a minute is one finding."""
+"""Runs of rows at most a minute apart: what happens again within a minute is one finding."""
 
 from __future__ import annotations
 

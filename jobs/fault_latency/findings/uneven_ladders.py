@@ -14,7 +14,7 @@ from udfs.policy import Policy
 
 
 def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
-    """One finding per producer that sends under the policy.
+    """One finding per producer that sends under a policy whose arrays differ in length.
 
     A latency or failure that reaches a floor without an isolation leaves `send` with an exception after the message
     was stored (`MQFaultStrategy.computeNotAvailableDuration`, all releases).
@@ -30,7 +30,7 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
     looked_up = F.when(counts_as_failure(outcome, not_exist), constant_ms).when(
         counts_with_latency(outcome, not_exist), F.col("latency_ms")
     )
-    found = (
+    per_producer = (
         attempts.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
         .withColumn("fails", looked_up.isNotNull() & isolation_ms(looked_up, ladder).isNull())
         .groupBy(*PRODUCER)
@@ -50,7 +50,7 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         " of the day did",
     )
     return finding(
-        found,
+        per_producer,
         "LADDER_ARRAYS_DIFFER",
         F.when(F.col("thrown") > 0, "CRITICAL").when(F.lit(isolations < floors), "WARNING").otherwise("INFO"),
         F.lit("SETTINGS"),

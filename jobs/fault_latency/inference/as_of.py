@@ -156,7 +156,7 @@ def written_columns(items: DataFrame) -> list[str]:
     return [name for name in items.columns if name not in REPLAYED]
 
 
-def of_nobody(at_ms: Column, op: str, cause: str, evidence: str) -> dict[str, Column]:
+def synthetic_write(at_ms: Column, op: str, cause: str, evidence: str) -> dict[str, Column]:
     """A write that no attempt made: first in its millisecond, reachable, without isolation."""
     return {
         "at_ms": at_ms,

@@ -15,8 +15,8 @@ from jobs.fault_latency.inference.as_of import (
     OWNER,
     first_attempts,
     last_write_wins,
-    of_nobody,
     replayed_with,
+    synthetic_write,
     write_in_place,
 )
 from jobs.fault_latency.inference.middle_retries import middle_brokers
@@ -150,4 +150,4 @@ def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Po
         .where("write IS NOT NULL AND found_at_ms < coalesce(write.next_at_ms, found_at_ms + 1)")
         .select("write.*", "found_at_ms")
     )
-    return write_in_place(flipped, items, of_nobody(F.col("found_at_ms"), UPDATE, "DETECTOR", DETECTOR))
+    return write_in_place(flipped, items, synthetic_write(F.col("found_at_ms"), UPDATE, "DETECTOR", DETECTOR))

@@ -12,7 +12,7 @@ from jobs.fault_latency.inference.as_of import (
     OWNER,
     chosen_within,
     last_write_wins,
-    of_nobody,
+    synthetic_write,
     with_item_before,
     write_in_place,
     written_columns,
@@ -102,7 +102,7 @@ def removes(
     removed = write_in_place(
         dropped.where("surely IS NOT NULL").select("surely.*"),
         items,
-        of_nobody(at_ms, REMOVE, "REMOVED", REMOVED) | thread,
+        synthetic_write(at_ms, REMOVE, "REMOVED", REMOVED) | thread,
     )
     doubtful = dropped.where("perhaps.chosen_at_ms < coalesce(surely.chosen_at_ms, perhaps.chosen_at_ms + 1)")
     widened = (

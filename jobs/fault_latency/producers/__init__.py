@@ -1,1 +1,1 @@
-"""What is known of a producer: its rules, processes, attempts and routes."""
+"""Rules of a producer, its processes, its attempts, and the routes that it knew."""

@@ -1,4 +1,4 @@
-"""The day's attempts with all that the replay asks of them: rules, process, and what their addresses and lines tell."""
+"""Attempts enriched with rules, process, resolved broker names and a flag for the hook's repeated lines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SLOW_SUBMIT_MS = 10
 _VIP_PORT_BELOW = 2
 """`MixAll.brokerVIPChannel`."""
 
-# What rules, process and brokers are told by; nothing after them asks again.
-_TOLD = (
+# Rules, process and brokers are looked up by these columns; no later step reads them.
+_LOOKUP_INPUTS = (
     "process_id",
     "broker_addr",
     "client_version",
@@ -42,28 +42,28 @@ def attempts_of(
     *,
     has_async: bool = True,
 ) -> DataFrame:
-    """The attempts as every step after it takes them. Grain: one attempt.
+    """One row per attempt, as every later step takes it.
 
-    Adds what `producers.with_rules` and `processes.with_process` tell, `addressed_broker`, `error_broker`,
-    `is_stale_line` and `connected_late`; the columns that only these rest on are gone.
+    Adds the columns of `rules.with_rules` and `processes.with_process`, `addressed_broker`, `error_broker`,
+    `is_stale_line` and `connected_late`; drops those that only these were derived from.
 
     Args:
         sends: published attempts.
-        profiles: the released clients' rules.
+        profiles: the rules of released clients.
         producers: the site's settings of producers.
         beginnings: as `processes.beginnings` returns them.
-        has_async: whether any attempt is async; without one no line is stale, and none tells a connect.
+        has_async: whether any attempt is async; without one no line is stale and no connect shows.
     """
-    told = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
+    described = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
     if has_async:
-        told = told.transform(_with_stale_line).transform(_with_connected_late)
+        described = described.transform(_with_stale_line).transform(_with_connected_late)
     else:
-        told = told.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
-    return told.transform(_with_addressed_broker, _names(sends)).drop(*_TOLD)
+        described = described.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
+    return described.transform(_with_addressed_broker, _names(sends)).drop(*_LOOKUP_INPUTS)
 
 
 def _names(sends: DataFrame) -> DataFrame:
-    """The name of each address: the one that most attempts of the day give it. Grain: `cluster`, `broker_addr`."""
+    """One row per `cluster` and `broker_addr`: the `name` that most attempts of the day give the address."""
     uses = sends.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name").count()
     most = F.max_by("broker_name", F.struct("count", F.hash("broker_name"), "broker_name"))
     return uses.groupBy("cluster", "broker_addr").agg(most.alias("name"))
@@ -127,16 +127,16 @@ def _with_connected_late(sends: DataFrame) -> DataFrame:
     placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
     has_connect = holds("connect_counts_in_latency", F.col("version_number"))
     slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & ~has_connect
-    asked = placed.where((F.col("mode") == "ASYNC") & slow)
+    slow_submits = placed.where((F.col("mode") == "ASYNC") & slow)
     by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
-    ended = placed.join(F.broadcast(asked.select(*channel).distinct()), list(channel), "left_semi").select(
+    ended = placed.join(F.broadcast(slow_submits.select(*channel).distinct()), list(channel), "left_semi").select(
         *channel,
         F.col("ended_at_ms").alias("at_ms"),
         "seq",
         "row_hash",
         (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
     )
-    began = asked.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
+    began = slow_submits.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
     ends_first = Window.partitionBy(*channel).orderBy(
         "at_ms", F.col("answered").isNull(), F.asc_nulls_last("seq"), "row_hash"
     )

@@ -1,4 +1,4 @@
-"""Which brokers a topic's route named over time, and what a client that polls its route may have known of it."""
+"""The brokers that a topic's route named over time, and which of them a client that polls it may have known."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _TOPIC = ("cluster", "topic")
 _WRITE_BIT = 2
 
 
-def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
-    """Each topic's hosts, in one small row.
+def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
+    """One small row per `cluster` and `topic`: the brokers of its routes over the day.
 
-    Grain: `cluster`, `topic`. `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of
+    `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of
     {broker_name, from_ms, until_ms}: the spans in which the broker had a write queue, with and without regard to
     the write permission; `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues, and
     `broker_counts`, the same with `broker_name`: those of one broker. The day's first answer counts from the
     beginning, its last one without end.
 
     Args:
-        topic_brokers: the day's stretches of unchanged routes.
+        topic_brokers: the day's intervals of unchanged routes.
     """
-    told = topic_brokers.groupBy(*_TOPIC).agg(
+    known_spans = topic_brokers.groupBy(*_TOPIC).agg(
         F.min("start_ms").alias("known_from_ms"), F.max("end_ms").alias("known_until_ms")
     )
     first, last = F.col("start_ms") == F.col("known_from_ms"), F.col("end_ms") == F.col("known_until_ms")
-    stretches = (
-        topic_brokers.join(told, list(_TOPIC))
+    with_queues = (
+        topic_brokers.join(known_spans, list(_TOPIC))
         .where("write_queue_nums > 0")
         .withColumns(
             {
@@ -44,7 +44,7 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
             }
         )
     )
-    writable = stretches.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
+    writable = with_queues.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
     counts = writable.groupBy(*_TOPIC, "from_ms", "until_ms").agg(F.sum("write_queue_nums").alias("queues"))
     queue_counts = counts.groupBy(*_TOPIC).agg(
         F.collect_list(F.struct("from_ms", "until_ms", "queues")).alias("queue_counts")
@@ -52,16 +52,16 @@ def topic_hosts(topic_brokers: DataFrame) -> DataFrame:
     of_broker = F.struct("broker_name", "from_ms", "until_ms", F.col("write_queue_nums").alias("queues"))
     broker_counts = writable.groupBy(*_TOPIC).agg(F.collect_list(of_broker).alias("broker_counts"))
     return (
-        told.drop("known_until_ms")
-        .join(_spans(stretches, "queued"), list(_TOPIC))
+        known_spans.drop("known_until_ms")
+        .join(_spans(with_queues, "queued"), list(_TOPIC))
         .join(_spans(writable, "writable"), list(_TOPIC))
         .join(queue_counts, list(_TOPIC))
         .join(broker_counts, list(_TOPIC))
     )
 
 
-def _spans(stretches: DataFrame, name: str) -> DataFrame:
-    intervals = stretches.drop("start_ms", "end_ms").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
+def _spans(with_queues: DataFrame, name: str) -> DataFrame:
+    intervals = with_queues.drop("start_ms", "end_ms").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
     spans = coalesce_overlapping(intervals, (*_TOPIC, "broker_name"))
     span = F.struct("broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms"))
     return spans.groupBy(*_TOPIC).agg(F.collect_list(span).alias(name))
@@ -104,8 +104,8 @@ def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Colum
 
 def hosts_at_some_time(spans: Column, since_ms: Column, until_ms: Column) -> Column:
     """The brokers that any answer valid in [`since_ms`, `until_ms`] named."""
-    seen = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
-    return F.array_distinct(F.transform(seen, lambda span: span["broker_name"]))
+    valid = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
+    return F.array_distinct(F.transform(valid, lambda span: span["broker_name"]))
 
 
 def fewest_queues(broker_counts: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:

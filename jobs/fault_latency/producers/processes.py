@@ -1,4 +1,4 @@
-"""The processes of a producer: which one made an attempt, told by its id or by its sequence that starts again."""
+"""The processes of a producer: which one made an attempt, by its id or by its sequence that starts again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIFE = (*PRODUCER, "process", "born_at_ms", "last_at_ms")
 
 
 def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
-    """Each attempt with the process it ran in, and when that process was over.
+    """One row per attempt, with the process that made it and the end of that process.
 
     `process` is the logged process id; without one, `#1`, `#2` … counted up at each restart. `dies_at_ms` is the
     first start of a process that began after this one's last attempt; null while there is none.
@@ -30,9 +30,9 @@ def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
 
 
 def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -> DataFrame:
-    """What tells the processes of a producer apart: how those without id are counted, and which are over.
+    """Processes of a producer: the numbers of those without id, and the ends of those that are over.
 
-    Grain: `PRODUCER` and stretch between its restarts; only those with any of it. `counted`, the name of a process
+    Grain: `PRODUCER` and interval between its restarts; only those with any of it. `counted`, the name of a process
     without id (null = none was carried, and none began again); `from_place` and `until_place` (exclusive) in the total
     order of its attempts (null = from the first, to the last); `ends`, the instant at which a process was over by its
     name (null = none was).
@@ -40,21 +40,21 @@ def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -
     Args:
         sends: attempts of one day.
         carried: as `carried_processes` returns them.
-        materialize: for the few rows that tell it.
+        materialize: for the few rows that it is derived from.
     """
     minutes = materialize("producer-minutes", _producer_minutes(sends))
-    known = materialize("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
+    restarts = materialize("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
     ends = (
-        _lives(sends, minutes, known)
+        _ends_of_processes(sends, minutes, restarts)
         .where("dies_at_ms IS NOT NULL")
         .groupBy(*PRODUCER)
         .agg(F.map_from_entries(F.collect_list(F.struct("process", "dies_at_ms"))).alias("ends"))
     )
-    return _stretches(known).join(ends, list(PRODUCER), "full")
+    return _intervals_between_restarts(restarts).join(ends, list(PRODUCER), "full")
 
 
 def _producer_minutes(sends: DataFrame) -> DataFrame:
-    """What tells where a producer's processes begin and end, few rows for many attempts.
+    """Minutes of a producer's processes: few rows for many attempts.
 
     Grain: `PRODUCER`, `process_id`, `minute` in which the attempts ended; `lowest` and `highest` seq, `born_at_ms`,
     `last_at_ms`: the first start and the last end of them.
@@ -67,8 +67,8 @@ def _producer_minutes(sends: DataFrame) -> DataFrame:
     )
 
 
-def _named(sends: DataFrame, stretches: DataFrame, how: str) -> DataFrame:
-    """The attempts with `process`: by id, or as counted in the stretch between restarts that they lie in."""
+def _named(sends: DataFrame, intervals: DataFrame, how: str) -> DataFrame:
+    """The attempts with `process`: by id, or as counted in the interval between restarts that they lie in."""
     of = {name: f"of_{name}" for name in PRODUCER}
     same = [F.col(name) == F.col(other) for name, other in of.items()]
     place = place_in_order()
@@ -77,17 +77,17 @@ def _named(sends: DataFrame, stretches: DataFrame, how: str) -> DataFrame:
         F.col("until_place").isNull() | (place < F.col("until_place")),
     ]
     return (
-        sends.join(F.broadcast(stretches.withColumnsRenamed(of)), [*same, *within], how)
+        sends.join(F.broadcast(intervals.withColumnsRenamed(of)), [*same, *within], how)
         .withColumn("process", F.coalesce("process_id", "counted", F.lit("#1")))
         .drop(*of.values(), "counted", "from_place", "until_place")
     )
 
 
-def _stretches(known: DataFrame) -> DataFrame:
-    """Per producer the stretches between restarts: `counted`, `from_place`, `until_place`."""
+def _intervals_between_restarts(restarts: DataFrame) -> DataFrame:
+    """Intervals between the restarts of a producer: `counted`, `from_place`, `until_place`."""
     in_order = F.sort_array("restarts")
     carried_count = F.coalesce(F.regexp_extract("carried_process", r"^#(\d+)$", 1).try_cast("int"), F.lit(1))
-    numbered = known.select(
+    numbered = restarts.select(
         *PRODUCER,
         "carried_process",
         in_order.alias("in_order"),
@@ -102,7 +102,7 @@ def _stretches(known: DataFrame) -> DataFrame:
 
 
 def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataFrame:
-    """Per `PRODUCER` with restarts: `restarts`, their places in the total order of its attempts.
+    """One row per `PRODUCER` with restarts: `restarts`, their places in the total order of its attempts.
 
     A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
     earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
@@ -127,7 +127,7 @@ def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataF
 
 
 def _falling_minutes(minutes: DataFrame, carried: DataFrame) -> DataFrame:
-    """The minutes in which a seq is below half of one in it, in the minute before it, or of the day before.
+    """Minutes in which a seq is below half of one in it, in the minute before it, or of the day before.
 
     Grain: `PRODUCER`, `minute`; `falls`: false for a minute that is only the one before.
     """
@@ -149,31 +149,31 @@ def _minute() -> Column:
     return bucket_of(F.col("ended_at_ms"), _MINUTE_MS)
 
 
-def _lives(sends: DataFrame, minutes: DataFrame, known: DataFrame) -> DataFrame:
-    """Per process: `dies_at_ms`. The carried process counts with its last attempt of the day before.
+def _ends_of_processes(sends: DataFrame, minutes: DataFrame, restarts: DataFrame) -> DataFrame:
+    """One row per process: `dies_at_ms`. The carried process counts with its last attempt of the day before.
 
-    Only the attempts of producers that began again are asked one by one.
+    Only producers that began again need their attempts one by one; of the others the minutes are enough.
     """
-    stretches = _stretches(known)
-    restarted = known.where("restarts IS NOT NULL").select(*PRODUCER)
-    of_one = minutes.join(restarted, list(PRODUCER), "left_anti").join(stretches, list(PRODUCER), "left")
-    of_several = _named(sends, stretches.join(restarted, list(PRODUCER), "left_semi"), "inner")
-    told = of_one.withColumn("process", F.coalesce("process_id", "counted", F.lit("#1"))).select(*_LIFE)
-    told = told.unionByName(
+    intervals = _intervals_between_restarts(restarts)
+    restarted = restarts.where("restarts IS NOT NULL").select(*PRODUCER)
+    of_one = minutes.join(restarted, list(PRODUCER), "left_anti").join(intervals, list(PRODUCER), "left")
+    of_several = _named(sends, intervals.join(restarted, list(PRODUCER), "left_semi"), "inner")
+    life_spans = of_one.withColumn("process", F.coalesce("process_id", "counted", F.lit("#1"))).select(*_LIFE)
+    life_spans = life_spans.unionByName(
         of_several.withColumns({"born_at_ms": began_at_ms(), "last_at_ms": F.col("ended_at_ms")}).select(*_LIFE)
     )
-    yesterday = known.where("carried_process IS NOT NULL").select(
+    yesterday = restarts.where("carried_process IS NOT NULL").select(
         *PRODUCER,
         F.col("carried_process").alias("process"),
         F.col("carried_ended_at_ms").alias("born_at_ms"),
         F.col("carried_ended_at_ms").alias("last_at_ms"),
     )
-    all_lives = (
-        told.unionByName(yesterday)
+    spans_per_process = (
+        life_spans.unionByName(yesterday)
         .groupBy(*PRODUCER, "process")
         .agg(F.min("born_at_ms").alias("born_at_ms"), F.max("last_at_ms").alias("last_at_ms"))
     )
-    moments = all_lives.select(
+    moments = spans_per_process.select(
         *PRODUCER,
         "process",
         F.explode(
@@ -193,7 +193,7 @@ def _lives(sends: DataFrame, minutes: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def carried_processes(opening: DataFrame) -> DataFrame:
-    """Per `PRODUCER` the process that sent last on the day before, from the opening fault items."""
+    """One row per `PRODUCER`: the process that sent last on the day before, from the opening fault items."""
     last = F.struct("last_ended_at_ms", "process")
     return opening.groupBy(*PRODUCER).agg(
         F.max_by("process", last).alias("carried_process"),
@@ -202,21 +202,21 @@ def carried_processes(opening: DataFrame) -> DataFrame:
     )
 
 
-def with_end_of_process(opening: DataFrame, sent: DataFrame) -> DataFrame:
-    """Opening fault items with `dies_at_ms` of their process.
+def with_end_of_process(opening: DataFrame, sends_per_process: DataFrame) -> DataFrame:
+    """One row per opening fault item, with `dies_at_ms` of its process.
 
     A process that sends nothing on this day ends when another one of its producer begins.
 
     Args:
         opening: fault items of the day before.
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
     """
     life = [*PRODUCER, "process"]
-    lives = sent.select(*life, "dies_at_ms").distinct().withColumn("sends", F.lit(True))
-    newborn = sent.join(opening.select(*life).distinct(), life, "left_anti")
+    processes_today = sends_per_process.select(*life, "dies_at_ms").distinct().withColumn("sends", F.lit(True))
+    newborn = sends_per_process.join(opening.select(*life).distinct(), life, "left_anti")
     births = newborn.groupBy(*PRODUCER).agg(F.min("first_began_ms").alias("birth_ms"))
     return (
-        opening.join(lives, life, "left")
+        opening.join(processes_today, life, "left")
         .join(births, list(PRODUCER), "left")
         .withColumn("dies_at_ms", F.when(F.col("sends").isNull(), F.col("birth_ms")).otherwise(F.col("dies_at_ms")))
         .drop("sends", "birth_ms")

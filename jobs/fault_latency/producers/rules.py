@@ -1,4 +1,4 @@
-"""Who sends under which rules: version, policy and switch of each attempt's producer."""
+"""The rules of a producer: version, policy and switch behind each of its attempts."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettin
 
 
 def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    """Each attempt with the rules its producer follows.
+    """One row per attempt, with the rules that its producer follows.
 
     A value the log gives wins over the settings; a client id's settings win over its group's, key by key. The
     ladder is the settings' alone.
 
     Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be
-    replayed; null = it can), `enforced` (the switch), `switch_assumed` (nobody told: off), `detector`,
+    replayed; null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
     `by_caller` (the caller chose the queue).
     """
 
-    def told(attribute: str) -> Column:
+    def setting(attribute: str) -> Column:
         return _setting(producers, attribute)
 
     ladder_owner = _ladder_owner(producers)
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
-    switch = F.coalesce("fault_latency_enabled", told("fault_latency_enabled").cast("boolean"))
-    versioned = sends.withColumn("version", F.coalesce("client_version", told("client_version")))
-    return versioned.join(F.broadcast(_known(versioned, profiles)), "version", "left").withColumns(
+    switch = F.coalesce("fault_latency_enabled", setting("fault_latency_enabled").cast("boolean"))
+    versioned = sends.withColumn("version", F.coalesce("client_version", setting("client_version")))
+    return versioned.join(F.broadcast(_versions(versioned, profiles)), "version", "left").withColumns(
         {
             "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
                 F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
@@ -57,14 +57,14 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
             .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
             "enforced": F.coalesce(switch, F.lit(False)),
             "switch_assumed": switch.isNull(),
-            "detector": F.coalesce("detector_enabled", told("detector_enabled").cast("boolean"), F.lit(False)),
-            "by_caller": F.coalesce("queue_chosen_by", told("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
+            "detector": F.coalesce("detector_enabled", setting("detector_enabled").cast("boolean"), F.lit(False)),
+            "by_caller": F.coalesce("queue_chosen_by", setting("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
         }
     )
 
 
-def _known(sends: DataFrame, profiles: Sequence[Profile]) -> DataFrame:
-    """`version_number` and `profile` of each version that an attempt names; read once, not for every attempt."""
+def _versions(sends: DataFrame, profiles: Sequence[Profile]) -> DataFrame:
+    """One row per `version` that an attempt names: `version_number`, `profile`; parsed once, not for each attempt."""
     number = F.col("version_number")
     profile = reduce(
         lambda so_far, each: so_far.when(number >= each.since_number, each.name),

@@ -1,4 +1,4 @@
-"""What each process sent, where, and under which rules: few rows for many attempts, asked instead of them."""
+"""Attempts counted by process, rules, topic and broker: few rows that stand for many attempts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _RULES = ("version", "version_number", "profile", "policy", "not_replayed", "det
 
 
 def process_sends(attempts: DataFrame) -> DataFrame:
-    """Grain: `OWNER`, its rules and `dies_at_ms`, `topic`, `by_caller`, `broker_name`.
+    """One row per `OWNER`, its rules and `dies_at_ms`, `topic`, `by_caller`, `broker_name`.
 
     `sends`, `failures`; `first_began_ms` and `last_ended_ms`, of the attempts; `last_seq`, the highest (null = none).
 
     Args:
-        attempts: the day's attempts, as `attempts.attempts_of` returns them.
+        attempts: the day's attempts, as `attempts_of` returns them.
     """
     return attempts.groupBy(*OWNER, *_RULES, "dies_at_ms", "topic", "by_caller", "broker_name").agg(
         F.count("*").alias("sends"),
