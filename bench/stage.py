@@ -13,7 +13,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from bench.took import Took, all_rows, run_once, run_warm, together
 from jobs.allocation.allocate import computed_shares, queue_allocation
 from jobs.allocation.inputs import allocation_inputs, group_members, group_topics
-from jobs.allocation.seen import Seen
+from jobs.allocation.observed_clients import ObservedClient
 from jobs.allocation.strategies import group_strategies
 from jobs.allocation.topic_queues import carried_routes, topic_routes
 from jobs.settings.model import Settings
@@ -84,7 +84,7 @@ def _topics(told: DataFrame, day: Day, stale_ms: int) -> DataFrame:
     return group_topics(seen, no_topics, day, stale_ms)
 
 
-def _nothing_seen(told: DataFrame) -> dict[str, list[Seen]]:
+def _nothing_seen(told: DataFrame) -> dict[str, list[ObservedClient]]:
     return {row["consumer_group"]: [] for row in told.select("consumer_group").distinct().collect()}
 
 

@@ -93,8 +93,8 @@ def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Colu
     return F.when(part(2) == ".", in_shanghai).otherwise(in_zone + F.when(only_seconds, F.lit(500)).otherwise(millis))
 
 
-def told_message(raw: Column) -> Column:
-    """The message of a line that may tell of ownership, null for all others."""
+def ownership_message(raw: Column) -> Column:
+    """The message of a line that may be on ownership, null for all others."""
     # The first ` - ` ends the head; a message may hold more of them.
     return F.when(raw.rlike(_ANY), F.regexp_extract(raw, r"^.*? - (.*)$", 1))
 
@@ -103,7 +103,7 @@ def log_event(message: Column) -> Column:
     """One of `EVENTS`, null for other messages.
 
     DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
-    queue was not taken. ALLOCATED: the client's own result, told only when it changed what the client holds.
+    queue was not taken. ALLOCATED: the client's own result, written only when it changed what the client owns.
     READY: a lite pull consumer has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id
     of this process. INSTANCE_STOPPED: nothing uses it any more; the last consumer that did says STOPPED next.
     """
@@ -111,13 +111,13 @@ def log_event(message: Column) -> Column:
 
 
 def is_damaged(message: Column, event: Column) -> Column:
-    """Whether the message tells of a queue, or of a result, but breaks off or runs into another one."""
+    """Whether the message is on a queue, or on a result, but breaks off or runs into another one."""
     of_a_queue = event.isNull() & message.rlike(_OF_A_QUEUE) & ~message.rlike("try remove unnecessary")
     return of_a_queue | (message.rlike(r"rebalanced result changed\.") & ~message.rlike(_WHOLE_RESULT))
 
 
 def event_fields(message: Column, event: Column) -> dict[str, Column]:
-    """What the message tells, null where it does not.
+    """Fields of the message, null where it has none.
 
     `consumer_group`, `topic`, `broker_name`, `queue_id`, `client_id`, `strategy` (its name in RocketMQ), `queues` and
     `clients` (sizes of the lists it allocated from), `instance` (0 = the first of a process), `popped`.
@@ -139,14 +139,14 @@ def event_fields(message: Column, event: Column) -> dict[str, Column]:
 def allocated_queues(message: Column, event: Column) -> Column:
     """The queues of an ALLOCATED message: array of `broker_name`, `queue_id`; null for other events.
 
-    A client tells its whole result, with all queues of the topic before it: only `rebalanceResultSet` counts.
+    A client writes its whole result, with all queues of the topic before it: only `rebalanceResultSet` counts.
     """
     result = F.regexp_extract(message, r"(?:rebalanceResultSet|assignmentSet)=(.*)$", 1)
-    found = F.transform(
+    queues = F.transform(
         F.regexp_extract_all(result, F.lit(_QUEUE), F.lit(0)),
         lambda text: F.struct(
             F.regexp_extract(text, _QUEUE, 2).alias("broker_name"),
             F.regexp_extract(text, _QUEUE, 3).try_cast("int").alias("queue_id"),
         ),
     )
-    return F.when(event == "ALLOCATED", found)
+    return F.when(event == "ALLOCATED", queues)

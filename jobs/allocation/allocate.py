@@ -1,4 +1,4 @@
-"""Inputs to owners: every strategy runs once per different input, however often the input returns."""
+"""Owners of queues by the strategies, which run once per different input, however often the input returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUEUES = "array<struct<broker_name: string, queue_id: int>>"
 
 
 def computed_shares(inputs: DataFrame) -> DataFrame:
-    """With `shares`, as the strategies give them, each different input computed once.
+    """One row per input, with `shares`, as the strategies give them; each different input is computed once.
 
     `shares` is an array of `client_id`, `outcome` (RESULT; EMPTY = the client drops all its queues; UNCHANGED = its
     strategy throws), `message`, `queues`. Empty where the group has no client.
@@ -39,14 +39,14 @@ def with_shares(
     subject: Sequence[str] = SUBJECT,
     opening: DataFrame | None = None,
 ) -> DataFrame:
-    """With `shares`: what each client of the stretch holds, also where its strategy throws and it keeps what it had.
+    """One row per input, with `shares`: the queues of each client, also where its strategy throws and it keeps its own.
 
     Args:
         inputs: as `allocation_inputs` returns them, undetermined ones left out.
         materialize: for the result.
-        name: of what is kept.
-        subject: what has one history of stretches: there a client keeps what it had.
-        opening: rows of `queue_allocation` that stood at 00:00; None = nobody had anything.
+        name: of the materialized frame.
+        subject: keys of one history of intervals: there a client keeps what it had.
+        opening: rows of `queue_allocation` that stood at 00:00; None = no client had any.
     """
     computed = materialize(name, computed_shares(inputs))
     if computed.where(F.exists("shares", _fails)).isEmpty():
@@ -60,16 +60,16 @@ def _fails(share: Column) -> Column:
 
 def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[str]) -> DataFrame:
     """A client whose strategy throws has what it got last: by this view of the members, or by a later one."""
-    stretch = (*subject, "view_broker_name", "start_ms")
-    of_share = allocated.select(*stretch, F.struct(*allocated.columns).alias("row"), F.posexplode("shares")).select(
-        *stretch,
+    interval = (*subject, "view_broker_name", "start_ms")
+    of_share = allocated.select(*interval, F.struct(*allocated.columns).alias("row"), F.posexplode("shares")).select(
+        *interval,
         "row",
         "pos",
         F.col("col").alias("share"),
         F.col("col.client_id").alias("client_id"),
         F.when(~_fails(F.col("col")), F.col("col.queues")).alias("got"),
     )
-    got = of_share if opening is None else of_share.unionByName(_stood(opening), allowMissingColumns=True)
+    got = of_share if opening is None else of_share.unionByName(_owned_at_midnight(opening), allowMissingColumns=True)
 
     def last(*history: str) -> Column:
         # By range: of views that begin together, none is before the other.
@@ -79,34 +79,34 @@ def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[
         return F.max(queues).over(in_time.rangeBetween(Window.unboundedPreceding, -1))
 
     latest = F.greatest(last(*subject), last(*subject, "view_broker_name"))["got"]
-    kept = F.col("share").withField("queues", F.coalesce(latest, F.array().cast(_QUEUES)))
-    resolved = F.when(_fails(F.col("share")), kept).otherwise(F.col("share"))
-    told = (
+    carried_share = F.col("share").withField("queues", F.coalesce(latest, F.array().cast(_QUEUES)))
+    resolved = F.when(_fails(F.col("share")), carried_share).otherwise(F.col("share"))
+    with_client = (
         got.withColumn("share", resolved)
         .where("row IS NOT NULL")
-        .groupBy(*stretch)
+        .groupBy(*interval)
         .agg(F.any_value("row").alias("row"), F.array_sort(F.collect_list(F.struct("pos", "share"))).alias("resolved"))
     )
     shares = F.transform("resolved", lambda each: each["share"]).alias("shares")
     names = [name for name in allocated.columns if name != "shares"]
-    of_nobody = allocated.where(F.size("shares") == 0)
-    return told.select(*(F.col("row")[name].alias(name) for name in names), shares).unionByName(of_nobody)
+    without_client = allocated.where(F.size("shares") == 0)
+    return with_client.select(*(F.col("row")[name].alias(name) for name in names), shares).unionByName(without_client)
 
 
-def _stood(opening: DataFrame) -> DataFrame:
-    """What each client had at 00:00, as `_carried` takes it."""
-    held = opening.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id")
+def _owned_at_midnight(opening: DataFrame) -> DataFrame:
+    """One row per view and client: the queues that it had at 00:00, as `_carried` takes them."""
+    by_client = opening.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id")
     queues = F.array_sort(F.collect_set(F.struct("broker_name", "queue_id"))).cast(_QUEUES)
-    return held.agg(queues.alias("got")).withColumn("start_ms", F.lit(0).cast("bigint"))
+    return by_client.agg(queues.alias("got")).withColumn("start_ms", F.lit(0).cast("bigint"))
 
 
 def queue_allocation(allocated: DataFrame) -> DataFrame:
-    """The table's rows, without day and cluster: each queue with each of its owners, unassigned ones with none.
+    """Rows of the table, without day and cluster: each queue with each of its owners, unassigned ones with none.
 
     Args:
         allocated: as `with_shares` returns them.
     """
-    stretch = (*VIEW, "start_ms", "end_ms", "strategy", "strategy_source")
+    interval = (*VIEW, "start_ms", "end_ms", "strategy", "strategy_source")
     serves_any = F.exists("shares", lambda share: F.exists(share["queues"], lambda queue: queue["queue_id"] < 0))
     nothing = F.lit(None).cast("struct<client_id: string, is_carried: boolean>")
 
@@ -123,14 +123,14 @@ def queue_allocation(allocated: DataFrame) -> DataFrame:
         F.when(serves_any, F.slice("queues", 1, 0)).otherwise(F.col("queues")),
         lambda queue: F.struct(queue.alias("queue"), F.lit(True).alias("in_route"), nothing.alias("owner")),
     )
-    told = F.concat(in_route, F.flatten(F.transform("shares", owned)))
+    queues_and_owners = F.concat(in_route, F.flatten(F.transform("shares", owned)))
     by_queue = (
-        allocated.select(*stretch, F.inline(told))
-        .groupBy(*stretch, "queue")
+        allocated.select(*interval, F.inline(queues_and_owners))
+        .groupBy(*interval, "queue")
         .agg(F.max("in_route").alias("in_route"), F.collect_list("owner").alias("owners"))  # which leaves nulls out
     )
-    return by_queue.select(*stretch, "queue", "in_route", F.explode_outer("owners").alias("owner")).select(
-        *stretch,
+    return by_queue.select(*interval, "queue", "in_route", F.explode_outer("owners").alias("owner")).select(
+        *interval,
         "queue.broker_name",
         "queue.queue_id",
         "in_route",

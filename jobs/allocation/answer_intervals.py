@@ -1,4 +1,4 @@
-"""Snapshots to intervals of equal answers, so that what did not change is used once."""
+"""Intervals of equal answers, so that what does not change between snapshots is computed once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def answer_intervals(
     """Intervals of equal answers per key.
 
     Grain: `keys`, `start_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive),
-    `last_answer_ms` (latest capture with this answer), `unanswered` (captures in between that told nothing).
+    `last_answer_ms` (latest capture with this answer), `unanswered` (captures in between without an answer).
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key
-    plus the usual (median) distance of its captures, nor past 24:00. A capture that tells nothing changes nothing.
+    plus the usual (median) distance of its captures, nor past 24:00. A capture without an answer changes nothing.
 
     What stood at 00:00 and no longer is an interval without length, for those who look for changes; see `lasting`.
 
@@ -47,21 +47,21 @@ def answer_intervals(
         value,
         F.lit(None).cast("bigint").alias("captures_end_ms"),
     )
-    told_nothing = F.col(value).isNull().cast("bigint")
+    is_unanswered = F.col(value).isNull().cast("bigint")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     counted = today.unionByName(before).withColumns(
         {
-            "nothing_so_far": F.sum(told_nothing).over(so_far),
-            "nothing": F.sum(told_nothing).over(of_key),
+            "nothing_so_far": F.sum(is_unanswered).over(so_far),
+            "nothing": F.sum(is_unanswered).over(of_key),
             "captures_end_ms": F.max("captures_end_ms").over(of_key),
         }
     )
-    known = counted.where(F.col(value).isNotNull())
+    answered = counted.where(F.col(value).isNotNull())
     next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
     stood = (F.col("captured_at_ms") < day.start_ms) & (F.col("end_ms") == day.start_ms)
-    known_today = known.withColumns(
+    answered_today = answered.withColumns(
         {
             "end_ms": until,
             "unanswered": unanswered,
@@ -69,7 +69,7 @@ def answer_intervals(
         }
     ).where((F.col("end_ms") > F.col("start_ms")) | stood)
     evidence = [F.max("captured_at_ms").alias("last_answer_ms"), F.sum("unanswered").alias("unanswered")]
-    return coalesce_equal(known_today, keys, (value,), evidence)
+    return coalesce_equal(answered_today, keys, (value,), evidence)
 
 
 def lasting(intervals: DataFrame) -> DataFrame:

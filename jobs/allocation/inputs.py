@@ -1,4 +1,4 @@
-"""What the strategies are given: per group, topic and view, stretches in which members, queues and strategy stay."""
+"""Inputs of the strategies: per group, topic and view, intervals of unchanged members, queues and strategy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEMBER = ("consumer_group", "broker_name")
 
 
 def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
-    """Stretches of equal member lists per group and broker: as `stretches` makes them, value `client_ids`.
+    """Intervals of equal member lists per group and broker, as `answer_intervals` returns them: value `client_ids`.
 
     Args:
         answers: as `member_answers` returns them.
@@ -32,39 +32,41 @@ def group_members(answers: DataFrame, day: Day, opening: DataFrame, max_stalenes
     return answer_intervals(answers, list(_MEMBER), "client_ids", day, opening, max_staleness_ms)
 
 
-def with_said_topics(seen: DataFrame, lists: DataFrame, groups: Mapping[str, GroupSettings]) -> DataFrame:
-    """`seen`, and what settings say of groups of which no connection was told, as often as their members were.
+def with_configured_topics(
+    subscriptions: DataFrame, lists: DataFrame, groups: Mapping[str, GroupSettings]
+) -> DataFrame:
+    """The subscriptions, and the configured topics of groups without any connection, once per answer on their members.
 
     Args:
-        seen: `consumer_group`, `topic`, `captured_at_ms`, each time it was told.
+        subscriptions: `consumer_group`, `topic`, `captured_at_ms`, one row per connection and topic.
         lists: as `member_answers` returns them.
         groups: the settings of groups.
     """
-    said = [(group, topic) for group, settings in groups.items() for topic in settings.topics or ()]
-    if not said:
-        return seen
-    topics = seen.sparkSession.createDataFrame(said, "consumer_group string, topic string")
-    untold = lists.select("consumer_group", "captured_at_ms").join(
-        seen.select("consumer_group").distinct(), "consumer_group", "left_anti"
+    configured = [(group, topic) for group, settings in groups.items() for topic in settings.topics or ()]
+    if not configured:
+        return subscriptions
+    topics = subscriptions.sparkSession.createDataFrame(configured, "consumer_group string, topic string")
+    without_connection = lists.select("consumer_group", "captured_at_ms").join(
+        subscriptions.select("consumer_group").distinct(), "consumer_group", "left_anti"
     )
-    return seen.unionByName(untold.join(F.broadcast(topics), "consumer_group"))
+    return subscriptions.unionByName(without_connection.join(F.broadcast(topics), "consumer_group"))
 
 
-def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
-    """From when to when each group consumes each topic: `consumer_group`, `topic`, `from_ms`, `until_ms`.
+def group_topics(subscriptions: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
+    """One row per `consumer_group` and `topic` that it consumes, `from_ms` to `until_ms`.
 
     A broker keeps one subscription table per group that flips where members subscribe different topics, so a topic
-    counts from the first to the last time that anyone told it.
+    counts from the first to the last connection that names it.
 
     Args:
-        seen: `consumer_group`, `topic`, `captured_at_ms`, each time it was told.
+        subscriptions: `consumer_group`, `topic`, `captured_at_ms`, one row per connection and topic.
         opening: `consumer_group`, `topic` that stood at 00:00.
         day: the day.
-        max_staleness_ms: how long what was told holds.
+        max_staleness_ms: how long an answer holds at most.
     """
     before = opening.select(*SUBJECT, F.lit(day.start_ms).alias("captured_at_ms"))
     return (
-        seen.select(*SUBJECT, "captured_at_ms")
+        subscriptions.select(*SUBJECT, "captured_at_ms")
         .unionByName(before)
         .groupBy(*SUBJECT)
         .agg(
@@ -75,7 +77,7 @@ def group_topics(seen: DataFrame, opening: DataFrame, day: Day, max_staleness_ms
 
 
 def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, strategies: DataFrame) -> DataFrame:
-    """Stretches of unchanged inputs.
+    """Intervals of unchanged inputs of a strategy.
 
     Grain: `consumer_group`, `topic`, `view_broker_name`, `start_ms`. Columns: `queues` (array of `broker_name`,
     `queue_id`, to consume from), `client_ids` (sorted, duplicates kept), `views` (number of different member lists),
@@ -97,32 +99,34 @@ def allocation_inputs(topics: DataFrame, routes: DataFrame, members: DataFrame, 
         F.least("end_ms", "until_ms").alias("end_ms"),
         "route",
     )
-    told = members.select("consumer_group", "broker_name", "client_ids", *INTERVAL)
-    of_members = told.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *INTERVAL)
-    cut = split_at_boundaries(routed.select(*SUBJECT, *INTERVAL).unionByName(of_members), SUBJECT)
-    with_route = covering_join(cut, routed, SUBJECT).drop(*INTERVAL)
-    known = (
-        covering_join(with_route, told, ("consumer_group",))
+    member_lists = members.select("consumer_group", "broker_name", "client_ids", *INTERVAL)
+    of_members = member_lists.join(topics.select(*SUBJECT), "consumer_group").select(*SUBJECT, *INTERVAL)
+    parts = split_at_boundaries(routed.select(*SUBJECT, *INTERVAL).unionByName(of_members), SUBJECT)
+    with_route = covering_join(parts, routed, SUBJECT).drop(*INTERVAL)
+    by_route = (
+        covering_join(with_route, member_lists, ("consumer_group",))
         .where(F.array_contains(brokers(F.col("route")), F.col("broker_name")))
         .groupBy(*SUBJECT, "from_ms")
         .agg(
             F.first("until_ms").alias("end_ms"),
             F.first("route").alias("route"),
-            F.array_sort(F.collect_set(F.struct("client_ids", "broker_name"))).alias("told"),
+            F.array_sort(F.collect_set(F.struct("client_ids", "broker_name"))).alias("member_lists"),
         )
         .withColumnRenamed("from_ms", "start_ms")
     )
-    lists = F.array_distinct(F.transform("told", lambda each: each["client_ids"]))
-    telling = F.filter("told", lambda each: F.size(each["client_ids"]) > 0)
-    one_for_all = F.slice("told", 1, 1)
-    nobody = F.lit(None).cast("string")
+    lists = F.array_distinct(F.transform("member_lists", lambda each: each["client_ids"]))
+    with_members = F.filter("member_lists", lambda each: F.size(each["client_ids"]) > 0)
+    one_for_all = F.slice("member_lists", 1, 1)
+    no_broker = F.lit(None).cast("string")
     views = F.when(
         (F.size(lists) == 1),
-        F.transform(one_for_all, lambda each: F.struct(each["client_ids"].alias("ids"), nobody.alias("view"))),
+        F.transform(one_for_all, lambda each: F.struct(each["client_ids"].alias("ids"), no_broker.alias("view"))),
     ).otherwise(
-        F.transform(telling, lambda each: F.struct(each["client_ids"].alias("ids"), each["broker_name"].alias("view")))
+        F.transform(
+            with_members, lambda each: F.struct(each["client_ids"].alias("ids"), each["broker_name"].alias("view"))
+        )
     )
-    by_view = known.select(
+    by_view = by_route.select(
         *SUBJECT,
         *INTERVAL,
         readable_queues(F.col("route")).alias("queues"),

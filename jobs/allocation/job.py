@@ -1,4 +1,4 @@
-"""The second flow's contents page: one day of snapshots → who should own which queue, who did, and what it cost."""
+"""Contents page of the second flow: one day of snapshots → who should own which queue, who did, and what it cost."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from jobs.allocation.causes import (
 from jobs.allocation.comparison import differences
 from jobs.allocation.findings import findings, with_causes
 from jobs.allocation.group_findings import of_allocation, of_groups, of_topics
-from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics, with_said_topics
+from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics, with_configured_topics
+from jobs.allocation.observed_clients import observed_clients
 from jobs.allocation.ownership import ownership
 from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
-from jobs.allocation.seen import seen_clients
 from jobs.allocation.strategies import group_strategies
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
-from jobs.sources.running_info import clients_told, running_info
+from jobs.sources.running_info import latest_answers, running_info
 from jobs.sources.topic_route import route_answers
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
@@ -71,7 +71,7 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class Allocation:
-    """What one day of snapshots says, a frame per table; columns named as the tables'."""
+    """One frame per table, with the table's column names; the partition columns included."""
 
     topic_queues: DataFrame
     route_changes: DataFrame
@@ -86,30 +86,32 @@ class Allocation:
 def allocation(
     snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, materialize: Materialize
 ) -> Allocation:
-    """Recompute one day.
+    """Derive every table of one day.
 
     Args:
         snapshots: the day's lines.
         opening: what stood at 00:00; empty frames when the day before is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
-        materialize: for what several tables rest on.
+        materialize: for frames that several tables read.
     """
     stale_ms = settings.max_staleness_ms
     spark = snapshots.consumers.sparkSession
     before = carried_routes(opening.topic_queues)
-    seen_routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    all_routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
     lists = member_answers(snapshots.consumers)
-    seen_members = materialize("members", group_members(lists, day, opening.group_members, stale_ms))
-    routes, members = lasting(seen_routes), lasting(seen_members)
-    told = materialize("connections", connections(snapshots.consumers))
+    all_members = materialize("members", group_members(lists, day, opening.group_members, stale_ms))
+    routes, members = lasting(all_routes), lasting(all_members)
+    consumer_connections = materialize("connections", connections(snapshots.consumers))
     answers = materialize("answers", running_info(snapshots.running_info))
-    strategies = group_strategies(spark, settings, seen_clients(told, clients_told(answers), snapshots.client_logs))
-    seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms").transform(
-        with_said_topics, lists, settings.groups
+    strategies = group_strategies(
+        spark, settings, observed_clients(consumer_connections, latest_answers(answers), snapshots.client_logs)
     )
+    subscriptions = consumer_connections.select(
+        "consumer_group", F.explode("topics").alias("topic"), "captured_at_ms"
+    ).transform(with_configured_topics, lists, settings.groups)
     topics = materialize(
-        "topics", group_topics(seen, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
+        "topics", group_topics(subscriptions, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
     )
     inputs = materialize("inputs", allocation_inputs(topics, routes, members, strategies))
     determined = inputs.where("undetermined IS NULL")
@@ -117,7 +119,7 @@ def allocation(
     expected = materialize("expected", queue_allocation(allocated))
     owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, materialize)
     subjects = topics.select(*SUBJECT).distinct()
-    languages, flaps = mixed_languages(told, stale_ms), materialize("flaps", flapping(seen_members))
+    languages, flaps = mixed_languages(consumer_connections, stale_ms), materialize("flaps", flapping(all_members))
     causes = reduce(
         DataFrame.unionByName,
         (
@@ -128,13 +130,13 @@ def allocation(
             stopped_not_expired(owned.known),
             silent_clients(owned.silences),
             refusals(owned.refused),
-            stale_route(seen_routes, subjects, day),
-            rebalance_not_run(seen_members, day),
+            stale_route(all_routes, subjects, day),
+            rebalance_not_run(all_members, day),
             languages,
         ),
     )
     differ = materialize("differences", differences(expected, owned.holdings, owned.known, day))
-    found = (
+    all_findings = (
         with_causes(differ, materialize("causes", with_slack(causes, answers, owned.known)))
         .unionByName(of_allocation(expected, allocated))
         .unionByName(of_groups(members, inputs, flaps, languages, day))
@@ -142,13 +144,13 @@ def allocation(
     )
     return Allocation(
         topic_queues=topic_queues(routes).transform(with_partition_columns, day, "start_ms", "end_ms"),
-        route_changes=route_changes(seen_routes).transform(with_partition_columns, day, "changed_at_ms"),
+        route_changes=route_changes(all_routes).transform(with_partition_columns, day, "changed_at_ms"),
         group_members=members.withColumn("members", F.size("client_ids")).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
         queue_allocation=expected.transform(with_partition_columns, day, "start_ms", "end_ms"),
         queue_ownership=owned.holdings.transform(with_partition_columns, day, "start_ms", "end_ms"),
-        allocation_findings=findings(found).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        allocation_findings=findings(all_findings).transform(with_partition_columns, day, "start_ms", "end_ms"),
         rebalances=rebalances(of_one_view(allocated)).transform(with_partition_columns, day, "changed_at_ms"),
         strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(
             with_partition_columns, day

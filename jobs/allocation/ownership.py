@@ -1,4 +1,4 @@
-"""Who really owned which queue, and when: as consumers answered when asked, and as their logs tell."""
+"""Ownership of queues over time: as consumers answered, and as their logs say."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 
 _CLIENT = ("consumer_group", "client_id")
-_HELD = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"
+_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """What was seen of the consumers.
+    """Queues that consumers owned, and when that is known.
 
     Attributes:
         holdings: the table's rows, without day and cluster.
@@ -54,42 +54,46 @@ def ownership(
     max_staleness_ms: int,
     materialize: Materialize,
 ) -> Ownership:
-    """What each source tells, side by side.
+    """Ownership by both sources, side by side.
 
     Args:
         answers: as `running_info` returns them.
         log_lines: published lines of the input `client_logs`.
         opening: rows of the table that stood at 00:00.
-        day: what to publish; stretches are cut at its ends.
+        day: what to publish; intervals are cut at its ends.
         max_staleness_ms: how long an answer holds when no later one of its client comes.
-        materialize: for what several frames rest on.
+        materialize: for frames that several others read.
     """
-    told = materialize("told", _told_holdings(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms))
-    stood = materialize("stood", at_midnight(opening, day))
-    events = materialize("events", with_lives(log_lines, stood))
+    answered = materialize(
+        "answered", _answered_queues(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms)
+    )
+    owned_at_midnight = materialize("owned_at_midnight", at_midnight(opening, day))
+    events = materialize("events", with_lives(log_lines, owned_at_midnight))
     last = materialize("last_lines", last_lines(log_lines, events, day))
-    shared = materialize("shared_logs", shared_logs(events, stood))
-    alone, stood_alone = (each.join(shared, list(LOG), "left_anti") for each in (events, stood))
-    lives_alone = materialize("lives", lives(alone, stood_alone, last, day))
-    told_apart = materialize("stories", stories(events, stood, shared))
-    lives_apart = materialize("shared_lives", shared_lives(told_apart, last, day))
-    of_lives = lives_alone.unionByName(lives_apart)
-    logged = logged_holdings(alone, lives_alone, stood_alone).unionByName(shared_holdings(told_apart, lives_apart))
+    shared = materialize("shared_logs", shared_logs(events, owned_at_midnight))
+    alone, at_midnight_alone = (each.join(shared, list(LOG), "left_anti") for each in (events, owned_at_midnight))
+    lifetimes_alone = materialize("lives", lives(alone, at_midnight_alone, last, day))
+    sessions = materialize("sessions", stories(events, owned_at_midnight, shared))
+    lifetimes_shared = materialize("shared_lives", shared_lives(sessions, last, day))
+    lifetimes = lifetimes_alone.unionByName(lifetimes_shared)
+    logged = logged_holdings(alone, lifetimes_alone, at_midnight_alone).unionByName(
+        shared_holdings(sessions, lifetimes_shared)
+    )
     no_time = F.lit(None).cast("bigint")
     holdings = (
-        told.transform(_queues_told)
+        answered.transform(_by_queue)
         .withColumns({"source": F.lit("RUNNING_INFO"), "process": F.lit(None).cast("string")})
         .unionByName(logged.withColumns({"source": F.lit("CLIENT_LOG"), "last_answer_ms": no_time}))
         .where("end_ms > start_ms")
     )
-    known_by_log = of_lives.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
+    known_by_log = lifetimes.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
         *_CLIENT,
         F.lit("CLIENT_LOG").alias("source"),
         F.col("lived_from_ms").alias("known_from_ms"),
         F.col("lived_until_ms").alias("known_until_ms"),
         "ended",
     )
-    known_by_answers = told.select(
+    known_by_answers = answered.select(
         *_CLIENT,
         F.lit("RUNNING_INFO").alias("source"),
         F.col("start_ms").alias("known_from_ms"),
@@ -103,17 +107,17 @@ def ownership(
         materialize("holdings", holdings),
         materialize("known", known_by_log.unionByName(known_by_answers)),
         refused,
-        silences(log_lines, of_lives),
+        silences(log_lines, lifetimes),
     )
 
 
-def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
-    """Stretches of equal answers per client, value `held`; an answer may hold nothing."""
+def _answered_queues(answers: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
+    """Intervals of equal answers per client, value `held`: its queues, maybe none."""
     queue = F.struct("topic", "broker_name", "queue_id", "popped")
     before = opening.groupBy(*_CLIENT).agg(
-        F.array_sort(F.collect_list(queue)).cast(_HELD).alias("held"), F.max("last_answer_ms").alias("last_answer_ms")
+        F.array_sort(F.collect_list(queue)).cast(_QUEUES).alias("held"), F.max("last_answer_ms").alias("last_answer_ms")
     )
-    told = answers.select(*_CLIENT, "captured_at_ms", F.when(F.col("is_answer"), F.col("queues")).alias("queues"))
+    answered = answers.select(*_CLIENT, "captured_at_ms", F.when(F.col("is_answer"), F.col("queues")).alias("queues"))
     shown = F.transform(
         "queues",
         lambda each: F.struct(
@@ -123,11 +127,11 @@ def _told_holdings(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
             each["popped"].alias("popped"),
         ),
     )
-    held = told.withColumn("held", F.array_sort(shown).cast(_HELD))
-    return lasting(answer_intervals(held, list(_CLIENT), "held", day, before, max_staleness_ms))
+    queues_held = answered.withColumn("held", F.array_sort(shown).cast(_QUEUES))
+    return lasting(answer_intervals(queues_held, list(_CLIENT), "held", day, before, max_staleness_ms))
 
 
-def _queues_told(told: DataFrame) -> DataFrame:
-    each = told.select(*_CLIENT, "start_ms", "end_ms", "last_answer_ms", F.explode("held"))
+def _by_queue(answered: DataFrame) -> DataFrame:
+    each = answered.select(*_CLIENT, "start_ms", "end_ms", "last_answer_ms", F.explode("held"))
     by_queue = each.select("*", "col.*").drop("col").distinct()
     return coalesce_equal(by_queue, (*QUEUE, "client_id"), (), [F.max("last_answer_ms").alias("last_answer_ms")])

@@ -1,4 +1,4 @@
-"""Which strategy each group's members use, as settings, running consumers or their logs say."""
+"""Strategies of consumer groups, as settings, running consumers or their logs name them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.allocation.seen import Seen, in_common
+from jobs.allocation.observed_clients import ObservedClient, in_common
 from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
 from jobs.settings.model import Settings
 from udfs.plain_version import plain_version_number
@@ -33,39 +33,43 @@ class _How:
     undetermined: str | None = None
 
 
-def group_strategies(spark: SparkSession, settings: Settings, seen: dict[str, list[Seen]]) -> DataFrame:
-    """How each group allocates.
+def group_strategies(spark: SparkSession, settings: Settings, observed: dict[str, list[ObservedClient]]) -> DataFrame:
+    """One row per `consumer_group`: how it allocates.
 
-    Grain: `consumer_group`. Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members
+    Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members
     differ), `strategy_source`, `undetermined` (why nothing can be computed; null = it can).
 
     Args:
         settings: what the site says of its groups; it wins.
-        seen: as `seen_clients` returns them.
+        observed: as `observed_clients` returns them.
     """
     rows = [
-        group_strategy(group, settings.groups.get(group, GroupSettings()), seen.get(group, []))
-        for group in {*seen, *settings.groups}
+        group_strategy(group, settings.groups.get(group, GroupSettings()), observed.get(group, []))
+        for group in {*observed, *settings.groups}
     ]
     return spark.createDataFrame(sorted(rows), GROUP_STRATEGIES)
 
 
-def group_strategy(group: str, said: GroupSettings, seen: list[Seen]) -> tuple[str, str, str, str, str | None]:
+def group_strategy(
+    group: str, configured: GroupSettings, observed: list[ObservedClient]
+) -> tuple[str, str, str, str, str | None]:
     """One row of `group_strategies`.
 
     Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
     """
-    models = (said.message_model, *(each.message_model for each in seen))
+    models = (configured.message_model, *(each.message_model for each in observed))
     if next((model for model in models if model), None) == "BROADCASTING":
-        source = "SETTINGS" if said.message_model else "CONNECTION"
+        source = "SETTINGS" if configured.message_model else "CONNECTION"
         return group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None
-    told, common = {each.client_id: each for each in seen}, in_common(seen)
-    default = _how(said, said, common, common)
+    of_client, common = {each.client_id: each for each in observed}, in_common(observed)
+    default = _how(configured, configured, common, common)
     of_clients = {
-        client_id: _how(said.clients.get(client_id, StrategySettings()), said, told.get(client_id, common), common)
-        for client_id in sorted({*told, *said.clients})
+        client_id: _how(
+            configured.clients.get(client_id, StrategySettings()), configured, of_client.get(client_id, common), common
+        )
+        for client_id in sorted({*of_client, *configured.clients})
     }
-    used = [of_clients[client_id] for client_id in told] or [default, *of_clients.values()]
+    used = [of_clients[client_id] for client_id in of_client] or [default, *of_clients.values()]
     names = {each.spec["name"] for each in used}
     others = {client_id: each.spec for client_id, each in of_clients.items() if each.spec != default.spec}
     return (
@@ -77,48 +81,50 @@ def group_strategy(group: str, said: GroupSettings, seen: list[Seen]) -> tuple[s
     )
 
 
-def _how(own: StrategySettings, said: GroupSettings, seen: Seen, common: Seen) -> _How:
-    spec, source = _spec(own, said, seen, common)
+def _how(own: StrategySettings, configured: GroupSettings, observed: ObservedClient, common: ObservedClient) -> _How:
+    spec, source = _spec(own, configured, observed, common)
     name = spec["name"]
     is_set_up = source == "SETTINGS" or all(parameter in spec for parameter in _needed(name))
     if name.removeprefix(NEARBY) not in STRATEGIES or not is_set_up:
         return _How(spec, source, "STRATEGY_UNKNOWN")
-    if not _asks_the_broker(said, seen, common):
+    if not _asks_the_broker(configured, observed, common):
         return _How(spec, source)
     if name not in OF_BROKERS:
         return _How({"name": f"{ASKED}{name}"}, source)
-    if said.request_mode == "POP":
-        return _How({"name": f"{POP}{name}", "pop_share_queue_num": said.pop_share_queue_num}, source)
-    return _How(spec, source, None if said.request_mode else "REQUEST_MODE_UNKNOWN")
+    if configured.request_mode == "POP":
+        return _How({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
+    return _How(spec, source, None if configured.request_mode else "REQUEST_MODE_UNKNOWN")
 
 
 def _needed(name: str) -> tuple[str, ...]:
-    """What a client's code sets up besides the class, and no snapshot tells."""
+    """Parameters that a client's code sets up besides the class, and that no snapshot shows."""
     own = {"CONFIG": ("queues",), "MACHINE_ROOM": ("machine_rooms",)}
     return ("broker_room", "client_room") if name.startswith(NEARBY) else own.get(name, ())
 
 
-def _asks_the_broker(said: GroupSettings, seen: Seen, common: Seen) -> bool:
+def _asks_the_broker(configured: GroupSettings, observed: ObservedClient, common: ObservedClient) -> bool:
     """Whether the broker assigns (`RebalancePushImpl.clientRebalance`, from 5.0.0 on)."""
-    version = plain_version_number(_first(seen.client_version, common.client_version, said.client_version) or "")
-    if 0 < version < since("broker_may_assign") or _first(seen.consume_orderly, common.consume_orderly):
+    version = plain_version_number(
+        _first(observed.client_version, common.client_version, configured.client_version) or ""
+    )
+    if 0 < version < since("broker_may_assign") or _first(observed.consume_orderly, common.consume_orderly):
         return False
-    return _first(said.client_rebalance, seen.client_rebalance, common.client_rebalance) is False
+    return _first(configured.client_rebalance, observed.client_rebalance, common.client_rebalance) is False
 
 
-def _spec(own: StrategySettings, said: GroupSettings, *seen: Seen) -> tuple[dict[str, Any], str]:
-    name, source = own.strategy or said.strategy, "SETTINGS"
+def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedClient) -> tuple[dict[str, Any], str]:
+    name, source = own.strategy or configured.strategy, "SETTINGS"
     if name is None:
-        known = next((each for each in seen if each.strategy), None)
-        name, source = (known.strategy, known.strategy_source or "RUNNING_INFO") if known else (_ASSUMED, "ASSUMED")
+        named = next((each for each in observed if each.strategy), None)
+        name, source = (named.strategy, named.strategy_source or "RUNNING_INFO") if named else (_ASSUMED, "ASSUMED")
     spec: dict[str, Any] = {"name": name}
     for key in _PARAMETERS:
         value = getattr(own, key)
-        value = getattr(said, key) if value is None else value
+        value = getattr(configured, key) if value is None else value
         if value is not None:
             spec[key] = value
-    version = _first(own.client_version, *(each.client_version for each in seen), said.client_version)
-    charset = _first(own.client_charset, said.client_charset)
+    version = _first(own.client_version, *(each.client_version for each in observed), configured.client_version)
+    charset = _first(own.client_charset, configured.client_charset)
     if version is not None and name == "MACHINE_ROOM":  # the others are the same in every version
         spec["version"] = version
     if charset is not None and plain_version_number(version or "") < since("ring_hashes_utf8"):

@@ -82,7 +82,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
     def rows(table: Table) -> DataFrame:
         return result.rows(lake, table)
 
-    found = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
+    findings = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
     unused = _unused(rows(TOPIC_QUEUES))
     return AllocationSummary(
         run_id=result.run.run_id,
@@ -98,8 +98,8 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         quarantine_reasons=_reasons(rows(QUARANTINE)),
         group_count=rows(GROUP_MEMBERS).select("consumer_group").distinct().count(),
         groups=_groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
-        faults=_faults(found),
-        kinds=_kinds(found),
+        faults=_faults(findings),
+        kinds=_kinds(findings),
         unread_queues=unused.get("UNREAD", 0),
         idle_queues=unused.get("IDLE", 0),
         route_changes=rows(ROUTE_CHANGES).count(),
@@ -130,12 +130,12 @@ def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
     return [Group(**row.asDict()) for row in groups.limit(_ROWS).collect()]
 
 
-def _faults(found: DataFrame) -> list[Fault]:
+def _faults(findings: DataFrame) -> list[Fault]:
     """Queues that were not owned as they should be, by group and cause: first what nothing explains."""
     queue = F.struct("topic", "broker_name", "queue_id")
     lasted = F.max(F.col("end_ms") - F.col("start_ms"))
     faults = (
-        found.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
+        findings.where(F.col("queue_id").isNotNull() & ~F.col("cause").isin(*_PASSING))
         .groupBy("consumer_group", "cause")
         .agg(
             *(
@@ -149,11 +149,11 @@ def _faults(found: DataFrame) -> list[Fault]:
     return [Fault(**row.asDict()) for row in faults.limit(_ROWS).collect()]
 
 
-def _kinds(found: DataFrame) -> dict[str, int]:
+def _kinds(findings: DataFrame) -> dict[str, int]:
     """Of what concerns groups, not queues: in how many groups and topics."""
     named = [F.coalesce(name, F.lit("")) for name in ("consumer_group", "topic")]  # either may be null: whichever it is
     groups = F.count_distinct(*named).alias("groups")
-    kinds = found.where("queue_id IS NULL").groupBy("kind").agg(groups)
+    kinds = findings.where("queue_id IS NULL").groupBy("kind").agg(groups)
     return {row["kind"]: row["groups"] for row in kinds.collect()}
 
 

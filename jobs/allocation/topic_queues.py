@@ -14,7 +14,7 @@ _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_ma
 
 
 def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
-    """Stretches of equal routes: `topic`, `route`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
+    """Intervals of equal routes: `topic`, `route`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
 
     `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
     (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win). Static topics are
@@ -26,8 +26,8 @@ def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
         opening: `topic`, `route`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.
     """
-    is_told = F.col("route").isNotNull() & ~is_static(F.col("route"))
-    shaped = answers.withColumn("route", F.when(is_told, _shaped(F.col("route"))))
+    is_usable = F.col("route").isNotNull() & ~is_static(F.col("route"))
+    shaped = answers.withColumn("route", F.when(is_usable, _shaped(F.col("route"))))
     return answer_intervals(shaped, ["topic"], "route", day, opening, max_staleness_ms)
 
 
@@ -52,8 +52,8 @@ def _shaped(route: Column) -> Column:
             has_master.alias("has_master"),
         )
 
-    told = F.array_sort(F.transform(route["queueDatas"], queues_of))
-    return F.filter(told, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
+    per_broker = F.array_sort(F.transform(route["queueDatas"], queues_of))
+    return F.filter(per_broker, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
 
 
 def _most(ordered: Column, broker_name: Column) -> Column:
@@ -63,10 +63,10 @@ def _most(ordered: Column, broker_name: Column) -> Column:
 
 
 def carried_routes(topic_queues: DataFrame) -> DataFrame:
-    """`topic`, `route`, `last_answer_ms`: the routes behind rows of the table.
+    """One row per `topic`: `route` and `last_answer_ms` behind rows of the table.
 
     Args:
-        topic_queues: rows of one moment: at most one stretch per topic.
+        topic_queues: rows of one moment: at most one interval per topic.
     """
     of_broker = topic_queues.groupBy("topic", "last_answer_ms", "broker_name").agg(
         F.count_if("readable").cast("int").alias("readable"),
@@ -100,7 +100,7 @@ def readable_queues(route: Column) -> Column:
 
 
 def topic_queues(routes: DataFrame) -> DataFrame:
-    """The table's rows, without day and cluster."""
+    """Rows of the table `topic_queues`, without day and cluster."""
     of = routes.select("topic", "start_ms", "end_ms", "last_answer_ms", F.explode("route").alias("of"))
     most = F.greatest("of.readable", "of.writable")
     numbered = of.select(
@@ -127,7 +127,7 @@ def topic_queues(routes: DataFrame) -> DataFrame:
 
 
 def route_changes(routes: DataFrame) -> DataFrame:
-    """The table's rows, without day and cluster: each broker whose queues changed from one stretch to the next."""
+    """Rows of the table `route_changes`, without day and cluster: each broker whose queues changed."""
     in_time = Window.partitionBy("topic").orderBy(*INTERVAL)
     pairs = routes.select(
         "topic",

@@ -1,4 +1,4 @@
-"""Client logs: the lines of `rocketmq_client.log` that tell which queues a consumer took and gave up."""
+"""Client logs: the lines of `rocketmq_client.log` on queues that a consumer took and gave up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.model import Settings
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.judged_lines import is_no_time, with_disposition, with_reason
+from jobs.sources.line_validation import is_no_time, with_disposition, with_reason
 from udfs.client_log import (
     QUEUE_EVENTS,
     allocated_queues,
@@ -23,7 +23,7 @@ from udfs.client_log import (
     is_log_line,
     log_event,
     logged_at_ms,
-    told_message,
+    ownership_message,
 )
 
 CLIENT_LOGS = "client_logs"
@@ -33,7 +33,7 @@ SCHEMA = (
     " queues int, clients int, instance int, popped boolean,"
     " allocated array<struct<broker_name: string, queue_id: int>>"
 )
-"""Of published lines; all from `event` on null for lines that do not tell of ownership."""
+"""Of published lines; all from `event` on null for lines that are not on ownership."""
 _OF_FILES = "shown string, process string, client_version string, time_zone string, said_client_id string"
 _DATE = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
 _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?:[-.][-.\d*]+)?(?:\.gz)?$")
@@ -42,9 +42,9 @@ _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?
 def read_client_logs(
     spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
 ) -> DataFrame:
-    """Every line of the logs with its disposition, and its event where it tells of ownership.
+    """One row per line of the logs, with its disposition, and its event where it is on ownership.
 
-    Grain: one line; those that go on with the entry before (stack traces) are BLANK, no rows of the input. Columns:
+    Lines that go on with the entry before (stack traces) are BLANK, no rows of the input. Columns:
     `file`, `split`, `row`, `cluster`, `process` (see `process_of`), `at_ms`, `said_client_id` (by settings), the
     fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `detail`, `day`, `disposition`. Equal lines are no
     duplicates: two queues' lines differ anyhow, and a line said twice is harmless.
@@ -66,22 +66,22 @@ def read_client_logs(
         F.broadcast(of_files), "shown", "left"
     )
     at_ms = F.when(is_line, logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
-    message = F.when(is_line & (F.octet_length("raw") <= settings.max_line_bytes), told_message(F.col("raw")))
-    told = placed.withColumns({"at_ms": at_ms, "message": message, "cluster": F.lit(settings.cluster)})
-    dated = told.withColumn("event", log_event(F.col("message")))
-    event, said = F.col("event"), F.col("message")
-    fields = event_fields(said, event)
+    message = F.when(is_line & (F.octet_length("raw") <= settings.max_line_bytes), ownership_message(F.col("raw")))
+    with_message = placed.withColumns({"at_ms": at_ms, "message": message, "cluster": F.lit(settings.cluster)})
+    with_event = with_message.withColumn("event", log_event(F.col("message")))
+    event, text = F.col("event"), F.col("message")
+    fields = event_fields(text, event)
     length = F.octet_length("raw")
-    allocated = allocated_queues(said, event)
+    allocated = allocated_queues(text, event)
     no_number = event.isin(*QUEUE_EVENTS) & fields["queue_id"].isNull()
     no_numbers = F.exists(allocated, lambda queue: queue["queue_id"].isNull())
     rules = [
         ("time_out_of_range", is_line & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
         ("line_too_long", is_line & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
-        ("log_line_breaks_off", is_line & F.coalesce(is_damaged(said, event), F.lit(False)), None),
+        ("log_line_breaks_off", is_line & F.coalesce(is_damaged(text, event), F.lit(False)), None),
         ("wrong_type", is_line & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
     ]
-    typed = dated.select(
+    typed = with_event.select(
         *PLACE,
         "raw",
         "message",
@@ -108,8 +108,8 @@ def process_of(file: str) -> str:
     return _ROLLED.sub(r"\1.log", _DATE.sub("*", file))
 
 
-def _of_file(name: str, said: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:
-    settings = next((each for glob, each in said.items() if _is_below(name, glob)), ClientLogSettings())
+def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:
+    settings = next((each for glob, each in by_glob.items() if _is_below(name, glob)), ClientLogSettings())
     return process_of(name), settings.client_version, settings.time_zone, settings.client_id
 
 

@@ -1,4 +1,4 @@
-"""A broker's answers on a consumer group: its member list, and the consumer connection with what members subscribe."""
+"""Answers of a broker on a consumer group: its member list, and the consumer connection with its subscriptions."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def member_answers(consumers: DataFrame) -> DataFrame:
         consumers: published lines of the input `consumers`.
     """
     connection = F.from_json("body", _CONNECTION)
-    told = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda each: each["clientId"]))
+    client_ids = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda each: each["clientId"]))
     return consumers.select(
         "captured_at_ms",
         "consumer_group",
         "broker_name",
-        F.when(F.col("code") == _ANSWER, F.array_sort(F.filter(told, lambda each: each.isNotNull())))
+        F.when(F.col("code") == _ANSWER, F.array_sort(F.filter(client_ids, lambda each: each.isNotNull())))
         .when(F.col("code").isin(*_NO_SUCH_GROUP), F.array().cast("array<string>"))
         .alias("client_ids"),
     )
 
 
 def connections(consumers: DataFrame) -> DataFrame:
-    """One row per consumer connection that was told.
+    """One row per consumer connection in an answer.
 
     Columns: `captured_at_ms`, `consumer_group`, `broker_name`, `message_model`, `topics`, `clients` (array of
     `client_id`, `language`, `version` = `MQVersion`'s ordinal).
     """
     connection = F.from_json("body", _CONNECTION)
     members = connection["connectionSet"]
-    told = consumers.where((F.col("code") == _ANSWER) & F.col("body").isNotNull())
-    return told.select(
+    answers = consumers.where((F.col("code") == _ANSWER) & F.col("body").isNotNull())
+    return answers.select(
         "captured_at_ms",
         "consumer_group",
         "broker_name",

@@ -14,7 +14,7 @@ from jobs.errors import (
     TooManyBadLinesError,
 )
 from jobs.settings.model import Settings
-from jobs.sources.judged_lines import QUARANTINED
+from jobs.sources.line_validation import QUARANTINED
 from jobs.sources.staged import Counts, Staged
 from jobs.tables.day import Day
 

@@ -1,4 +1,4 @@
-"""The queues that producers send to, in the order in which a queue selector is given them, over time."""
+"""Queues that producers send to over time, in the order in which a queue selector gets them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _WRITE_BIT = 2  # PermName.PERM_WRITE
 
 
 def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
-    """Each topic's lists of queues over the day, in one small row; columns as `PUBLISH_QUEUES` says.
+    """One small row per `cluster` and `topic`: its lists of queues over the day; columns as `PUBLISH_QUEUES` says.
 
-    Grain: `cluster`, `topic`. `spans` in order of time: equal answers in a row are one. The day's first answer counts
+    `spans` in order of time: equal answers in a row are one. The day's first answer counts
     from the beginning, its last one without end. No queues = no such topic, or nowhere to send to; `queues` is null
     for a static topic (5.0.0 and later), whose logical queues are not read.
 
@@ -50,10 +50,10 @@ def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     )
     until = F.coalesce(F.lead("captured_at_ms").over(in_time), F.lit(FAR_MS))
     since = F.when(F.col("before").isNull(), F.lit(0).cast("bigint")).otherwise(F.col("captured_at_ms"))
-    stretches = changed.select(
+    spans = changed.select(
         "topic", F.struct(since.alias("from_ms"), until.alias("until_ms"), "answer.queues").alias("span")
     )
-    return stretches.groupBy(F.lit(day.cluster).alias("cluster"), "topic").agg(
+    return spans.groupBy(F.lit(day.cluster).alias("cluster"), "topic").agg(
         F.array_sort(F.collect_list("span")).alias("spans")
     )
 
@@ -70,11 +70,11 @@ def publishable(route: Column) -> Column:
         F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
         lambda broker: broker["brokerName"],
     )
-    hosts = F.filter(
+    masters_to_write = F.filter(
         F.array_sort(route["queueDatas"]),
         lambda data: (data["perm"].bitwiseAND(_WRITE_BIT) != 0) & F.array_contains(masters, data["brokerName"]),
     )
-    plain = F.transform(hosts, lambda data: _numbered(data["brokerName"], data["writeQueueNums"]))
+    plain = F.transform(masters_to_write, lambda data: _numbered(data["brokerName"], data["writeQueueNums"]))
     lists = F.when(order != "", ordered).when(~is_static(route) | route["orderTopicConf"].isNotNull(), plain)
     return F.flatten(lists).cast(_QUEUES)
 

@@ -1,4 +1,4 @@
-"""Running info: what a consumer tells of itself when asked: its strategy, subscriptions and process queues."""
+"""Running info: a consumer's own answer on its strategy, subscriptions and process queues."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _STRATEGIES = {
 
 
 def running_info(lines: DataFrame) -> DataFrame:
-    """One row per line: what the consumer told.
+    """One row per line, with the consumer's answer.
 
     Columns: `captured_at_ms`, `consumer_group`, `client_id`; `is_answer` (code 0 and a body that parses; all that
     follows is null without); `strategy_class` (our name of the strategy's class, else the class's own simple name;
-    its parameters and the inner strategy of MACHINE_ROOM_NEARBY are not told); `client_rebalance` (null before 5.0);
+    without its parameters and the inner one of MACHINE_ROOM_NEARBY); `client_rebalance` (null before 5.0);
     `consume_orderly`; `message_model`; `client_version` (`4.9.8`); `topics` (subscribed ones, sorted; the retry topic
     too); `queues` (array of `topic`, `broker_name`, `queue_id`, `popped`, `locked`, sorted; dropped ones left out;
     `locked` is null for popped queues, and means nothing unless the group consumes in order; null of a lite or plain
-    pull consumer that tells none, as only lite ones from 5.1.1 on tell them).
+    pull consumer without any, as only lite ones from 5.1.1 on name them).
 
     Args:
         lines: `captured_at_ms`, `consumer_group`, `client_id`, `code`, `body`.
     """
-    told = lines.select(
+    parsed = lines.select(
         "captured_at_ms",
         "consumer_group",
         "client_id",
-        F.when(F.col("code") == _ANSWER, F.from_json(standard_json(F.col("body")), _BODY)).alias("told"),
+        F.when(F.col("code") == _ANSWER, F.from_json(standard_json(F.col("body")), _BODY)).alias("info"),
     )
     # A body that is no running info has none of these; `ConsumerRunningInfo` always writes both.
-    is_answer = F.col("told.properties").isNotNull() & F.col("told.mqTable").isNotNull()
-    told = told.withColumn("is_answer", is_answer).withColumn("told", F.when(F.col("is_answer"), F.col("told")))
-    properties = F.col("told.properties")
+    is_answer = F.col("info.properties").isNotNull() & F.col("info.mqTable").isNotNull()
+    parsed = parsed.withColumn("is_answer", is_answer).withColumn("info", F.when(F.col("is_answer"), F.col("info")))
+    properties = F.col("info.properties")
     # DefaultLitePullConsumerImpl.consumerRunningInfo before 5.1.1, DefaultMQPullConsumerImpl's in every version.
     is_pulling = F.coalesce(properties["PROP_CONSUME_TYPE"] == "CONSUME_ACTIVELY", F.lit(False))
-    tells_none = is_pulling & (F.size("told.mqTable") == 0)
-    return told.select(
+    shows_none = is_pulling & (F.size("info.mqTable") == 0)
+    return parsed.select(
         "captured_at_ms",
         "consumer_group",
         "client_id",
@@ -60,12 +60,12 @@ def running_info(lines: DataFrame) -> DataFrame:
         _flag(properties["PROP_CONSUMEORDERLY"]).alias("consume_orderly"),
         properties["messageModel"].alias("message_model"),
         _version(properties["PROP_CLIENT_VERSION"]).alias("client_version"),
-        F.array_sort(F.transform("told.subscriptionSet", lambda of: of["topic"])).alias("topics"),
-        F.when(~tells_none, _queues(F.col("told.mqTable"), F.col("told.mqPopTable"))).alias("queues"),
+        F.array_sort(F.transform("info.subscriptionSet", lambda of: of["topic"])).alias("topics"),
+        F.when(~shows_none, _queues(F.col("info.mqTable"), F.col("info.mqPopTable"))).alias("queues"),
     )
 
 
-def tells_no_queue(body: Column) -> Column:
+def has_no_queue(body: Column) -> Column:
     """Whether a key of the body's queues is no queue: broker, number and topic; false where there are no queues."""
     tables = F.from_json(standard_json(body), "mqTable MAP<STRING, STRING>, mqPopTable MAP<STRING, STRING>")
 
@@ -99,8 +99,8 @@ def _queues(pulled: Column, popped: Column) -> Column:
     """The process queues of both tables; entries that are dropped are no longer worked on."""
 
     def entries(table: Column, *, are_popped: bool) -> Column:
-        kept = F.filter(F.map_entries(table), lambda entry: ~F.coalesce(entry["value"]["droped"], F.lit(False)))
-        return F.transform(kept, lambda entry: queue(entry, are_popped=are_popped))
+        worked_on = F.filter(F.map_entries(table), lambda entry: ~F.coalesce(entry["value"]["droped"], F.lit(False)))
+        return F.transform(worked_on, lambda entry: queue(entry, are_popped=are_popped))
 
     def queue(entry: Column, *, are_popped: bool) -> Column:
         parts = F.split(entry["key"], KEY_SEPARATOR)
@@ -118,10 +118,10 @@ def _queues(pulled: Column, popped: Column) -> Column:
     return F.array_sort(F.concat(entries(pulled, are_popped=False), of_pop)).cast(_QUEUES)
 
 
-def clients_told(answers: DataFrame) -> DataFrame:
-    """What the latest answer of each client tells of how it allocates.
+def latest_answers(answers: DataFrame) -> DataFrame:
+    """One row per `consumer_group` and `client_id`: how the client allocates, by its latest answer.
 
-    Grain: `consumer_group`, `client_id`. Columns: `strategy`, `client_version`, `client_rebalance`,
+    Columns: `strategy`, `client_version`, `client_rebalance`,
     `consume_orderly`, `message_model`.
 
     Args:

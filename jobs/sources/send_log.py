@@ -1,4 +1,4 @@
-"""Lines of send attempts: read, parsed under an explicit schema, and judged.
+"""Lines of send attempts: read, parsed under an explicit schema, and validated.
 
 Every line gets a disposition and keeps where it stood, so that the pass that stages them can be counted:
 rows read = published + quarantined + exact duplicates + lines of other days + lines of other clusters.
@@ -16,7 +16,7 @@ from jobs.settings.model import Settings
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
-from jobs.sources.judged_lines import (
+from jobs.sources.line_validation import (
     Rule,
     damage_rules,
     holds_control,
@@ -63,12 +63,11 @@ def read_sends(
     days: tuple[dt.date, dt.date],
     counted: Observation,
 ) -> DataFrame:
-    """Every line of the files with its typed fields and its disposition.
+    """One row per input line, with its typed fields and its disposition.
 
-    Grain: one input line (blank ones with disposition BLANK; they are not counted). Columns: the canonical
-    fields; `file`, `split`, `row`
-    (where it stood: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day
-    of `ended_at_ms`; null when the line tells none); `row_hash`; `disposition`.
+    Blank lines have the disposition BLANK and are not counted. Columns: the canonical fields; `file`, `split`, `row`
+    (its place: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day
+    of `ended_at_ms`; null when the line has none); `row_hash`; `disposition`.
 
     Args:
         manifest: the files.
@@ -85,8 +84,8 @@ def read_sends(
     lines = read_by_format(spark, manifest, sends_input)
     read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = _with_broker_name(_typed(read, settings), broker_names)
-    judged = typed.transform(_judged, settings)
-    return judged.transform(with_disposition, "ended_at_ms", *days)
+    validated = typed.transform(_validated, settings)
+    return validated.transform(with_disposition, "ended_at_ms", *days)
 
 
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
@@ -111,17 +110,20 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
 
 
 def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataFrame:
-    """With the broker's name, told by its address where the line has none."""
+    """One row per line, with the broker's name: by its address where the line has none."""
     named = typed.withColumn("broker_name", F.when(F.trim("broker_name") != "", F.col("broker_name")))
     if broker_names is None:
         return named
-    known = named.join(F.broadcast(broker_names), "broker_addr", "left")
-    return known.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop("routed_broker_name")
+    resolved = named.join(F.broadcast(broker_names), "broker_addr", "left")
+    return resolved.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop(
+        "routed_broker_name"
+    )
 
 
-def _judged(typed: DataFrame, settings: Settings) -> DataFrame:
-    """With `reason` and `detail`: the first rule a line breaks, null when it breaks none."""
-    # JSON escapes them, so only a line with a backslash holds one; settings may tell the cluster, routes the broker.
+def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
+    """One row per line, with `reason` and `detail` of the first rule it breaks, null when it breaks none."""
+    # JSON escapes them, so only a line with a backslash holds one; but the cluster may come from
+    # settings and the broker from routes.
     may_hold_control = holds_byte(F.col("raw"), b"\\") | holds_byte(F.col("raw"), b"\x7f")
     control = holds_control("cluster", "broker_name") | (may_hold_control & holds_control(*_IDENTIFIERS))
     mapping = settings.inputs.sends.fields

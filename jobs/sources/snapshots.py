@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, Stru
 from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines
-from jobs.sources.judged_lines import (
+from jobs.sources.line_validation import (
     Rule,
     damage_rules,
     holds_control,
@@ -29,7 +29,7 @@ from jobs.sources.judged_lines import (
     with_row_hash,
     wrong_fields,
 )
-from jobs.sources.running_info import tells_no_queue
+from jobs.sources.running_info import has_no_queue
 from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
 
@@ -90,7 +90,7 @@ def _running_info_rules() -> list[Rule]:
         ("consumer_group_missing", is_blank("consumer_group"), None),
         ("client_id_missing", is_blank("client_id"), None),
         ("body_not_json", (F.col("code") == 0) & properties.isNull(), F.lit("no consumer running info in body")),
-        ("wrong_type", (F.col("code") == 0) & tells_no_queue(F.col("body")), F.lit("a queue that is none in body")),
+        ("wrong_type", (F.col("code") == 0) & has_no_queue(F.col("body")), F.lit("a queue that is none in body")),
     ]
 
 
@@ -127,9 +127,9 @@ def read_snapshots(
     days: tuple[dt.date, dt.date],
     counted: Observation,
 ) -> DataFrame:
-    """Every line of the files with its fields and its disposition.
+    """One row per input line, with its fields and its disposition.
 
-    Grain: one input line. Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`,
+    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`,
     `reason`, `detail` (null unless quarantined), `day` (UTC day of `captured_at_ms`), `row_hash`, `disposition`.
 
     Args:

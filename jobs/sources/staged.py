@@ -1,4 +1,4 @@
-"""Input lines once they are staged: where each went, counted, and what a day takes of them."""
+"""Staged input lines: counted by disposition, and what a day takes of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.sources.files import Manifest, shown_path
-from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
+from jobs.sources.line_validation import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 from jobs.tables.day import Day
 
 _OTHER_CLUSTER = "OTHER_CLUSTER"
 
-Fates = Mapping[tuple[str, str, dt.date | None], int]
-"""(disposition, cluster, day or None) to number of lines."""
+LineCounts = Mapping[tuple[str, str, dt.date | None], int]
+"""Number of lines by (disposition, cluster, day or None)."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Where the lines of one run went, seen from one day of one cluster: each line is in one of the last five."""
+    """Lines of one run as one day of one cluster counts them: each is in one of the last five."""
 
     rows_read: int
     rows_published: int
@@ -47,16 +47,16 @@ class StagedInput:
         name: of the input, as settings and quarantine call it.
         lines: the staged lines, blank ones too.
         manifest: the files they came from.
-        fates: where they went.
+        line_counts: how many have each disposition.
     """
 
     name: str
     lines: DataFrame
     manifest: Manifest
-    fates: Fates
+    line_counts: LineCounts
 
     def published(self, day: Day) -> DataFrame:
-        """The day's good lines."""
+        """One row per good line of the day."""
         of_day = (F.col("day") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster))
         return self.lines.where((F.col("disposition") == PUBLISHED) & of_day)
 
@@ -67,32 +67,32 @@ class Staged:
 
     Attributes:
         inputs: those whose lines the flow publishes and counts.
-        aside: those that it only looks things up in; of these, too, every bad line is kept.
+        lookup_inputs: those that it only looks things up in; their bad lines are quarantined too.
     """
 
     inputs: tuple[StagedInput, ...]
-    aside: tuple[StagedInput, ...] = ()
+    lookup_inputs: tuple[StagedInput, ...] = ()
 
     def __getitem__(self, name: str) -> StagedInput | None:
         return next((each for each in self.inputs if each.name == name), None)
 
     @property
     def read(self) -> tuple[StagedInput, ...]:
-        """All that was read."""
-        return (*self.inputs, *self.aside)
+        """All inputs that were read."""
+        return (*self.inputs, *self.lookup_inputs)
 
     @cached_property
-    def fates(self) -> Fates:
-        """Where the lines went that the flow counts."""
+    def line_counts(self) -> LineCounts:
+        """Lines of all inputs that the flow counts, by disposition."""
         total: Counter[tuple[str, str, dt.date | None]] = Counter()
         for each in self.inputs:
-            total.update(each.fates)
+            total.update(each.line_counts)
         return total
 
     @property
     def rows_read(self) -> int:
         """All lines."""
-        return sum(self.fates.values())
+        return sum(self.line_counts.values())
 
     @property
     def hidden_files(self) -> tuple[str, ...]:
@@ -108,13 +108,13 @@ class Staged:
     def other_days(self) -> dict[dt.date, int]:
         """Lines of days that were not asked for, by day."""
         days: Counter[dt.date] = Counter()
-        for (fate, _, day), count in self.fates.items():
-            if fate == OTHER_DAY and day:
+        for (disposition, _, day), count in self.line_counts.items():
+            if disposition == OTHER_DAY and day:
                 days[day] += count
         return dict(sorted(days.items()))
 
     def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
-        """What to publish: each date for the clusters that have good lines on it, cluster by cluster.
+        """Days to publish: each date for the clusters that have good lines on it, cluster by cluster.
 
         A cluster without a good line on a date keeps what is published; a date without any is the default's.
         """
@@ -126,43 +126,51 @@ class Staged:
     def clusters(self, date: dt.date | None = None) -> list[str]:
         """The clusters with good lines on the date, or on any."""
         return sorted(
-            {cluster for fate, cluster, day in self.fates if fate == PUBLISHED and (date is None or day == date)}
+            {
+                cluster
+                for disposition, cluster, day in self.line_counts
+                if disposition == PUBLISHED and (date is None or day == date)
+            }
         )
 
     def counts(self, day: Day) -> Counts:
-        """The counts as a run of this day and cluster alone has them.
+        """Counts as a run of this day and cluster alone has them.
 
         Bad lines without a day count on every day. What is neither of another day nor this cluster's, or taken by it
         (see `_bad_of`), is of other clusters.
         """
         takes = {PUBLISHED: [day.cluster], DUPLICATE: [day.cluster], QUARANTINED: self._bad_of(day)}
         places: Counter[str] = Counter()
-        for (fate, cluster, date), count in self.fates.items():
+        for (disposition, cluster, date), count in self.line_counts.items():
             is_of_day = date in (None, day.date)
-            place = OTHER_DAY if not is_of_day else fate if cluster in takes.get(fate, ()) else _OTHER_CLUSTER
+            place = (
+                OTHER_DAY if not is_of_day else disposition if cluster in takes.get(disposition, ()) else _OTHER_CLUSTER
+            )
             places[place] += count
         return Counts(
             self.rows_read, *(places[place] for place in (PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY, _OTHER_CLUSTER))
         )
 
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
-        """The day's bad lines and those without a day, as the table `quarantine` has them."""
+        """Rows of the table `quarantine`: the day's bad lines and those without a day."""
         return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.read))
 
     def rows_quarantined(self, day: Day) -> int:
         """The rows of `quarantine`."""
-        return sum(self._bad_lines(each.fates, day) for each in self.read)
+        return sum(self._bad_lines(each.line_counts, day) for each in self.read)
 
-    def _bad_lines(self, fates: Fates, day: Day) -> int:
+    def _bad_lines(self, line_counts: LineCounts, day: Day) -> int:
         return sum(
-            fates.get((QUARANTINED, cluster, date), 0) for cluster in self._bad_of(day) for date in (day.date, None)
+            line_counts.get((QUARANTINED, cluster, date), 0)
+            for cluster in self._bad_of(day)
+            for date in (day.date, None)
         )
 
     def _bad_of(self, day: Day) -> list[str]:
         """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""
         hosts = self.clusters(day.date)
-        fates = (key for each in self.read for key in each.fates)
-        bad = {cluster for fate, cluster, _ in fates if fate == QUARANTINED}
+        counted = (key for each in self.read for key in each.line_counts)
+        bad = {cluster for disposition, cluster, _ in counted if disposition == QUARANTINED}
         strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
         return sorted({day.cluster} | strays)
 

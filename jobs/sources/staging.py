@@ -1,4 +1,4 @@
-"""Input lines into a staging folder, each with its fate, counted and reconciled before anything is published."""
+"""Stages input lines: each with its disposition, counted and reconciled before anything is published."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
-from jobs.sources.judged_lines import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
+from jobs.sources.line_validation import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_formats import format_of
 from jobs.sources.send_log import read_sends
@@ -46,16 +46,16 @@ class StagedSends(Staged):
     routes: DataFrame | None = None
 
     def sends(self, day: Day) -> DataFrame:
-        """The day's attempts as the table `sends` has them."""
-        dated = {
+        """Rows of the table `sends` of the day."""
+        partition_columns = {
             "event_date": F.col("day"),
             "started_at": F.timestamp_millis("started_at_ms"),
             "ended_at": F.timestamp_millis("ended_at_ms"),
         }
-        return self.inputs[0].published(day).withColumns(dated).select(*SENDS.schema.fieldNames())
+        return self.inputs[0].published(day).withColumns(partition_columns).select(*SENDS.schema.fieldNames())
 
     def topic_brokers(self, day: Day) -> DataFrame:
-        """The day's routes as the table `topic_brokers` has them; no rows when the site gave none."""
+        """Rows of the table `topic_brokers` of the day; none when the site gave no routes."""
         if self.routes is None:
             return self.inputs[0].lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
         return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
@@ -67,7 +67,7 @@ class StagedSends(Staged):
         )
 
     def publish_queues(self, day: Day) -> DataFrame:
-        """The queues to send to of the day's topics (`PUBLISH_QUEUES`); no rows when the site gave no routes."""
+        """One row per topic of the day with its queues to send to (`PUBLISH_QUEUES`); none without routes."""
         if self.routes is None:
             return self.inputs[0].lines.sparkSession.createDataFrame([], PUBLISH_QUEUES)
         return publish_queues(self.routes, day, only_own=len(self.clusters(day.date)) > 1)
@@ -85,14 +85,14 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = _files(spark, "sends", settings, folder)
     of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
-    aside, routes = _stage_routes(spark, settings, of_routes, folder) if of_routes else (None, None)
+    routes_input, routes = _stage_routes(spark, settings, of_routes, folder) if of_routes else (None, None)
     names = broker_names(routes) if routes is not None else None
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_sends(spark, manifest, settings, names, days, counted)
 
     sends = _staged(spark, "sends", manifest, read, folder)
-    return StagedSends((sends,), (aside,) if aside else (), routes)
+    return StagedSends((sends,), (routes_input,) if routes_input else (), routes)
 
 
 def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
@@ -125,8 +125,8 @@ def _check_logs(logs: StagedInput | None) -> None:
     """A file without one log line is no client log: a folder was given that holds other files too."""
     if logs is None:
         return
-    found = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
-    with_lines = {row[0] for row in found.collect()}
+    copied = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
+    with_lines = {row[0] for row in copied.collect()}
     for file in logs.manifest.files:
         if file.size and file.name not in with_lines:
             raise InputUnreadableError(
@@ -137,13 +137,13 @@ def _check_logs(logs: StagedInput | None) -> None:
 
 def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
     given: SendsInput | FilesInput = getattr(settings.inputs, name)
-    asked = given.format if isinstance(given, SendsInput) else TEXT
+    format_asked_for = given.format if isinstance(given, SendsInput) else TEXT
     manifest = list_files(
         spark,
         given.path,
         f"{folder}/renamed-{name}",
         lake=settings.lake,
-        kind_of=lambda file: format_of(file, asked),
+        kind_of=lambda file: format_of(file, format_asked_for),
     )
     if not manifest.files:
         raise InputMissingError(
@@ -165,13 +165,13 @@ def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fol
     check_all_read(spark, manifest)
     lines = _with_copies(spark, target)
     groups = lines.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
-    fates = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
-    if counted.get["rows_read"] != sum(fates.values()):
+    line_counts = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
+    if counted.get["rows_read"] != sum(line_counts.values()):
         raise ReconciliationError(
-            f"{counted.get['rows_read']} lines of {name} were read but {sum(fates.values())} staged;"
+            f"{counted.get['rows_read']} lines of {name} were read but {sum(line_counts.values())} staged;"
             " run again and report it"
         )
-    return StagedInput(name, lines, manifest, fates)
+    return StagedInput(name, lines, manifest, line_counts)
 
 
 def _with_copies(spark: SparkSession, target: str) -> DataFrame:
@@ -180,14 +180,14 @@ def _with_copies(spark: SparkSession, target: str) -> DataFrame:
     if "second_hash" not in lines.columns:
         return lines
     copies(lines).write.parquet(f"{target}-copies")
-    found = spark.read.parquet(f"{target}-copies")
-    return lines if found.isEmpty() else with_copies(lines, found)
+    copied = spark.read.parquet(f"{target}-copies")
+    return lines if copied.isEmpty() else with_copies(lines, copied)
 
 
 def _stage_routes(
     spark: SparkSession, settings: Settings, manifest: Manifest, folder: str
 ) -> tuple[StagedInput, DataFrame]:
-    """The lines of topic routes, of whatever day, and what they answer; one without a code is an answer here."""
+    """Staged lines of topic routes, of whatever day, and their answers; a line without a code is an answer here."""
     every_day = (dt.date(1970, 1, 1), dt.date.max)
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
@@ -201,14 +201,14 @@ def _stage_routes(
 
 
 def _thinned(lines: DataFrame) -> DataFrame:
-    """Only what is still needed of each line: its place and fate always, its fields when it is published."""
+    """One row per line, with the columns still needed: place and disposition always, fields when it is published."""
     place = {"file", "split", "row", "cluster", "day", "disposition"}
-    kept = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
+    needed_by = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
     return lines.drop("damage").select(
         *(
             F.col(name)
             if name in place
-            else F.when(F.col("disposition") == kept.get(name, PUBLISHED), F.col(name)).alias(name)
+            else F.when(F.col("disposition") == needed_by.get(name, PUBLISHED), F.col(name)).alias(name)
             for name in lines.columns
             if name != "damage"
         )

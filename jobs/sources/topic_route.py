@@ -1,4 +1,4 @@
-"""Topic routes as the name server tells them: which broker answers at which address."""
+"""Topic routes by the name server: the brokers and queues of a topic, and the addresses of brokers."""
 
 from __future__ import annotations
 
@@ -23,20 +23,18 @@ _LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys
 def route_answers(lines: DataFrame) -> DataFrame:
     """One row per line: `captured_at_ms`, `topic`, `route` (no brokers = no such topic, null = nothing is known).
 
-    Code 0 is an answer; 17 says that there is no such topic; every other code tells nothing, nor does an answer with
-    more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are answered with
+    Code 0 is an answer; 17 says that there is no such topic; with every other code nothing is known, nor by an
+    answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are answered with
     unquoted numeric keys.
 
     Args:
         lines: published lines of the input `routes`.
     """
     code = F.col("code")
-    return lines.select(
-        "captured_at_ms", "topic", _told_route(code, F.from_json("body", _BODY, _LENIENT)).alias("route")
-    )
+    return lines.select("captured_at_ms", "topic", _route(code, F.from_json("body", _BODY, _LENIENT)).alias("route"))
 
 
-def _told_route(code: Column, answer: Column) -> Column:
+def _route(code: Column, answer: Column) -> Column:
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
     is_answer = (code == ANSWER) & answer["queueDatas"].isNotNull() & ~has_too_many_queues(answer)
     return F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, answer)
@@ -61,18 +59,18 @@ def order_numbers(route: Column) -> Column:
     `queues` is null where that is no number, or more than `MOST_QUEUES`. Of another topic one that names no broker.
     """
 
-    def told(part: Column) -> Column:
+    def numbers_of(part: Column) -> Column:
         number = F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
         return F.struct(
             F.split_part(part, F.lit(":"), F.lit(1)).alias("broker_name"),
             F.when(number <= MOST_QUEUES, number).alias("queues"),
         )
 
-    return F.transform(F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";"), told)
+    return F.transform(F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";"), numbers_of)
 
 
 def broker_names(routes: DataFrame) -> DataFrame:
-    """`broker_addr` → `routed_broker_name`: the name that the latest answer gives the address."""
+    """One row per `broker_addr`: `routed_broker_name`, the name that the latest answer gives the address."""
     brokers = routes.select("captured_at_ms", "topic", F.explode("route.brokerDatas").alias("broker"))
     addresses = brokers.select(
         "captured_at_ms",
@@ -93,10 +91,10 @@ def broker_names(routes: DataFrame) -> DataFrame:
 
 
 def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
-    """The day's answers as stretches: one row per stretch of equal answers, topic and broker.
+    """One row per interval of equal answers, topic and broker.
 
     Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers
-    in a row are one stretch; the last of the day holds until 24:00.
+    in a row are one interval; the last of the day holds until 24:00.
 
     Args:
         routes: as `route_answers` returns them.

@@ -66,7 +66,7 @@ def stage(spark: SparkSession, folder: Path, *paths: str, settings: Settings | N
 def fates(staged: StagedSends) -> dict[str, int]:
     """Disposition to number of lines."""
     counts: Counter[str] = Counter()
-    for (fate, _, _), count in staged.fates.items():
+    for (fate, _, _), count in staged.line_counts.items():
         counts[fate] += count
     return dict(counts)
 

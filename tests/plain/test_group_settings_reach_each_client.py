@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation.seen import Seen
+from jobs.allocation.observed_clients import ObservedClient
 from jobs.allocation.strategies import group_strategy
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 
@@ -19,7 +19,7 @@ OF_ONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _specs(said: GroupSettings, *seen: Seen) -> dict[str, dict[str, Any]]:
+def _specs(said: GroupSettings, *seen: ObservedClient) -> dict[str, dict[str, Any]]:
     specs: dict[str, dict[str, Any]] = json.loads(group_strategy("G", said, list(seen))[1])
     return specs
 
@@ -29,14 +29,14 @@ def test_a_parameter_of_the_group_holds_for_whoever_has_none_of_its_own(key: str
     own = StrategySettings(**{key: OF_ONE[key]})
     said = GroupSettings(strategy="AVG", clients={"y": own}, **{key: OF_GROUP[key]})
     of_group, of_one = (json.loads(json.dumps(values[key])) for values in (OF_GROUP, OF_ONE))
-    assert _specs(said, Seen("x"), Seen("y")) == {
+    assert _specs(said, ObservedClient("x"), ObservedClient("y")) == {
         "*": {"name": "AVG", key: of_group},
         "y": {"name": "AVG", key: of_one},
     }
 
 
 def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
-    named = Seen("x", "AVG", "RUNNING_INFO")
+    named = ObservedClient("x", "AVG", "RUNNING_INFO")
     _, specs, strategy, source, _ = group_strategy("G", GroupSettings(strategy="AVG_BY_CIRCLE"), [named])
     assert (json.loads(specs), strategy, source) == ({"*": {"name": "AVG_BY_CIRCLE"}}, "AVG_BY_CIRCLE", "SETTINGS")
 
@@ -44,28 +44,30 @@ def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
 def test_the_version_of_a_member_wins_over_the_snapshots_and_these_over_the_groups() -> None:
     rooms: dict[str, Any] = {"strategy": "MACHINE_ROOM", "machine_rooms": ("A",), "client_version": "4.7.1"}
     said = GroupSettings(clients={"y": StrategySettings(client_version="5.1.0")}, **rooms)
-    specs = _specs(said, Seen("x", client_version="4.9.8"), Seen("y", client_version="4.9.8"))
+    specs = _specs(said, ObservedClient("x", client_version="4.9.8"), ObservedClient("y", client_version="4.9.8"))
     assert {client_id: spec["version"] for client_id, spec in specs.items()} == {
         "*": "4.7.1", "x": "4.9.8", "y": "5.1.0",
     }  # fmt: skip
     spec = {"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}
-    assert _specs(GroupSettings(**rooms), Seen("x")) == {"*": spec}
+    assert _specs(GroupSettings(**rooms), ObservedClient("x")) == {"*": spec}
 
 
 def test_the_charset_of_a_member_wins_over_the_groups() -> None:
     own = StrategySettings(client_charset="Big5")
     said = GroupSettings(strategy="CONSISTENT_HASH", client_charset="GBK", clients={"y": own})
-    specs = _specs(said, Seen("x"), Seen("y"))
+    specs = _specs(said, ObservedClient("x"), ObservedClient("y"))
     assert {client_id: spec["charset"] for client_id, spec in specs.items()} == {"*": "GBK", "y": "Big5"}
 
 
 def test_broadcasting_by_settings() -> None:
-    row = group_strategy("G", GroupSettings(message_model="BROADCASTING"), [Seen("x", message_model="CLUSTERING")])
+    row = group_strategy(
+        "G", GroupSettings(message_model="BROADCASTING"), [ObservedClient("x", message_model="CLUSTERING")]
+    )
     assert row[2:] == ("BROADCASTING", "SETTINGS", None)
 
 
 def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> None:
-    asks = Seen("x", client_version="5.3.3", client_rebalance=False)
+    asks = ObservedClient("x", client_version="5.3.3", client_rebalance=False)
     assert group_strategy("G", GroupSettings(), [asks])[4] == "REQUEST_MODE_UNKNOWN"
     assert group_strategy("G", GroupSettings(client_rebalance=True), [asks])[4] is None
 
@@ -74,5 +76,5 @@ def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> No
 def test_the_request_mode_and_the_share_of_a_queue(mode: Any, name: str) -> None:
     said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=7)
     share = {"pop_share_queue_num": 7} if mode == "POP" else {}
-    assert _specs(said, Seen("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
-    assert group_strategy("G", said, [Seen("x", client_version="5.3.3")])[4] is None
+    assert _specs(said, ObservedClient("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
+    assert group_strategy("G", said, [ObservedClient("x", client_version="5.3.3")])[4] is None

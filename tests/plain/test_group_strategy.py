@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation.seen import Seen
+from jobs.allocation.observed_clients import ObservedClient
 from jobs.allocation.strategies import group_strategy
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.allocation_udf import plain_shares
@@ -16,13 +16,13 @@ AVG, CIRCLE, RING = {"name": "AVG"}, {"name": "AVG_BY_CIRCLE"}, "CONSISTENT_HASH
 QUEUES = [("a", 0), ("a", 1), ("b", 0)]
 
 
-def _of(said: GroupSettings, *seen: Seen) -> tuple[dict[str, Any], str, str, str | None]:
+def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Any], str, str, str | None]:
     _, specs, strategy, source, undetermined = group_strategy("G", said, list(seen))
     return json.loads(specs), strategy, source, undetermined
 
 
-def _told(client_id: str, strategy: str | None = None, **what: Any) -> Seen:
-    return Seen(client_id, strategy, "RUNNING_INFO" if strategy else None, **what)
+def _told(client_id: str, strategy: str | None = None, **what: Any) -> ObservedClient:
+    return ObservedClient(client_id, strategy, "RUNNING_INFO" if strategy else None, **what)
 
 
 def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
@@ -35,11 +35,11 @@ def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]
 
 def test_nobody_tells() -> None:
     assert _of(GroupSettings()) == ({"*": AVG}, "AVG", "ASSUMED", None)
-    assert _of(GroupSettings(), Seen("x", client_version="4.9.8")) == ({"*": AVG}, "AVG", "ASSUMED", None)
+    assert _of(GroupSettings(), ObservedClient("x", client_version="4.9.8")) == ({"*": AVG}, "AVG", "ASSUMED", None)
 
 
 def test_who_tells_nothing_is_as_the_others() -> None:
-    assert _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), Seen("y")) == (
+    assert _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), ObservedClient("y")) == (
         {"*": CIRCLE},
         "AVG_BY_CIRCLE",
         "RUNNING_INFO",
@@ -53,7 +53,7 @@ def test_members_that_differ_are_mixed() -> None:
 
 
 def test_a_strategy_that_only_logs_name() -> None:
-    logged = Seen("x", RING, "CLIENT_LOG")
+    logged = ObservedClient("x", RING, "CLIENT_LOG")
     assert _of(GroupSettings(), logged) == ({"*": {"name": RING}}, RING, "CLIENT_LOG", None)
 
 
@@ -72,7 +72,7 @@ def test_settings_say_how_a_told_class_is_set_up() -> None:
         None,
     )
     rooms = GroupSettings(broker_room="^(.)", client_room="^(.)")
-    assert _of(rooms, Seen("x", "MACHINE_ROOM_NEARBY-AVG", "CLIENT_LOG"))[1:] == (
+    assert _of(rooms, ObservedClient("x", "MACHINE_ROOM_NEARBY-AVG", "CLIENT_LOG"))[1:] == (
         "MACHINE_ROOM_NEARBY-AVG",
         "CLIENT_LOG",
         None,
@@ -81,14 +81,14 @@ def test_settings_say_how_a_told_class_is_set_up() -> None:
 
 def test_each_client_has_the_rules_of_its_own_version() -> None:
     rooms = GroupSettings(strategy="MACHINE_ROOM", machine_rooms=("A",), client_version="4.7.1")
-    old, new = Seen("x", client_version="4.7.1"), Seen("y", client_version="5.3.3")
+    old, new = ObservedClient("x", client_version="4.7.1"), ObservedClient("y", client_version="5.3.3")
     specs = _of(rooms, old, new)[0]
     assert {client_id: spec["version"] for client_id, spec in specs.items()} == {"*": "4.7.1", "y": "5.3.3"}
 
 
 def test_a_charset_is_of_clients_before_5_0() -> None:
     said = GroupSettings(strategy=RING, client_charset="GBK")
-    specs = _of(said, Seen("x", client_version="4.9.8"), Seen("y", client_version="5.0.0"))[0]
+    specs = _of(said, ObservedClient("x", client_version="4.9.8"), ObservedClient("y", client_version="5.0.0"))[0]
     assert specs == {"*": {"name": RING, "charset": "GBK"}, "y": {"name": RING}}
 
 
@@ -103,14 +103,14 @@ def test_pop_is_of_the_groups_own_topics() -> None:
 @pytest.mark.parametrize(
     ("seen", "asks"),
     [
-        (Seen("x", client_version="5.0.0"), True),
-        (Seen("x"), True),
-        (Seen("x", client_version="4.9.8"), False),
-        (Seen("x", client_version="5.3.3", consume_orderly=True), False),
-        (Seen("x", client_version="5.3.3", consume_orderly=False), True),
+        (ObservedClient("x", client_version="5.0.0"), True),
+        (ObservedClient("x"), True),
+        (ObservedClient("x", client_version="4.9.8"), False),
+        (ObservedClient("x", client_version="5.3.3", consume_orderly=True), False),
+        (ObservedClient("x", client_version="5.3.3", consume_orderly=False), True),
     ],
 )
-def test_who_asks_the_broker(seen: Seen, *, asks: bool) -> None:
+def test_who_asks_the_broker(seen: ObservedClient, *, asks: bool) -> None:
     assert _of(GroupSettings(client_rebalance=False), seen)[3] == ("REQUEST_MODE_UNKNOWN" if asks else None)
 
 
@@ -133,12 +133,12 @@ def test_a_broker_asked_for_a_strategy_that_it_lacks_answers_with_nothing(mode: 
 
 def test_settings_of_one_client() -> None:
     own = GroupSettings(clients={"y": StrategySettings(strategy="AVG_BY_CIRCLE")})
-    assert _of(own, Seen("x"), Seen("y"))[:3] == ({"*": AVG, "y": CIRCLE}, "MIXED", "SETTINGS")
+    assert _of(own, ObservedClient("x"), ObservedClient("y"))[:3] == ({"*": AVG, "y": CIRCLE}, "MIXED", "SETTINGS")
     assert _of(own)[:3] == ({"*": AVG, "y": CIRCLE}, "MIXED", "SETTINGS")
 
 
 def test_broadcasting() -> None:
     everything = {"*": {"name": "BROADCASTING"}}
-    broadcasts = Seen("x", message_model="BROADCASTING")
+    broadcasts = ObservedClient("x", message_model="BROADCASTING")
     assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
     assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"

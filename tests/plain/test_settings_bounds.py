@@ -14,8 +14,8 @@ from jobs.errors import SettingValueError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
-from jobs.sources.judged_lines import PUBLISHED, QUARANTINED
-from jobs.sources.staged import Fates, Staged, StagedInput
+from jobs.sources.line_validation import PUBLISHED, QUARANTINED
+from jobs.sources.staged import LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 
 ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
@@ -91,7 +91,7 @@ def test_the_date_of_a_settings_file_counts_for_the_consumers_it_names(
         assert said in capsys.readouterr().out
 
 
-def _staged(fates: Fates) -> Staged:
+def _staged(fates: LineCounts) -> Staged:
     return Staged((StagedInput("sends", cast("DataFrame", None), Manifest((), ()), fates),))
 
 

@@ -12,8 +12,8 @@ from jobs.errors import SettingValueError
 from jobs.settings.model import Settings
 from jobs.sources.files import Manifest
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.sources.judged_lines import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
-from jobs.sources.staged import Counts, Fates, Staged, StagedInput
+from jobs.sources.line_validation import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
+from jobs.sources.staged import Counts, LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 from jobs.text.terminal import days_text
 
@@ -21,7 +21,7 @@ DATE = dt.date(2026, 11, 21)
 DAY = Day(DATE, "main")
 
 
-def _input(name: str, fates: Fates) -> StagedInput:
+def _input(name: str, fates: LineCounts) -> StagedInput:
     return StagedInput(name, cast("DataFrame", None), Manifest((), ()), fates)
 
 
@@ -39,7 +39,7 @@ def test_a_field_that_is_no_clusters_name_stops_the_run(clusters: int, *, fits: 
 def test_bad_lines_of_what_is_read_aside_are_kept_but_not_counted() -> None:
     sends = _input("sends", {(PUBLISHED, "main", DATE): 5, (QUARANTINED, "main", DATE): 1})
     other_day = dt.date(2026, 11, 20)
-    bad: Fates = {
+    bad: LineCounts = {
         (QUARANTINED, "main", DATE): 2,
         (QUARANTINED, "main", None): 3,
         (QUARANTINED, "main", other_day): 4,
@@ -55,7 +55,7 @@ def test_bad_lines_of_what_is_read_aside_are_kept_but_not_counted() -> None:
 def test_every_line_of_two_clusters_has_one_place() -> None:
     """Counted one by one, not as what is left: a line of no place would show."""
     next_day = DATE + dt.timedelta(days=1)
-    fates: Fates = {
+    fates: LineCounts = {
         (PUBLISHED, "north", DATE): 1,
         (PUBLISHED, "south", DATE): 10,
         (PUBLISHED, "south", next_day): 20,

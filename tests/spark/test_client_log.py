@@ -22,7 +22,7 @@ from udfs.client_log import (
     is_log_line,
     log_event,
     logged_at_ms,
-    told_message,
+    ownership_message,
 )
 
 NOON = 1_772_366_400_000  # 2026-03-01 12:00 UTC
@@ -160,7 +160,7 @@ SILENT = [
 
 def _messages(spark: SparkSession, lines: list[str | None]) -> DataFrame:
     raw = spark.createDataFrame([(number, line) for number, line in enumerate(lines)], "number int, raw string")
-    told = raw.withColumn("message", told_message(F.col("raw")))
+    told = raw.withColumn("message", ownership_message(F.col("raw")))
     return told.withColumn("event", log_event(F.col("message"))).orderBy("number")
 
 

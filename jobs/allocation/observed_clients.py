@@ -1,4 +1,4 @@
-"""What a day's snapshots and logs tell of each group's clients: by which rules each of them allocates."""
+"""Clients of each consumer group as snapshots and logs show them: the rules by which each allocates queues."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _OLDER, _NEWER = "3.9.9", "5.9.9"
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """What was told of one client of a group; None = nothing.
+class ObservedClient:
+    """One client of a group as snapshots and logs show it; None = they do not say.
 
     Attributes:
-        client_id: the client; empty = what all those who tell of themselves have in common.
+        client_id: the client; empty = what all observed clients have in common.
         strategy: our name of its strategy, or its class's own.
         strategy_source: RUNNING_INFO or CLIENT_LOG.
         client_version: such as 4.9.8.
-        client_rebalance: false = the client asks the broker; told from 5.0 on.
+        client_rebalance: false = the client asks the broker; known from 5.0 on.
         consume_orderly: it consumes in order, and then never asks the broker.
         message_model: CLUSTERING or BROADCASTING.
     """
@@ -40,76 +40,78 @@ class Seen:
     message_model: str | None = None
 
 
-def seen_clients(connections: DataFrame, running: DataFrame, log_lines: DataFrame) -> dict[str, list[Seen]]:
-    """What the day told of each group's clients; small: one row per client.
+def observed_clients(
+    connections: DataFrame, running: DataFrame, log_lines: DataFrame
+) -> dict[str, list[ObservedClient]]:
+    """Observed clients by group; small: one per client that consumed on the day.
 
     Args:
-        connections: as `connections` of `jobs.sources.consumer_answers` returns them.
-        running: as `clients_told` returns them; they win.
+        connections: as `connections` returns them.
+        running: as `latest_answers` returns them; they win.
         log_lines: published lines of the input `client_logs`.
     """
-    told = (
+    connected = (
         connections.select("consumer_group", "message_model", F.explode_outer("clients").alias("client"))
         .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
         .agg(F.max("message_model").alias("message_model"), F.max("client.version").alias("version"))
     )
-    clients: dict[tuple[str, str], Seen] = {}
-    for row in told.where("client_id IS NOT NULL").collect():
+    clients: dict[tuple[str, str], ObservedClient] = {}
+    for row in connected.where("client_id IS NOT NULL").collect():
         version = None if row["version"] is None else version_of(row["version"])
-        clients[row["consumer_group"], row["client_id"]] = Seen(
+        clients[row["consumer_group"], row["client_id"]] = ObservedClient(
             row["client_id"], message_model=row["message_model"], client_version=version
         )
     for row in _logged(log_lines).collect():
         key = row["consumer_group"], row["client_id"]
         named = {"strategy": row["strategy"], "strategy_source": "CLIENT_LOG"}
-        clients[key] = dataclasses.replace(clients.get(key, Seen(row["client_id"])), **named)
+        clients[key] = dataclasses.replace(clients.get(key, ObservedClient(row["client_id"])), **named)
     for row in running.collect():
         key = row["consumer_group"], row["client_id"]
-        clients[key] = _with_answer(clients.get(key, Seen(row["client_id"])), row.asDict())
-    groups: dict[str, list[Seen]] = {}
+        clients[key] = _with_answer(clients.get(key, ObservedClient(row["client_id"])), row.asDict())
+    groups: dict[str, list[ObservedClient]] = {}
     for (group, _), each in sorted(clients.items(), key=lambda item: item[0]):
         groups.setdefault(group, []).append(each)
     return groups
 
 
 def _logged(log_lines: DataFrame) -> DataFrame:
-    """`consumer_group`, `client_id`, `strategy`: as each client's last result of the day names it."""
+    """One row per `consumer_group` and `client_id`: the `strategy` that its last result of the day names."""
     results = log_lines.where("event = 'ALLOCATED' AND strategy IS NOT NULL AND client_id IS NOT NULL")
     in_time = F.struct("at_ms", "file", "split", "row")
     return results.groupBy("consumer_group", "client_id").agg(F.max_by("strategy", in_time).alias("strategy"))
 
 
-def _with_answer(seen: Seen, answer: dict[str, Any]) -> Seen:
-    """The answer wins, but for what only a log can tell: the strategy inside MACHINE_ROOM_NEARBY."""
-    told = {name: answer[name] for name in _ANSWERED if answer[name] is not None}
-    if (seen.strategy or "").startswith(NEARBY) and f"{told.get('strategy')}-" == NEARBY:
-        del told["strategy"]
-    elif "strategy" in told:
-        told["strategy_source"] = "RUNNING_INFO"
-    return dataclasses.replace(seen, **told)
+def _with_answer(observed: ObservedClient, answer: dict[str, Any]) -> ObservedClient:
+    """The client with its answer, which wins, but for the strategy inside MACHINE_ROOM_NEARBY: only a log has it."""
+    answered = {name: answer[name] for name in _ANSWERED if answer[name] is not None}
+    if (observed.strategy or "").startswith(NEARBY) and f"{answered.get('strategy')}-" == NEARBY:
+        del answered["strategy"]
+    elif "strategy" in answered:
+        answered["strategy_source"] = "RUNNING_INFO"
+    return dataclasses.replace(observed, **answered)
 
 
 _ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly", "message_model")
 
 
-def in_common(seen: Iterable[Seen]) -> Seen:
-    """What all who tell of it agree on, for members that tell nothing.
+def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
+    """What all observed clients agree on, for members of which nothing is known.
 
-    >>> in_common([Seen("x", "AVG", client_version="4.9.8"), Seen("y", "AVG", client_version="5.3.3"), Seen("z")])
-    ... # doctest: +ELLIPSIS
-    Seen(client_id='', strategy='AVG', strategy_source=None, client_version=None, ...)
+    >>> clients = [ObservedClient("x", "AVG"), ObservedClient("y", "AVG", client_version="5.3.3"), ObservedClient("z")]
+    >>> in_common([*clients, ObservedClient("v", client_version="4.9.8")]) # doctest: +ELLIPSIS
+    ObservedClient(client_id='', strategy='AVG', strategy_source=None, client_version=None, ...)
     """
 
-    def agreed(of: Seen, name: str) -> Seen:
-        values = {getattr(each, name) for each in all_seen} - {None}
+    def agreed(of: ObservedClient, name: str) -> ObservedClient:
+        values = {getattr(each, name) for each in clients} - {None}
         return dataclasses.replace(of, **{name: values.pop()}) if len(values) == 1 else of
 
-    all_seen = list(seen)
-    return reduce(agreed, (*_ANSWERED, "strategy_source"), Seen(""))
+    clients = list(observed)
+    return reduce(agreed, (*_ANSWERED, "strategy_source"), ObservedClient(""))
 
 
 def version_of(ordinal: int) -> str:
-    """The release behind the number that connections tell (`MQVersion.Version`, 5.3.3).
+    """The release of a connection's version number (`MQVersion.Version`, 5.3.3).
 
     >>> [version_of(ordinal) for ordinal in (355, 409, 479, 1, 9_999)]
     ['4.7.1', '4.9.8', '5.3.3', '3.9.9', '5.9.9']

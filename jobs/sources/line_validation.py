@@ -1,4 +1,4 @@
-"""What becomes of each input line: its reason to be rejected, its day, its disposition, its number in the file."""
+"""Validation of input lines: reason to reject a line, its day, its disposition, its number in the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rule = tuple[str, Column, Column | None]
 
 
 def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
-    """What can be wrong with a line before its fields are looked at.
+    """Rules that a line breaks before its fields are looked at.
 
     Args:
         max_line_bytes: longer lines are rejected.
@@ -65,7 +65,7 @@ def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str]
 
 
 def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
-    """With `reason` and `detail`: the first rule a line breaks, null when it breaks none; `raw` bounded, else null."""
+    """One row per line: `reason`, `detail` of the first rule it breaks, and `raw`, bounded; null when it breaks none."""
     reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
     detail = F.coalesce(*(F.when(F.col("reason") == name, text) for name, _, text in rules if text is not None))
     is_bad = F.col("reason").isNotNull()
@@ -76,18 +76,18 @@ def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
     )
 
 
-def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
-    """With `day` and `disposition`, before anybody looked for duplicates (`copies`).
+def with_disposition(validated: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
+    """One row per line, with `day` and `disposition`; duplicates are not looked for yet (`copies`).
 
     Args:
-        judged: lines with `reason`, `damage` and the instant.
+        validated: lines with `reason`, `damage` and the instant.
         instant: the column whose UTC day is the line's.
         first_day: first day that is asked for.
         last_day: last day that is asked for.
     """
     in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
     day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(DAY_MS)).cast("int")))
-    dated = judged.withColumn("day", day)
+    with_day = validated.withColumn("day", day)
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
     disposition = (
         F.when(F.col("damage") == "blank", BLANK)
@@ -95,11 +95,11 @@ def with_disposition(judged: DataFrame, instant: str, first_day: dt.date, last_d
         .when(F.col("reason").isNotNull(), QUARANTINED)
         .otherwise(PUBLISHED)
     )
-    return dated.withColumn("disposition", disposition)
+    return with_day.withColumn("disposition", disposition)
 
 
 def copies(staged: DataFrame) -> DataFrame:
-    """The places of the lines to publish that are equal to one before them, in file order. Grain: `PLACE`.
+    """One row (`PLACE`) per line to publish that is equal to one before it in file order.
 
     Bad lines are never duplicates. Only lines whose hashes occur twice are sorted.
 
@@ -114,14 +114,14 @@ def copies(staged: DataFrame) -> DataFrame:
 
 
 def with_copies(staged: DataFrame, copies: DataFrame) -> DataFrame:
-    """The staged lines with the disposition of those that are copies."""
-    known = staged.join(copies.withColumn("is_copy", F.lit(True)), list(PLACE), "left")
+    """One row per staged line, those that are copies with the disposition DUPLICATE."""
+    marked = staged.join(copies.withColumn("is_copy", F.lit(True)), list(PLACE), "left")
     disposition = F.when(F.col("is_copy"), DUPLICATE).otherwise(F.col("disposition"))
-    return known.withColumn("disposition", disposition).drop("is_copy")
+    return marked.withColumn("disposition", disposition).drop("is_copy")
 
 
 def with_row_hash(typed: DataFrame, names: Sequence[str]) -> DataFrame:
-    """With `row_hash` and `second_hash` over the fields: equal together only for equal fields."""
+    """One row per line, with `row_hash` and `second_hash` over the fields: equal together only for equal fields."""
     null_mask = reduce(
         Column.__add__, (F.col(name).isNull().cast("bigint") * (1 << place) for place, name in enumerate(names))
     )
@@ -156,7 +156,7 @@ def holds_control(*names: str) -> Column:
 
 
 def line_numbers(staged: DataFrame) -> DataFrame:
-    """`file`, `split` → `first_row`, `lines_before`: what turns a row's place into a line number.
+    """One row per `file` and `split`: `first_row`, `lines_before`, which turn a row's place into a line number.
 
     Args:
         staged: every line, blank ones too, with `file`, `split` and `row`.
