@@ -22,7 +22,7 @@ from jobs.text.terminal import one_line
 
 if TYPE_CHECKING:  # they import Spark
     from jobs.runs.run import Run
-    from jobs.what_if.asked import Asked
+    from jobs.what_if.requested_policies import RequestedPolicies
 
 _DOES = "what other policies would have done with published days"
 _IN_FULL = """\
@@ -123,19 +123,19 @@ def what_if(
     print(what_if_answer(how, settings, call.run("what-if", dates, break_lock=how.break_lock), asked))
 
 
-def asked_by(policies: PolicyOptions, how: AnswerOptions) -> Asked:
+def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
     """The policies that the options ask.
 
     Raises:
         FaultlineError: one of its subclasses; nothing was started yet.
     """
     from jobs.settings.client_profiles import released_profiles
-    from jobs.what_if.asked import asked_policies
     from jobs.what_if.picture import check_picture
+    from jobs.what_if.requested_policies import requested_policies
 
     if how.picture is not None:
         check_picture(Path(how.picture))
-    return asked_policies(
+    return requested_policies(
         released_profiles(),
         names=policies.policies,
         ladders=policies.ladders,
@@ -144,7 +144,7 @@ def asked_by(policies: PolicyOptions, how: AnswerOptions) -> Asked:
     )
 
 
-def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, asked: Asked) -> str:
+def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, asked: RequestedPolicies) -> str:
     """Run, publish, and give the answer as text or JSON; the picture is written on the way.
 
     Raises:

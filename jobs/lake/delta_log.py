@@ -26,7 +26,7 @@ _CHECKPOINT = re.compile(  # whole, in parts, or of version 2, which another too
 )
 
 Problem = tuple[str, str]
-"""What was found, and the fix."""
+"""A problem, and its fix."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class TableLog:
         return {version: paths for version, paths in parts.items() if len(paths) >= whole[version]}
 
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with the log; nothing when all is well."""
+        """Problems of the log; none when all is well."""
         yield from self._since(min([*self.commits, self._last_checkpoint + 1]))
         if HINT in self.sizes:
             yield from self._looked_into(self._hint, HINT)
 
     def newest_problems(self) -> Iterator[Problem]:
-        """What is wrong with all that the newest version rests on: the last checkpoint and the commits after it."""
+        """Problems of the files that the newest version consists of: the last checkpoint and the commits after it."""
         yield from self._since(self._last_checkpoint + 1)
 
     @property
@@ -94,7 +94,7 @@ class TableLog:
                 yield f"{LOG}/{version:020}.json is missing", _REBUILD
 
     def _looked_into(self, look: Callable[[str], Iterator[Problem]], path: str) -> Iterator[Problem]:
-        """What `look` finds in the file; one that may not be read is a problem itself."""
+        """Problems that `look` finds in the file; one that may not be read is a problem itself."""
         try:
             yield from look(path)
         except OSError as error:

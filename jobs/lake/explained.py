@@ -1,4 +1,4 @@
-"""What Spark and Delta raise while a table is read or written, as errors of ours."""
+"""Errors of Spark and Delta while a table is read or written, as errors of ours."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lake, as the lock's file says; instants are UTC, to the second."""
+    """Holder of a lake, as the lock's file names it; instants are UTC, to the second."""
 
     run_id: str
     host: str
@@ -50,11 +50,11 @@ class RunLock:
     """A lock that is held.
 
     Attributes:
-        told: whose lock was taken over or broken, for the run log; None when nobody had left one.
+        taken_from: sentence on the lock that was taken over or broken, for the run log; None when there was none.
     """
 
-    def __init__(self, folder: Path, handle: int, own: Holder, told: str | None) -> None:
-        self._folder, self._handle, self._own, self.told = folder, handle, own, told
+    def __init__(self, folder: Path, handle: int, own: Holder, taken_from: str | None) -> None:
+        self._folder, self._handle, self._own, self.taken_from = folder, handle, own, taken_from
 
     def is_own(self) -> bool:
         """Whether the file on disk still is this lock's; false when it cannot be read."""
@@ -134,7 +134,7 @@ def hold(folder: Path, run_id: str, clock: Clock, *, break_lock: bool = False) -
 
 
 def holder(folder: Path) -> Holder | None:
-    """Whom the lock's file names; None when nobody, or when it cannot be read. A run that died is named too."""
+    """Holder that the lock's file names; None without one, or when it cannot be read. A run that died is named too."""
     try:
         return _named(folder)
     except OSError:
@@ -158,7 +158,7 @@ def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
                 f"lake {folder} is held by {_described(found)}; try again when it has ended,"
                 " or take the lock from it with --break-lock"
             )
-        return RunLock(folder, _replaced(folder, own), own, _told(found, content, own, was_held=is_held))
+        return RunLock(folder, _replaced(folder, own), own, _sentence(found, content, own, was_locked=is_held))
     finally:
         os.close(old)
 
@@ -208,8 +208,8 @@ def _renew(lock: RunLock, clock: Clock, over: threading.Event) -> None:
             lock.renew(clock())
 
 
-def _told(found: Holder | None, content: bytes, own: Holder, *, was_held: bool) -> str | None:
-    if was_held:
+def _sentence(found: Holder | None, content: bytes, own: Holder, *, was_locked: bool) -> str | None:
+    if was_locked:
         return f"broke the lock of {_described(found)}"
     if found is None:
         return "took over a lock whose file does not tell its holder" if content.strip() else None
@@ -237,8 +237,8 @@ def _text(holder: Holder) -> bytes:
 
 def _holder(content: bytes) -> Holder | None:
     try:
-        told = json.loads(content)
-        since, until = (dt.datetime.fromisoformat(told[name]).astimezone(dt.UTC) for name in ("since", "lease_until"))
-        return Holder(safe(str(told["run_id"])), safe(str(told["host"])), int(told["process"]), since, until)
+        named = json.loads(content)
+        since, until = (dt.datetime.fromisoformat(named[name]).astimezone(dt.UTC) for name in ("since", "lease_until"))
+        return Holder(safe(str(named["run_id"])), safe(str(named["host"])), int(named["process"]), since, until)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

@@ -40,11 +40,11 @@ class MaintainedLake(Lake):
 
     def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
         """Write the day's files of less than `small` bytes anew as few; the rows stay as they are."""
-        told = {
+        options = {
             "spark.databricks.delta.optimize.minFileSize": str(small),
             "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),
         }
-        with self._writing(f"cannot compact {day} of table {table.name}"), _set(self._spark, told):
+        with self._writing(f"cannot compact {day} of table {table.name}"), _set(self._spark, options):
             of_day = f"event_date = DATE'{day.isoformat()}'"
             DeltaTable.forPath(self._spark, self.path(table)).optimize().where(of_day).executeCompaction()
 

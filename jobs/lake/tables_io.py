@@ -33,7 +33,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Commit:
-    """What one write did to a table."""
+    """Result of one write to a table."""
 
     table: str
     version: int
@@ -49,7 +49,7 @@ class Lake:
         self._lock: RunLock | None = None
 
     def path(self, table: Table) -> str:
-        """Where the table lies."""
+        """Path of the table."""
         return f"{self.root}/{table.name}"
 
     def sql_name(self, table: Table) -> str:
@@ -139,7 +139,7 @@ class Lake:
             LakeBusyError: another writer changed the same day.
             LakeError: the write failed; the table is as before.
         """
-        told = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
+        user_metadata = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
         # As text: of a Column, by DataFrameWriterV2.overwrite, Delta makes this very text before it reads it.
         where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
@@ -150,10 +150,10 @@ class Lake:
                 .write.format("delta")
                 .mode("overwrite")
                 .option("replaceWhere", where)
-                .option("userMetadata", told)
+                .option("userMetadata", user_metadata)
                 .save(self.path(table))
             )
-            return self._commit(table, told)
+            return self._commit(table, user_metadata)
 
     def publish_day_of_each(
         self, frames: Sequence[tuple[Table, DataFrame]], cluster: str, day: dt.date, metadata: Mapping[str, str]
@@ -174,18 +174,18 @@ class Lake:
             if not self.read(table).where(old).isEmpty():
                 DeltaTable.forPath(self._spark, self.path(table)).delete(old)
 
-    def _commit(self, table: Table, told: str) -> Commit:
+    def _commit(self, table: Table, user_metadata: str) -> Commit:
         """The commit that carries this metadata; Delta makes none when nothing was there and nothing came."""
         history = DeltaTable.forPath(self._spark, self.path(table)).history(20)
         commits = history.select("version", "operationMetrics", "userMetadata").collect()
         for row in commits:
-            if row["userMetadata"] == told:
+            if row["userMetadata"] == user_metadata:
                 return Commit(table.name, row["version"], rows_written(row["operationMetrics"]) or 0)
         return Commit(table.name, commits[0]["version"], 0)
 
     @contextmanager
-    def held(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
-        """Hold the lake against other runs, and tell whose lock was taken over or broken, if any was.
+    def locked(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
+        """Hold the lake against other runs; yields a sentence on the lock that was taken over or broken, if any was.
 
         On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
 
@@ -201,7 +201,7 @@ class Lake:
         with hold(folder, run_id, clock, break_lock=break_lock) as lock:
             self._lock = lock
             try:
-                yield lock.told
+                yield lock.taken_from
             finally:
                 self._lock = None
 
@@ -214,7 +214,7 @@ class Lake:
 
 
 def rows_written(metrics: Mapping[str, str] | None) -> int | None:
-    """The rows that a commit brought, without those copied from files that it replaced; None = it does not tell.
+    """The rows that a commit brought, without those copied from files that it replaced; None = it does not say.
 
     >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
     2

@@ -1,1 +1,1 @@
-"""One run of a flow: hold the lake, stage, publish, log."""
+"""One run of a flow: lock the lake, stage, publish, log."""

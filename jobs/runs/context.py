@@ -1,4 +1,4 @@
-"""What a run has at hand wherever it goes."""
+"""Context of a run: session, lake, settings, run and progress."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RunContext:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What every commit of the run carries."""
+        """Metadata that every commit of the run carries."""
         return commit_metadata(self.run, self.settings)
 
     def materializer(self, day: Day) -> Materialize:
@@ -50,5 +50,5 @@ class RunContext:
 
 
 def commit_metadata(run: Run, settings: Settings) -> dict[str, str]:
-    """What a commit says of the run that made it; `DESCRIBE HISTORY` shows it."""
+    """Metadata of a commit on the run that made it; `DESCRIBE HISTORY` shows it."""
     return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}

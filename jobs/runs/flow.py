@@ -24,7 +24,7 @@ Stage = Callable[[SparkSession, Settings, tuple[dt.date, dt.date], str], S]
 
 @dataclass(frozen=True)
 class Opening:
-    """What stood at 00:00 of a day.
+    """State at 00:00 of a day.
 
     Attributes:
         is_known: the day before is in the lake.

@@ -1,4 +1,4 @@
-"""What each flow reads and publishes, by name: `faultline plan` says so where Spark may be missing."""
+"""Tables of each flow by name, for `faultline plan`, which has no Spark at hand."""
 
 from __future__ import annotations
 

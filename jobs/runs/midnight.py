@@ -1,4 +1,4 @@
-"""What stands at midnight: a day starts from the day before's, and later days follow when it changes."""
+"""State at midnight: a day starts from the day before's, and later days follow when it changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _APART = ("event_date", "start_ms", "start_at")  # a state is what stands, not s
 
 
 def opening_of(flow: Flow[S], lake: Lake, day: Day) -> Opening:
-    """What the day starts from, as the day before left it."""
+    """State that the day starts from, as the day before left it."""
     is_known = day.before.date in published_openings(lake, flow.name, day.cluster)
     rows = {table.name: _at_end(lake, table, day.before).where(F.lit(is_known)) for table in flow.carried}
     return Opening(is_known, rows, _hash(list(rows.values())))
@@ -30,7 +30,7 @@ def closing_state(flow: Flow[S], lake: Lake, day: Day) -> str:
 
 
 def _at_end(lake: Lake, table: Table, day: Day) -> DataFrame:
-    """The day's rows that stand at 24:00; a table of states holds no others."""
+    """Rows of the day that hold at 24:00; a table of states has no others."""
     rows = lake.read_day(table, day.cluster, day.date)
     return rows.where(F.col("end_ms") == F.lit(day.end_ms)) if "end_ms" in rows.columns else rows
 

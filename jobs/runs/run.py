@@ -1,4 +1,4 @@
-"""One call of a command, and what it did to each day."""
+"""A run: one call of a command, and its result for each day."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Run:
 
 @dataclass(frozen=True)
 class DayResult:
-    """What a run did to one day.
+    """Result of a run for one day.
 
     Attributes:
         counts: where the lines went; None for a day that was recomputed from the lake.
         started_from: PREVIOUS_DAY, or EMPTY when the day before is not in the lake.
-        opening_state: hash of what stood at 00:00.
-        closing_state: hash of what stands at 24:00.
+        opening_state: hash of the state at 00:00.
+        closing_state: hash of the state at 24:00.
         table_versions: table to the version that its commit made.
     """
 
@@ -65,7 +65,7 @@ class DayResult:
 
 @dataclass
 class RunResult:
-    """What a run did.
+    """Result of a run.
 
     Attributes:
         other_days: lines of days that were not asked for, by day.
@@ -84,7 +84,7 @@ class RunResult:
     cascading: Day | None = None
 
     def rows(self, lake: Lake, table: Table) -> DataFrame:
-        """What the table holds of the asked days, in the clusters of the input."""
+        """Rows of the table of the requested days, in the clusters of the input."""
         clusters = [F.lit(cluster) for cluster in self.clusters]
         asked = [F.lit(day) for day in self.run.days]
         return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))

@@ -36,7 +36,7 @@ def events(lake: Lake) -> DataFrame:
 
 
 def published_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
-    """Each published day with where it started from and the hash of that state, as its latest success says."""
+    """Published days, each with what it started from and the hash of that state, by its latest success."""
     of_flow = (F.col("flow") == flow) & (F.col("cluster") == F.lit(cluster))
     succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & of_flow)
     latest = succeeded.groupBy("event_date").agg(

@@ -1,4 +1,4 @@
-"""A run of any flow: hold the lake, stage the input, publish each day, recompute what follows, log it all."""
+"""A run of any flow: lock the lake, stage the input, publish each day, recompute what follows, log it all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jobs.text.progress import Progress
 
 
 def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
-    """Publish the asked days from the input, and every later day whose start changed.
+    """Publish the requested days from the input, and every later day whose start changed.
 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and all days but the
@@ -36,7 +36,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
     context = RunContext(spark, Lake(spark, settings.lake), settings, run, progress)
     lake, result = context.lake, RunResult(run)
     days = [Day(date, settings.cluster) for date in run.days]
-    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
+    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
         with progress.step("opening the lake"):
             lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
@@ -101,7 +101,7 @@ def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Comm
 
 
 def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, commits: Sequence[Commit]) -> DayResult:
-    """Publish every table that rests on the day's lines and on what stood at 00:00."""
+    """Publish every table derived from the day's lines and the state at 00:00."""
     lake = context.lake
     with context.progress.step(f"{flow.derives} of {day.date}"):
         opening = opening_of(flow, lake, day)

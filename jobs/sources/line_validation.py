@@ -65,7 +65,7 @@ def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str]
 
 
 def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
-    """One row per line: `reason`, `detail` of the first rule it breaks, and `raw`, bounded; null when it breaks none."""
+    """One row per line: `reason` and `detail` of the first rule it breaks, and `raw`, bounded; null for a good line."""
     reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
     detail = F.coalesce(*(F.when(F.col("reason") == name, text) for name, _, text in rules if text is not None))
     is_bad = F.col("reason").isNotNull()

@@ -24,8 +24,8 @@ def route_answers(lines: DataFrame) -> DataFrame:
     """One row per line: `captured_at_ms`, `topic`, `route` (no brokers = no such topic, null = nothing is known).
 
     Code 0 is an answer; 17 says that there is no such topic; with every other code nothing is known, nor by an
-    answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are answered with
-    unquoted numeric keys.
+    answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are
+    answered with unquoted numeric keys.
 
     Args:
         lines: published lines of the input `routes`.

@@ -27,7 +27,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class TableFiles:
-    """What a table's files are, and what `--apply` does to them.
+    """Files of a table, and what `--apply` does to them.
 
     Attributes:
         days: days with a file.
@@ -50,7 +50,7 @@ class TableFiles:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What `faultline maintain` found and, with `applied`, did."""
+    """Result of `faultline maintain`: what there is to do and, with `applied`, was done."""
 
     lake: str
     applied: bool
@@ -61,7 +61,7 @@ class Upkeep:
 
 @dataclass(frozen=True)
 class TableCommit:
-    """One commit to a table; `run_id` and `rows` are None where the commit tells none."""
+    """One commit to a table; `run_id` and `rows` are None where the commit has none."""
 
     table: str
     version: int
@@ -80,13 +80,13 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
     """
     lake = MaintainedLake(spark, settings.lake)
     if not apply:
-        return _looked_at(lake, settings, progress, applied=False)
-    with lake.held(run.run_id, run.clock, break_lock=run.break_lock) as told:
-        if told:
-            progress.say(told)
-        found = _looked_at(lake, settings, progress, applied=True)
-        metadata = commit_metadata(run, settings) | ({"lock": told} if told else {})
-        for table, state in zip(_tables(lake), found.tables, strict=True):
+        return _measured(lake, settings, progress, applied=False)
+    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
+        if taken_from:
+            progress.say(taken_from)
+        upkeep = _measured(lake, settings, progress, applied=True)
+        metadata = commit_metadata(run, settings) | ({"lock": taken_from} if taken_from else {})
+        for table, state in zip(_tables(lake), upkeep.tables, strict=True):
             if state.files_to_merge or state.files_to_delete:
                 with progress.step(f"maintaining {table.name}"):
                     for day in small_files(lake.files(table)):
@@ -94,7 +94,7 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
                     if state.files_to_delete:
                         lake.vacuum(table, settings.retention.versions_days, dry_run=False)
         lake.clear_staging(run.run_id)
-    return found
+    return upkeep
 
 
 def table_history(spark: SparkSession, settings: Settings, name: str | None, last: int) -> list[TableCommit]:
@@ -122,13 +122,13 @@ def small_files(files: Sequence[tuple[dt.date, int]]) -> dict[dt.date, int]:
 
 
 def _tables(lake: MaintainedLake) -> list[Table]:
-    found = [table for table in TABLES if lake.holds(table)]
-    if not found:
+    tables = [table for table in TABLES if lake.holds(table)]
+    if not tables:
         raise InputMissingError(f"lake {lake.root} holds no table; run faultline nightly first, or name another --lake")
-    return found
+    return tables
 
 
-def _looked_at(lake: MaintainedLake, settings: Settings, progress: Progress, *, applied: bool) -> Upkeep:
+def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, applied: bool) -> Upkeep:
     with progress.step("looking at the tables"):
         days = settings.retention.versions_days
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -168,10 +168,10 @@ def _commit(table: Table, row: Row) -> TableCommit:
 def _run_id(metadata: str | None) -> str | None:
     """Of our own commits; others may carry anything."""
     try:
-        told = json.loads(metadata or "null")
+        content = json.loads(metadata or "null")
     except ValueError:
         return None
-    return str(told["run_id"]) if isinstance(told, dict) and "run_id" in told else None
+    return str(content["run_id"]) if isinstance(content, dict) and "run_id" in content else None
 
 
 def _utc(instant: dt.datetime) -> str:

@@ -1,4 +1,4 @@
-"""What `faultline maintain` says."""
+"""Text of `faultline maintain`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What other policies would have done with the same days of sends; `job.py` is its contents page."""
+"""What-if: the same days of sends under other policies; `job.py` is its contents page."""

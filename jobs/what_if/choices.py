@@ -14,9 +14,10 @@ _WRITE_BIT = 2
 
 
 def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """Grain: one attempt whose queue the client chose. `event_date`, `PROCESS`, `topic`, `broker_name`,
-    `chosen_at_ms`, `bad` (1 or 0).
-    """  # noqa: D205
+    """One row per attempt whose queue the client chose.
+
+    `event_date`, `PROCESS`, `topic`, `broker_name`, `chosen_at_ms`, `bad` (1 or 0).
+    """
     day_start_ms = F.unix_date("event_date").cast("bigint") * DAY_MS
     return attempts.where("NOT by_caller").select(
         "event_date",
@@ -29,25 +30,25 @@ def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
 
 
 def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame:
-    """The brokers that a process could choose from: those it sent to, and those that its topics' routes named.
+    """One row per `event_date` and `PROCESS`: brokers it could choose from, by its attempts and its topics' routes.
 
-    Grain: `event_date`, `PROCESS`; `brokers` is an array without duplicates. A route counts for its whole day.
+    `brokers` is an array without duplicates. A route counts for its whole day.
 
     Args:
         chosen: as `choices` returns them.
-        topic_brokers: the days' stretches of unchanged routes; may be empty.
+        topic_brokers: the days' intervals of unchanged routes; may be empty.
     """
     topic = ["event_date", "cluster", "topic"]
     writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
-    hosts = topic_brokers.where(writable).groupBy(*topic).agg(F.collect_set("broker_name").alias("hosts"))
+    routed = topic_brokers.where(writable).groupBy(*topic).agg(F.collect_set("broker_name").alias("hosts"))
     used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
-    named = used.join(F.broadcast(hosts), topic, "left")
+    named = used.join(F.broadcast(routed), topic, "left")
     both = F.concat(F.collect_set("broker_name"), F.flatten(F.collect_set("hosts")))
     return named.groupBy("event_date", *PROCESS).agg(F.array_distinct(both).alias("brokers"))
 
 
 def totals(chosen: DataFrame) -> DataFrame:
-    """Grain: `event_date`, `cluster`, `broker_name`. `producers`, `sends`, `bad_sends`."""
+    """One row per `event_date`, `cluster`, `broker_name`: `producers`, `sends`, `bad_sends`."""
     of_producer = chosen.groupBy("event_date", *PRODUCER, "broker_name").agg(
         F.count("*").alias("sends"), F.sum("bad").alias("bad_sends")
     )

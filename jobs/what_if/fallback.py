@@ -1,4 +1,4 @@
-"""Stretches in which a policy would have isolated every broker that a process could choose from."""
+"""Intervals in which a policy would have isolated every broker that a process could choose from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _GROUP = ("event_date", *PROCESS, "rule")
 
 
 def all_isolated(isolated: DataFrame, brokers: DataFrame) -> DataFrame:
-    """When nothing was left to choose: the client then sends to an isolated broker all the same.
+    """One row per interval without a choice and broker of the process: the client then sends to an isolated broker.
 
-    Grain: `event_date`, `PROCESS`, `rule`, `broker_name`, `start_ms`: the stretch once per broker of the process.
+    Grain: `event_date`, `PROCESS`, `rule`, `broker_name`, `start_ms`.
     `begins` is false when it stood at 00:00 UTC.
 
     Args:

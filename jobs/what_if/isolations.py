@@ -1,4 +1,4 @@
-"""From isolating writes to the stretches in which each policy would have held a broker as not available."""
+"""Isolations that each policy would have made, from isolating writes."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ PROCESS = (*PRODUCER, "process")
 
 
 def isolations(writes: DataFrame) -> DataFrame:
-    """The isolations of each item under each rule, ended by the end of their process at the latest.
+    """One row per isolation of an item under a rule, ended by the end of its process at the latest.
 
-    Grain: `ITEM`, `rule`, `start_ms`; `end_ms` is exclusive. The rules are those of `replay.replay`, without bands:
+    Grain: `ITEM`, `rule`, `start_ms`; `end_ms` is exclusive. The rules are those of `replay`, without bands:
     last write wins, or the latest end stays, or (5.1.4) also while the reachable flag is false.
 
     Args:
-        writes: as `writes.isolating` returns them.
+        writes: as `isolating` returns them.
     """
     at_ms, next_at_ms = F.col("at_ms"), F.coalesce("next_at_ms", F.lit(FAR_MS))
     unreachable = F.col("gated") & ~F.col("reachable")
     window_until = F.when(F.col("not_available_ms") > 0, at_ms + F.col("not_available_ms"))
-    kept_until = F.greatest(window_until, F.when(unreachable, next_at_ms))
+    latest_until = F.greatest(window_until, F.when(unreachable, next_at_ms))
     in_order = Window.partitionBy(*ITEM, "rule").orderBy("position")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    still_kept = F.col("latest_stays") & (F.max("window_until_ms").over(before) > at_ms)
+    still_lasts = F.col("latest_stays") & (F.max("window_until_ms").over(before) > at_ms)
     follows = F.lag("position").over(in_order) == F.col("position") - 1
-    continues = still_kept | (follows & (F.lag("until_ms").over(in_order) > at_ms))
+    continues = still_lasts | (follows & (F.lag("until_ms").over(in_order) > at_ms))
     return (
         writes.withColumns(
             {
                 "window_until_ms": window_until,
                 "until_ms": F.when(unreachable, F.lit(FAR_MS)).otherwise(window_until),
-                "held_until_ms": F.when(F.col("latest_stays"), kept_until).otherwise(F.least(window_until, next_at_ms)),
+                "held_until_ms": F.when(F.col("latest_stays"), latest_until).otherwise(
+                    F.least(window_until, next_at_ms)
+                ),
             }
         )
         .withColumn("opens", (~F.coalesce(continues, F.lit(False))).cast("int"))
@@ -55,14 +57,14 @@ def isolations(writes: DataFrame) -> DataFrame:
 
 
 def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
-    """The parts of the isolations within each day.
+    """One row per isolation and day, cut to the day.
 
     Grain: `event_date`, `PROCESS`, `broker_name`, `rule`, `start_ms`. `begins`: the isolation starts in this part,
-    otherwise it stood at 00:00 UTC.
+    otherwise it lasted at 00:00 UTC.
 
     Args:
         whole: as `isolations` returns them.
-        days: the days that are asked, of whatever cluster, in a row.
+        days: the requested days, of whatever cluster, in a row.
     """
     first, last = min(day.start_ms for day in days), max(day.end_ms for day in days)
     until = F.least("end_ms", F.lit(last))

@@ -1,4 +1,4 @@
-"""The contents page of `faultline what-if`: published days of sends → what each asked policy would have done."""
+"""Contents page of `faultline what-if`: published days of sends → what each requested policy would have done."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from jobs.fault_latency.producers.rules import PRODUCER, policies
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
-from jobs.what_if.asked import Asked
 from jobs.what_if.choices import brokers_of_process, choices, totals
 from jobs.what_if.fallback import all_isolated
 from jobs.what_if.isolations import cut_at_midnight, isolations
 from jobs.what_if.outcomes import outcomes
+from jobs.what_if.requested_policies import RequestedPolicies
 from jobs.what_if.rules import Rule, longest_ms, rules
 from jobs.what_if.steering import steered
 from jobs.what_if.writes import calls, isolating
 
 MadeOnce = Callable[[DataFrame], DataFrame]
-"""A small frame that several others rest on → the same rows, made once; they plan from the rows alone."""
+"""A small frame that several others read → the same rows, made once; they plan from the rows alone."""
 
 _ATTEMPT = (
     "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
@@ -38,10 +38,10 @@ _ATTEMPT = (
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What the days say.
+    """Frames of one what-if run.
 
     Attributes:
-        isolated: the isolations of each rule, cut at midnight.
+        isolated: one row per isolation of each rule, cut at midnight.
         outcomes: `policy_outcomes` without `run_id`.
     """
 
@@ -49,36 +49,36 @@ class WhatIf:
     outcomes: DataFrame
 
 
-def asked_rules(asked: Asked, settings: Settings) -> tuple[Rule, ...]:
-    """The different rules among the asked policies."""
-    return rules(asked, policies(released_profiles(), settings.producers))
+def requested_rules(requested: RequestedPolicies, settings: Settings) -> tuple[Rule, ...]:
+    """The different rules among the requested policies."""
+    return rules(requested, policies(released_profiles(), settings.producers))
 
 
-def lead_in_ms(asked: Asked, settings: Settings) -> int:
+def lead_in_ms(requested: RequestedPolicies, settings: Settings) -> int:
     """How long before midnight a send can still isolate after it, at most one day."""
-    return longest_ms(asked_rules(asked, settings))
+    return longest_ms(requested_rules(requested, settings))
 
 
 def what_if(
     sends: DataFrame,
     days: Sequence[Day],
     settings: Settings,
-    asked: Asked,
+    requested: RequestedPolicies,
     *,
     topic_brokers: DataFrame,
     made_once: MadeOnce,
 ) -> WhatIf:
-    """Replay days in a row under all asked policies at once.
+    """Replay days in a row under all requested policies at once.
 
     Args:
         sends: the published attempts of the days, and of the last `lead_in_ms` before them where they are kept.
-        days: the days that are asked, in a row.
+        days: the requested days, in a row.
         settings: producers' rules, inference, `slow_ms`.
-        asked: the policies.
-        topic_brokers: the days' stretches of unchanged routes; may be empty.
-        made_once: for the few rows that several frames rest on.
+        requested: the policies.
+        topic_brokers: the days' intervals of unchanged routes; may be empty.
+        made_once: for the few rows that several frames read.
     """
-    of_asked = asked_rules(asked, settings)
+    rules_to_replay = requested_rules(requested, settings)
     began = made_once(beginnings(sends, _nothing_carried(sends), lambda _, frame: made_once(frame)))
     attempts = (
         attempts_of(sends, released_profiles(), settings.producers, began)
@@ -86,23 +86,23 @@ def what_if(
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    written = calls(attempts, infer=settings.infer).transform(isolating, of_asked)
+    written = calls(attempts, infer=settings.infer).transform(isolating, rules_to_replay)
     isolated = made_once(cut_at_midnight(isolations(written), days))
     chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
     unavoided = made_once(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
-    found = outcomes(
-        asked,
-        of_asked,
+    policy_outcomes = outcomes(
+        requested,
+        rules_to_replay,
         totals=totals(chosen),
         isolated=isolated,
         unavoided=unavoided,
         steered=made_once(steered(chosen, isolated, unavoided)),
     )
-    return WhatIf(isolated, found)
+    return WhatIf(isolated, policy_outcomes)
 
 
 def _nothing_carried(sends: DataFrame) -> DataFrame:
-    """No process of the day before, as `processes.carried_processes` would tell it."""
+    """No process of the day before, with the columns of `carried_processes`."""
     kinds = {"carried_process": "string", "carried_seq": "bigint", "carried_ended_at_ms": "bigint"}
     nothing = [F.lit(None).cast(kind).alias(name) for name, kind in kinds.items()]
     return sends.where(F.lit(False)).select(*PRODUCER, *nothing)

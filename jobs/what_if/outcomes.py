@@ -1,4 +1,4 @@
-"""The table `policy_outcomes`: per policy, broker and day what would have been steered, and how it really went."""
+"""Rows of `policy_outcomes`: per policy, broker and day what would have been steered, and how it really went."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.what_if.asked import AS_RUN, Asked
+from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies
 from jobs.what_if.rules import Rule
 
 _BROKER_DAY = ("event_date", "cluster", "broker_name")
@@ -25,7 +25,7 @@ _COUNTS = ("steered", "hits", "isolations", "isolated_ms", "all_isolated_ms")
 
 
 def outcomes(
-    asked: Asked,
+    requested: RequestedPolicies,
     rules: Sequence[Rule],
     *,
     totals: DataFrame,
@@ -33,31 +33,31 @@ def outcomes(
     unavoided: DataFrame,
     steered: DataFrame,
 ) -> DataFrame:
-    """A row for every asked policy and every broker and day with attempts or isolations; no run id yet.
+    """One row per requested policy, broker and day with attempts or isolations; no run id yet.
 
     Args:
-        asked: the policies of the run.
+        requested: the policies of the run.
         rules: what they come down to.
         totals: attempts per broker and day.
         isolated: isolations cut at midnight.
-        unavoided: stretches in which every broker was isolated.
-        steered: as `steering.steered` returns them.
+        unavoided: intervals in which every broker was isolated.
+        steered: as `steered` returns them.
     """
     length = F.col("end_ms") - F.col("start_ms")
-    held = isolated.groupBy(*_BROKER_DAY, "rule").agg(
+    per_rule = isolated.groupBy(*_BROKER_DAY, "rule").agg(
         F.count_if("begins").alias("isolations"), F.sum(length).alias("isolated_ms")
     )
     without_choice = unavoided.groupBy(*_BROKER_DAY, "rule").agg(F.sum(length).alias("all_isolated_ms"))
     key = [*_BROKER_DAY, "rule"]
-    by_rule = held.join(without_choice, key, "left").join(steered.where("rule IS NOT NULL"), key, "left")
+    by_rule = per_rule.join(without_choice, key, "left").join(steered.where("rule IS NOT NULL"), key, "left")
     by_any = steered.where("rule IS NULL").select(*_BROKER_DAY, F.col("hits").alias("avoidable"))
-    brokers = totals.unionByName(held.select(*_BROKER_DAY).distinct(), allowMissingColumns=True)
+    brokers = totals.unionByName(per_rule.select(*_BROKER_DAY).distinct(), allowMissingColumns=True)
     by_broker = (
         brokers.groupBy(*_BROKER_DAY)
         .agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("producers", "sends", "bad_sends")))
         .join(by_any, list(_BROKER_DAY), "left")
     )
-    named = F.broadcast(_policies(totals.sparkSession, asked, rules))
+    named = F.broadcast(_policies(totals.sparkSession, requested, rules))
     rows = by_broker.crossJoin(named).join(by_rule, key, "left")
     counts = {name: F.coalesce(name, F.lit(0)).cast("bigint") for name in (*_COUNTS, "avoidable")}
     return rows.withColumns(counts).withColumns(
@@ -69,10 +69,10 @@ def outcomes(
     )
 
 
-def _policies(spark: SparkSession, asked: Asked, rules: Sequence[Rule]) -> DataFrame:
-    """Each asked policy with its rule and what the table says of it; `AS_RUN` has no ladder of its own."""
+def _policies(spark: SparkSession, requested: RequestedPolicies, rules: Sequence[Rule]) -> DataFrame:
+    """One row per requested policy, with its rule and ladder; `AS_RUN` has no ladder of its own."""
     number = {name: rule.number for rule in rules for name in rule.names}
-    told = [
+    policies = [
         {
             "policy": each.name,
             "rule": number[each.name],
@@ -80,8 +80,8 @@ def _policies(spark: SparkSession, asked: Asked, rules: Sequence[Rule]) -> DataF
             "latency_max_ms": each.ladder.floors_ms,
             "not_available_ms": each.ladder.isolations_ms,
         }
-        for each in asked.policies
+        for each in requested.policies
     ]
-    if asked.as_run:
-        told.append({"policy": AS_RUN, "rule": number[AS_RUN], "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
-    return spark.createDataFrame(pa.Table.from_pylist(told, _POLICY))
+    if requested.as_run:
+        policies.append({"policy": AS_RUN, "rule": number[AS_RUN], "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
+    return spark.createDataFrame(pa.Table.from_pylist(policies, _POLICY))

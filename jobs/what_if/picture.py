@@ -13,7 +13,7 @@ from jobs.spark.environment import check_extra
 from jobs.text.terminal import duration, safe
 from jobs.what_if.summary import PolicyLine, WhatIfSummary
 
-_BEST, _OTHER = "#0072b2", "#767676"  # told apart by the colour-blind too, and by their shapes
+_BEST, _OTHER = "#0072b2", "#767676"  # distinct for the colour-blind too, and by their shapes
 
 
 def check_picture(file: Path) -> None:
@@ -69,14 +69,14 @@ def _hover(line: PolicyLine) -> str:
     ladder = ", ".join(
         f"{floor}: {length}" for floor, length in zip(line.latency_max_ms, line.not_available_ms, strict=True)
     )
-    told = [
+    lines = [
         safe(line.policy),
         f"bad sends avoided {line.hits:,}, missed {line.missed:,}",
         f"good sends steered away {line.false_alarms:,}",
         f"{line.isolations:,} isolations, {duration(line.isolated_ms)}",
         f"{line.profile}; {ladder}" if ladder else "each producer's own version and ladder",
     ]
-    return "<br>".join(map(html.escape, told))
+    return "<br>".join(map(html.escape, lines))
 
 
 def _layout(summary: WhatIfSummary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The policies that a run asks about: released profiles, ladders of one's own, sweeps of ladders."""
+"""Policies that a run replays: released profiles, ladders of one's own, sweeps of ladders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST = 500
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedPolicies:
     """The policies of one run.
 
     Attributes:
@@ -54,14 +54,14 @@ class _Ladders:
     ladders: dict[str, _Ladder]
 
 
-def asked_policies(
+def requested_policies(
     profiles: Sequence[Profile],
     *,
     names: Sequence[str] = (),
     ladders: Sequence[str] = (),
     files: Sequence[Path] = (),
     sweeps: Sequence[str] = (),
-) -> Asked:
+) -> RequestedPolicies:
     """The policies behind the options; without any, `AS_RUN` and every released profile.
 
     Args:
@@ -75,18 +75,18 @@ def asked_policies(
         UsageError: a text that has not this form, a value that makes no sense, or two policies of one name.
         SettingsError: a file that cannot be used.
     """
-    known = {each.name: each for each in profiles}
+    released = {each.name: each for each in profiles}
     if not (names or ladders or files or sweeps):
-        names = (AS_RUN, *known)
+        names = (AS_RUN, *released)
     policies = (
-        *(_profile(known, name, "--policy").policy(name) for name in names if name != AS_RUN),
-        *(_of_text(known, text) for text in ladders),
-        *(policy for file in files for policy in _of_file(known, file)),
-        *(policy for text in sweeps for policy in _of_sweep(known, text)),
+        *(_profile(released, name, "--policy").policy(name) for name in names if name != AS_RUN),
+        *(_of_text(released, text) for text in ladders),
+        *(policy for file in files for policy in _of_file(released, file)),
+        *(policy for text in sweeps for policy in _of_sweep(released, text)),
     )
-    asked = Asked(policies, AS_RUN in names)
+    requested = RequestedPolicies(policies, AS_RUN in names)
     _check_names([*(name for name in names if name == AS_RUN), *(each.name for each in policies)])
-    return asked
+    return requested
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -97,41 +97,45 @@ def _check_names(names: Sequence[str]) -> None:
         raise UsageError(f"{len(names)} policies are asked; ask at most {_MOST} in one run")
 
 
-def _profile(known: Mapping[str, Profile], name: str, where: str) -> Profile:
-    if name not in known:
-        raise UsageError(f"{where} {name!r} is no released profile; known are {AS_RUN}, {', '.join(known)}")
-    return known[name]
+def _profile(released: Mapping[str, Profile], name: str, where: str) -> Profile:
+    if name not in released:
+        raise UsageError(f"{where} {name!r} is no released profile; known are {AS_RUN}, {', '.join(released)}")
+    return released[name]
 
 
-def _of_text(known: Mapping[str, Profile], text: str) -> Policy:
+def _of_text(released: Mapping[str, Profile], text: str) -> Policy:
     name, named, rest = text.rpartition("=")
     arrays, _, profile = rest.partition("@")
     floors, halved, isolations = arrays.partition("/")
     if not named or not halved:
         raise UsageError(f"--ladder {text!r} has no form like short=550,2000/1000,5000@P5; give floors/isolations")
-    return _policy(known, f"--ladder {name!r}", name, _whole(text, floors), _whole(text, isolations), profile or None)
+    return _policy(
+        released, f"--ladder {name!r}", name, _whole(text, floors), _whole(text, isolations), profile or None
+    )
 
 
-def _of_file(known: Mapping[str, Profile], file: Path) -> Iterator[Policy]:
+def _of_file(released: Mapping[str, Profile], file: Path) -> Iterator[Policy]:
     for name, each in typed(_Ladders, read_toml(file, "ladders file", "--ladders", UsageError)).ladders.items():
-        yield _policy(known, f"{file}: ladder {name!r}", name, each.latency_max_ms, each.not_available_ms, each.profile)
+        yield _policy(
+            released, f"{file}: ladder {name!r}", name, each.latency_max_ms, each.not_available_ms, each.profile
+        )
 
 
-def _of_sweep(known: Mapping[str, Profile], text: str) -> Iterator[Policy]:
+def _of_sweep(released: Mapping[str, Profile], text: str) -> Iterator[Policy]:
     parts = text.split("/")
     if len(parts) != 3:
         raise UsageError(f"--sweep {text!r} has no form like P5/0.5,1,2/1,2,4; give profile/floors/isolations")
-    profile = _profile(known, parts[0], "--sweep")
+    profile = _profile(released, parts[0], "--sweep")
     for floor_factor in _factors(text, parts[1]):
         for factor in _factors(text, parts[2]):
             name = f"{profile.name} x{floor_factor:g}/x{factor:g}"
             floors = tuple(round(floor * floor_factor) for floor in profile.latency_max_ms)
             isolations = tuple(round(length * factor) for length in profile.not_available_ms)
-            yield _policy(known, f"--sweep {text!r}", name, floors, isolations, profile.name)
+            yield _policy(released, f"--sweep {text!r}", name, floors, isolations, profile.name)
 
 
 def _policy(
-    known: Mapping[str, Profile],
+    released: Mapping[str, Profile],
     where: str,
     name: str,
     floors: tuple[int, ...],
@@ -140,7 +144,7 @@ def _policy(
 ) -> Policy:
     if not name.strip():
         raise UsageError(f"{where} has no name; give one before the =")
-    if name == AS_RUN or name in known:
+    if name == AS_RUN or name in released:
         raise UsageError(f"{where} is the name of a released policy; give another")
     outside = [value for value in (*floors, *isolations) if not 0 <= value <= DAY_MS]
     if outside:
@@ -150,7 +154,7 @@ def _policy(
         raise UsageError(
             f"{where} has {len(floors)} floors but {len(isolations)} isolations; give one isolation per floor"
         )
-    return _profile(known, profile or list(known)[-1], where).policy(name, ladder)
+    return _profile(released, profile or list(released)[-1], where).policy(name, ladder)
 
 
 def _whole(text: str, numbers: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What each kind of write earns under each asked policy, as a small table to join: equal policies share a rule."""
+"""Isolations that each kind of write earns under each requested policy; equal policies share a rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.what_if.asked import AS_RUN, Asked
+from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies
 from udfs.ladder import Ladder, plain_isolation_ms
 from udfs.policy import Policy
 
@@ -36,7 +36,7 @@ class Rule:
 
     Attributes:
         number: unique in the run.
-        names: the asked policies.
+        names: the requested policies.
         members: one policy for all producers, or for `AS_RUN` each policy that a producer may have of its own.
     """
 
@@ -45,21 +45,21 @@ class Rule:
     members: tuple[Policy, ...]
 
 
-def rules(asked: Asked, own: Sequence[Policy]) -> tuple[Rule, ...]:
-    """The different rules among the asked policies.
+def rules(requested: RequestedPolicies, own: Sequence[Policy]) -> tuple[Rule, ...]:
+    """The different rules among the requested policies.
 
     Args:
-        asked: the policies of the run.
+        requested: the policies of the run.
         own: every policy that a producer may have of its own.
     """
     alike: dict[object, list[Policy]] = {}
-    for each in asked.policies:
+    for each in requested.policies:
         alike.setdefault(_behaviour(each), []).append(each)
     shared = [
         Rule(number, tuple(each.name for each in members), (members[0],))
         for number, members in enumerate(alike.values(), start=1)
     ]
-    return (*shared, *([Rule(0, (AS_RUN,), tuple(own))] if asked.as_run else []))
+    return (*shared, *([Rule(0, (AS_RUN,), tuple(own))] if requested.as_run else []))
 
 
 def _behaviour(policy: Policy) -> object:
@@ -78,15 +78,15 @@ def longest_ms(of_rules: Sequence[Rule]) -> int:
 
 
 def earned(spark: SparkSession, of_rules: Sequence[Rule]) -> DataFrame:
-    """What a write earns under each rule; nothing earned is no row.
+    """One row per isolation that a write earns under a rule; nothing earned is no row.
 
     Grain: `write_kind`, `step_ms`, `of_policy` (null = whatever the producer's own policy), `rule`. Columns:
     `not_available_ms`, `latest_stays` (write rule MAX), `gated` (a false reachable flag alone isolates).
     """
     steps = steps_ms(of_rules)
     rows = [row for rule in of_rules for member in rule.members for row in _rows(rule, member, steps)]
-    told = [dict(zip(_EARNED.names, row, strict=True)) for row in rows]
-    return spark.createDataFrame(pa.Table.from_pylist(told, _EARNED))
+    as_dicts = [dict(zip(_EARNED.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(as_dicts, _EARNED))
 
 
 def _rows(rule: Rule, policy: Policy, steps: Sequence[int]) -> Iterator[_Earned]:
@@ -104,7 +104,7 @@ def _rows(rule: Rule, policy: Policy, steps: Sequence[int]) -> Iterator[_Earned]
 
 
 def steps_ms(of_rules: Sequence[Rule]) -> list[int]:
-    """Where any rule's isolation may change with the latency: 0 and every floor, rising."""
+    """Latencies at which any rule's isolation may change: 0 and every floor, rising."""
     ladders: set[Ladder] = {member.ladder for rule in of_rules for member in rule.members}
     return sorted({0, *(floor for ladder in ladders for floor in ladder.floors_ms)})
 

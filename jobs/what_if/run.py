@@ -1,4 +1,4 @@
-"""A run of `faultline what-if`: published days of the lake → `policy_outcomes`, the asked policies' rows alone."""
+"""A run of `faultline what-if`: published days of the lake → rows of the requested policies in `policy_outcomes`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
-from jobs.what_if.asked import Asked
 from jobs.what_if.job import lead_in_ms, what_if
+from jobs.what_if.requested_policies import RequestedPolicies
 
 
-def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked, progress: Progress) -> None:
-    """Replay the run's days under the asked policies and publish what each would have done.
+def run_what_if(
+    spark: SparkSession, settings: Settings, run: Run, requested: RequestedPolicies, progress: Progress
+) -> None:
+    """Replay the run's days under the requested policies and publish what each would have done.
 
     The lake is held only while the rows are published; rows of other policies stay.
 
@@ -33,19 +35,19 @@ def run_what_if(spark: SparkSession, settings: Settings, run: Run, asked: Asked,
     lake = Lake(spark, settings.lake)
     clusters = _clusters(lake, run.days)
     days = [Day(date, cluster) for date in run.days for cluster in clusters]
-    sends = _sends(lake, run.days, lead_in_ms(asked, settings))
+    sends = _sends(lake, run.days, lead_in_ms(requested, settings))
     topic_brokers = lake.read(TOPIC_BROKERS).where(_of(run.days))
-    with progress.step(f"replaying {len(asked.names)} policies"):
-        found = what_if(sends, days, settings, asked, topic_brokers=topic_brokers, made_once=_made_once)
-        rows = _made_once(found.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
+    with progress.step(f"replaying {len(requested.names)} policies"):
+        answer = what_if(sends, days, settings, requested, topic_brokers=topic_brokers, made_once=_made_once)
+        rows = _made_once(answer.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
         spark.catalog.clearCache()
-    held = lake.held(run.run_id, run.clock, break_lock=run.break_lock)
-    with progress.step("publishing policy_outcomes"), held as told:
+    locked = lake.locked(run.run_id, run.clock, break_lock=run.break_lock)
+    with progress.step("publishing policy_outcomes"), locked as taken_from:
         lake.create_tables((POLICY_OUTCOMES,))
         for day in days:
             of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
-            metadata = commit_metadata(run, settings) | ({"lock": told} if told else {})
-            lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": asked.names})
+            metadata = commit_metadata(run, settings) | ({"lock": taken_from} if taken_from else {})
+            lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": requested.names})
 
 
 def _of(dates: Sequence[dt.date]) -> Column:
@@ -67,15 +69,15 @@ def _clusters(lake: Lake, dates: Sequence[dt.date]) -> list[str]:
     """
     if not lake.exists():
         raise InputMissingError(f"lake {lake.root} holds no published day; run faultline nightly first")
-    found = lake.read(SENDS).where(_of(dates)).select("event_date", "cluster").distinct().collect()
+    with_sends = lake.read(SENDS).where(_of(dates)).select("event_date", "cluster").distinct().collect()
     for date in dates:
-        if date not in {row["event_date"] for row in found}:
+        if date not in {row["event_date"] for row in with_sends}:
             gone = not lake.read(PRODUCER_DAYS).where(F.col("event_date") == F.lit(date)).isEmpty()
             why = "no longer has sends of it (retention.sends_days)" if gone else "has no sends of it"
             raise InputMissingError(
                 f"{date} cannot be replayed: lake {lake.root} {why}; publish it with faultline nightly --date {date}"
             )
-    return sorted({row["cluster"] for row in found})
+    return sorted({row["cluster"] for row in with_sends})
 
 
 def _made_once(frame: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""How many attempts each policy would have steered to another broker: one sort of attempts and ends of isolations."""
+"""Attempts that each policy would have steered to another broker: one sort of attempts and ends of isolations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BEFORE_CHOICES, _CHOICE, _AFTER_CHOICES = 0, 1, 2
 
 
 def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> DataFrame:
-    """Attempts within an isolation while another broker was left, per rule and under any rule.
+    """Counts of attempts within an isolation while another broker was left, per rule and under any rule.
 
     Grain: `event_date`, `cluster`, `broker_name`, `rule` (null = under at least one rule): `steered` (null there) and
     `hits`, those of them that went badly.
@@ -22,9 +22,9 @@ def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> Dat
     further policy costs its own ends, not another look at the attempts.
 
     Args:
-        chosen: as `choices.choices` returns them.
+        chosen: as `choices` returns them.
         isolated: isolations cut at midnight.
-        unavoided: stretches in which every broker was isolated, as `fallback.all_isolated` returns them.
+        unavoided: intervals in which every broker was isolated, as `all_isolated` returns them.
     """
     ends = _ends(isolated, sign=1).unionByName(_ends(unavoided, sign=-1))
     nothing = F.lit(None).cast("int")
@@ -59,15 +59,15 @@ def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> Dat
     )
 
 
-def _ends(stretches: DataFrame, *, sign: int) -> DataFrame:
-    """Both ends of each stretch; `closes` is 1 where steering ends and -1 where it starts, times the sign."""
-    # What stood at midnight holds from 00:00:00.000 on.
+def _ends(intervals: DataFrame, *, sign: int) -> DataFrame:
+    """Two rows per interval, its ends; `closes` is 1 where steering ends and -1 where it starts, times the sign."""
+    # An isolation that lasts at midnight counts from 00:00:00.000 on.
     opens = F.when(F.col("begins"), _AFTER_CHOICES).otherwise(_BEFORE_CHOICES)
     both = F.array(
         F.struct(F.col("start_ms").alias("at_ms"), opens.alias("place"), F.lit(-sign).alias("closes")),
         F.struct(F.col("end_ms").alias("at_ms"), F.lit(_BEFORE_CHOICES).alias("place"), F.lit(sign).alias("closes")),
     )
     none = F.lit(0).cast("bigint")
-    return stretches.select(
+    return intervals.select(
         *_BROKER_OF_PROCESS, "rule", F.explode(both).alias("end"), none.alias("attempt"), none.alias("bad")
     ).select(*_BROKER_OF_PROCESS, "end.*", "rule", "attempt", "bad")

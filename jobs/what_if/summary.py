@@ -1,4 +1,4 @@
-"""What a what-if run says at its end: each policy over all brokers and days, and what it cannot know."""
+"""Summary of a what-if run: each policy over all brokers and days, and what no log can show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SUMS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "
 
 @dataclass(frozen=True)
 class PolicyLine:
-    """One policy over the asked days and all brokers; counts are attempts, durations producer-milliseconds.
+    """One policy over the requested days and all brokers; counts are attempts, durations producer-milliseconds.
 
     `is_best`: no other policy of the run avoids as many bad sends with as few good ones steered away.
     """
@@ -111,9 +111,9 @@ def _line(row: dict[str, Any]) -> PolicyLine:
 def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:
     """The lines with `is_best`, most bad sends avoided first, of equal ones those with fewer good ones steered away."""
     ordered = sorted(lines, key=lambda each: (-each.hits, each.false_alarms, each.policy))
-    told, fewest = [], None
+    marked, fewest = [], None
     for line in ordered:
         beaten = fewest is not None and (line.hits, line.false_alarms) != fewest and line.false_alarms >= fewest[1]
-        told.append(replace(line, is_best=not beaten))
+        marked.append(replace(line, is_best=not beaten))
         fewest = fewest if beaten else (line.hits, line.false_alarms)
-    return told
+    return marked

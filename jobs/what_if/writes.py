@@ -1,4 +1,4 @@
-"""The writes that isolate under any asked policy, with what they earn under each."""
+"""Writes that isolate under any requested policy, with the isolation that they earn under each."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _DIRECT, _ASYNC = "DIRECT", "ASYNC"
 
 
 def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
-    """Every write of the attempts, as the producer's own client made it, whatever the policy.
+    """One row per write of the attempts, as the producer's own client made it, whatever the policy.
 
-    Grain: one write. `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next
+    `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next
     write; null for the last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `dies_at_ms`.
 
     Args:
-        attempts: attempts that can be replayed, as `attempts.attempts_of` returns them.
+        attempts: attempts that can be replayed, as `attempts_of` returns them.
         infer: also the writes that are inferred rather than logged.
     """
     # `updates` hands on `policy` and `profile` as they are: here the kind of call, and the producer's own policy.
     kind = F.when(F.col("mode") == "ASYNC", _ASYNC).otherwise(_DIRECT)
-    told = attempts.withColumns({"profile": F.col("policy"), "policy": kind})
-    written = updates(told, [_reader(_DIRECT), _reader(_ASYNC)], infer=infer)
+    by_kind = attempts.withColumns({"profile": F.col("policy"), "policy": kind})
+    written = updates(by_kind, [_reader(_DIRECT), _reader(_ASYNC)], infer=infer)
     in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     not_exist = F.col("is_failure") & (F.col("policy") == _DIRECT) & (F.col("cause") == "MQClientException")
     return written.select(
@@ -47,25 +47,25 @@ def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
 
 
 def _reader(name: str) -> Policy:
-    """Stands for every policy while the calls are read: what a call earns is told later."""
+    """A policy in place of all others while the writes are made: what they earn is joined later."""
     return Policy(name, name, Ladder((), ()), 0, "LAST_WRITE", reachable_gates=False, not_exist_isolates=True)
 
 
 def isolating(written: DataFrame, rules: Sequence[Rule]) -> DataFrame:
-    """Each write under each rule by which it isolates.
+    """One row per write and rule by which it isolates.
 
     Grain: `ITEM`, `rule`, `position`. Adds `rule`, `not_available_ms`, `latest_stays`, `gated` (as
-    `rules.earned` tells them) to the columns of `calls`.
+    `earned` gives them) to the columns of `calls`.
     """
     from_ms = earns_from_ms(rules)
     took_long = F.lit(False) if from_ms is None else F.col("current_latency_ms") >= from_ms
     any_step = step_ms(F.col("current_latency_ms"), steps_ms(rules))
-    told = written.where((F.col("write_kind") != TOOK) | took_long).withColumn(
+    may_isolate = written.where((F.col("write_kind") != TOOK) | took_long).withColumn(
         "step_ms", F.when(F.col("write_kind") == FAILED, F.lit(0).cast("bigint")).otherwise(any_step)
     )
     of_producer = F.col("of_policy").isNull() | (F.col("of_policy") == F.col("own_policy"))
     return (
-        told.join(F.broadcast(earned(written.sparkSession, rules)), ["write_kind", "step_ms"])
+        may_isolate.join(F.broadcast(earned(written.sparkSession, rules)), ["write_kind", "step_ms"])
         .where(of_producer & ((F.col("not_available_ms") > 0) | (F.col("gated") & ~F.col("reachable"))))
         .drop("of_policy", "step_ms", "write_kind", "current_latency_ms", "own_policy")
     )

@@ -55,17 +55,17 @@ def _held_elsewhere(lake: Path) -> Iterator[subprocess.Popen[str]]:
 
 def _left(lake: Path, **other: object) -> dict[str, object]:
     """A lock's file as a run on another machine left it at noon."""
-    told = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-01T11:00:00+00:00",
+    named = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-01T11:00:00+00:00",
             "lease_until": "2026-03-01T12:02:00+00:00"} | other  # fmt: skip
     lake.mkdir(exist_ok=True)
-    (lake / "_lock").write_text(json.dumps(told), encoding="utf-8")
-    return told
+    (lake / "_lock").write_text(json.dumps(named), encoding="utf-8")
+    return named
 
 
 def _taken(lake: Path, *, at: dt.datetime = NOON, break_lock: bool = False) -> str | None:
     with hold(lake, "second", lambda: at, break_lock=break_lock) as lock:
         lock.check()
-        return lock.told
+        return lock.taken_from
 
 
 def test_the_file_tells_who_holds_the_lake_and_is_empty_afterwards(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_file_tells_who_holds_the_lake_and_is_empty_afterwards(tmp_path: Pat
         found = holder(lake)
         assert found is not None
         assert str(found) == f"run first (process {os.getpid()} on host {HERE})"
-        assert lock.told is None
+        assert lock.taken_from is None
     assert (lake / "_lock").read_bytes() == b""
     assert holder(lake) is None
     assert holder(tmp_path / "nowhere") is None
@@ -113,7 +113,7 @@ def test_a_killed_holder_lets_go_at_once_and_is_told_of(tmp_path: Path) -> None:
 @pytest.mark.fault(28)
 def test_a_broken_lock_fences_the_run_that_held_it(tmp_path: Path) -> None:
     with _held_elsewhere(tmp_path) as first, hold(tmp_path, "second", lambda: NOON, break_lock=True) as lock:
-        assert lock.told == (
+        assert lock.taken_from == (
             f"broke the lock of run first (process {first.pid} on host {HERE}) since 2026-03-01 12:00:00 UTC,"
             " lease until 2026-03-01 12:02:00 UTC"
         )

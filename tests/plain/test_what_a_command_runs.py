@@ -10,7 +10,7 @@ import pytest
 
 from jobs.cli import main as cli
 from jobs.runs.run import Run
-from jobs.what_if.asked import Asked
+from jobs.what_if.requested_policies import RequestedPolicies
 
 D1, D2 = dt.date(2026, 3, 1), dt.date(2026, 3, 2)
 FLOWS = ("nightly", "fault-latency", "allocation")
@@ -73,10 +73,10 @@ def test_a_command_that_writes_breaks_a_lock_when_asked_to(runs: list[Run], name
 
 def test_each_way_to_name_a_policy_is_asked(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Released, own, from a file, swept; of none given all that are released, and each producer as it is."""
-    asked: list[Asked] = []
+    asked: list[RequestedPolicies] = []
 
     def answers(*given: Any) -> str:
-        asked.extend(each for each in given if isinstance(each, Asked))
+        asked.extend(each for each in given if isinstance(each, RequestedPolicies))
         return "the answer"
 
     monkeypatch.setattr("jobs.cli.what_if.what_if_answer", answers)

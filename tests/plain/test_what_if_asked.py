@@ -8,7 +8,7 @@ import pytest
 
 from jobs.errors import FaultlineError, SettingsError, UsageError
 from jobs.settings.client_profiles import released_profiles
-from jobs.what_if.asked import AS_RUN, Asked, asked_policies
+from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies, requested_policies
 from jobs.what_if.rules import rules
 from jobs.what_if.summary import with_best
 from tests.given.what_if_answers import line
@@ -16,8 +16,8 @@ from tests.given.what_if_answers import line
 PROFILES = released_profiles()
 
 
-def ask(**options: list[str] | list[Path]) -> Asked:
-    return asked_policies(PROFILES, **options)  # type: ignore[arg-type]
+def ask(**options: list[str] | list[Path]) -> RequestedPolicies:
+    return requested_policies(PROFILES, **options)  # type: ignore[arg-type]
 
 
 def test_nothing_asked_is_each_producer_as_it_is_and_every_profile() -> None:

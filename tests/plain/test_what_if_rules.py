@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from jobs.settings.client_profiles import released_profiles
-from jobs.what_if.asked import AS_RUN, Asked
+from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies
 from jobs.what_if.rules import Rule, _rows, earns_from_ms, longest_ms, rules, steps_ms
 from udfs.ladder import Ladder
 from udfs.policy import Policy
@@ -67,7 +67,7 @@ def test_policies_that_differ_in_one_thing_share_no_rule() -> None:
         dataclasses.replace(NEW, name="flag", reachable_gates=True),
         dataclasses.replace(NEW, name="not exist", not_exist_isolates=True),
     ]
-    found = rules(Asked(tuple(others), as_run=False), [OLD])
+    found = rules(RequestedPolicies(tuple(others), as_run=False), [OLD])
     assert [(rule.number, rule.names) for rule in found] == [
         (1, ("new", "of another profile", "constant that reaches the same")),
         (2, ("ladder",)),
@@ -79,9 +79,9 @@ def test_policies_that_differ_in_one_thing_share_no_rule() -> None:
 
 
 def test_as_run_is_a_rule_of_every_own_policy_and_comes_last() -> None:
-    asked = Asked((NEW,), as_run=True)
+    asked = RequestedPolicies((NEW,), as_run=True)
     assert rules(asked, [OLD, NEW]) == (Rule(1, ("new",), (NEW,)), Rule(0, (AS_RUN,), (OLD, NEW)))
-    assert rules(Asked((NEW,), as_run=False), [OLD, NEW]) == (Rule(1, ("new",), (NEW,)),)
+    assert rules(RequestedPolicies((NEW,), as_run=False), [OLD, NEW]) == (Rule(1, ("new",), (NEW,)),)
 
 
 def test_the_longest_isolation_the_steps_and_the_first_that_isolates() -> None:

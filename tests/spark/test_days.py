@@ -156,7 +156,7 @@ def test_a_day_without_lines_is_refused_and_logged(nights: Site) -> None:
 
 @pytest.mark.fault(27)
 def test_a_held_lake_refuses_a_second_run(spark: SparkSession, nights: Site) -> None:
-    held = Lake(spark, str(nights.lake)).held("first", lambda: dt.datetime(2026, 4, 1, tzinfo=dt.UTC))
+    held = Lake(spark, str(nights.lake)).locked("first", lambda: dt.datetime(2026, 4, 1, tzinfo=dt.UTC))
     with held, pytest.raises(LakeBusyError, match=r"is held by run first \(process"):
         nights.run(D1)
 

@@ -104,7 +104,7 @@ def test_a_lake_may_be_named_by_a_file_uri(spark: SparkSession, tmp_path: Path, 
     assert lake.exists()
     assert lake.read(BROKER_INCIDENTS).count() == 1
     assert deltalake.DeltaTable(str(tmp_path / "a b/lake/broker_incidents")).version() == 2
-    with lake.held("one", _clock):
+    with lake.locked("one", _clock):
         assert (tmp_path / "a b/lake/_lock").is_file()
 
 
@@ -217,7 +217,7 @@ def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Pa
 @pytest.mark.fault(27, 28)
 def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(spark: SparkSession, lake: Lake) -> None:
     before, breaker = _published(lake), Lake(spark, lake.root)
-    with lake.held("slow", _clock), breaker.held("breaker", _clock, break_lock=True) as told:
+    with lake.locked("slow", _clock), breaker.locked("breaker", _clock, break_lock=True) as told:
         assert told is not None
         assert told.startswith("broke the lock of run slow (process ")
         writes: list[Callable[[], None]] = [

@@ -115,7 +115,7 @@ def test_a_dry_run_counts_and_writes_nothing(spark: SparkSession, untidy: Site) 
     _orphan(untidy, "old.parquet", days_old=8)
     _orphan(untidy, "young.parquet", days_old=6)
     before = _versions(untidy)
-    with Lake(spark, str(untidy.lake)).held("nightly", lambda: MARCH_9):  # it may be asked during a run
+    with Lake(spark, str(untidy.lake)).locked("nightly", lambda: MARCH_9):  # it may be asked during a run
         found = _maintained(spark, untidy, apply=False)
     sends = _of(found, "sends")
     added = _files(untidy, "sends")

@@ -17,8 +17,8 @@ from what_if_oracle import Client, Send, outcome
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
-from jobs.what_if.asked import Asked, asked_policies
 from jobs.what_if.job import WhatIf, what_if
+from jobs.what_if.requested_policies import RequestedPolicies, requested_policies
 from tests.given.published_sends import ROWS, Row, frame, sent
 from tests.given.site import D1, D2, START
 
@@ -32,7 +32,12 @@ ROUTES = pa.schema(
 
 
 def replayed(
-    spark: SparkSession, rows: Sequence[Row], asked: Asked, *dates: dt.date, hosts: Sequence[str] = (), **told: object
+    spark: SparkSession,
+    rows: Sequence[Row],
+    asked: RequestedPolicies,
+    *dates: dt.date,
+    hosts: Sequence[str] = (),
+    **told: object,
 ) -> WhatIf:
     routes = [
         {
@@ -65,7 +70,7 @@ def figures(found: WhatIf, *names: str) -> dict[tuple[object, ...], tuple[int, .
     }
 
 
-ASKED = asked_policies(PROFILES, ladders=["short=100/1000@P5", "last=100/1000@P2", "never=100/0@P5"])
+ASKED = requested_policies(PROFILES, ladders=["short=100/1000@P5", "last=100/1000@P2", "never=100/0@P5"])
 Figures = dict[tuple[object, ...], tuple[int, ...]]
 
 
@@ -148,7 +153,7 @@ def test_any_sends_and_policies_are_as_plain_loops_say(
         for number, ((floors, lengths), profile) in enumerate(ladders)
     ]
     names = ("sends", "bad_sends", "isolations", "isolated_ms", "steered", "hits", "unavoidable")
-    found = figures(replayed(spark, rows, asked_policies(PROFILES, ladders=texts), D1, slow_ms=SLOW_MS), *names)
+    found = figures(replayed(spark, rows, requested_policies(PROFILES, ladders=texts), D1, slow_ms=SLOW_MS), *names)
     clients = [client(*each) for each in ladders]
     expected = {
         (D1, str(number), f"p{producer} {broker}"): tuple(told[name] for name in names)

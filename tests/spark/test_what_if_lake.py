@@ -17,8 +17,8 @@ from jobs.settings.client_profiles import released_profiles
 from jobs.settings.load import load_settings
 from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
-from jobs.what_if.asked import AS_RUN, asked_policies
 from jobs.what_if.job import what_if
+from jobs.what_if.requested_policies import AS_RUN, requested_policies
 from tests.given.published_sends import ROWS, frame
 from tests.given.send_logs import stage
 from tests.given.site import D1, D2, D3, published_rows
@@ -112,7 +112,7 @@ def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSe
     (tmp_path / "in").symlink_to(SAMPLES)
     staged = stage(spark, tmp_path / "in", "sends", settings=settings)
     sends, no_routes = staged.sends(day).localCheckpoint(), staged.topic_brokers(day).where("false")
-    asked = asked_policies(released_profiles(), names=[AS_RUN])
+    asked = requested_policies(released_profiles(), names=[AS_RUN])
     what = what_if(
         sends, [day], settings, asked, topic_brokers=no_routes, made_once=lambda rows: rows.localCheckpoint()
     )
