@@ -53,7 +53,7 @@ CAUSES = (
 ALLOCATION_FINDINGS = Table(
     name="allocation_findings",
     version=2,
-    grain="one finding: a stretch in which a queue, a client, a topic or a group was not as it should be",
+    grain="one finding: an interval in which a queue, a client, a topic or a group was not as it should be",
     keys=(
         "cluster",
         "consumer_group",
@@ -68,20 +68,20 @@ ALLOCATION_FINDINGS = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        *instant("start", "start of the stretch"),
-        *instant("end", "end of the stretch, exclusive"),
+        *instant("start", "start of the interval"),
+        *instant("end", "end of the interval, exclusive"),
         column("consumer_group", TEXT, "consumer group; null = the topic, whatever the group"),
         column("topic", TEXT, "topic; null = the whole group"),
         column("broker_name", TEXT, "broker of the queue; null = no single queue"),
         column("queue_id", INT, "queue id; null = no single queue"),
         required("kind", TEXT, "what was found"),
-        required("basis", TEXT, "EXPECTED: by members, routes and strategy alone; OBSERVED: by what clients held"),
+        required("basis", TEXT, "EXPECTED: by members, routes and strategy alone; OBSERVED: by what clients owned"),
         required(
             "cause", TEXT, "why, where the data shows it; UNEXPLAINED: it does not; NONE_NEEDED: the kind says it"
         ),
         required("client_ids", ArrayType(TEXT, False), "clients concerned, sorted"),
         column("owners_expected", ArrayType(TEXT, False), "client ids the strategies name; null = no single queue"),
-        column("owners_observed", ArrayType(TEXT, False), "client ids that held the queue; null = not observed"),
+        column("owners_observed", ArrayType(TEXT, False), "client ids that owned the queue; null = not observed"),
         required("sentence", TEXT, "the finding in words"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},

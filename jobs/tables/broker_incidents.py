@@ -1,4 +1,4 @@
-"""`broker_incidents`: stretches in which many producers isolate the same broker, who noticed, and what it cost."""
+"""`broker_incidents`: intervals in which many producers isolate the same broker, who noticed, and what it cost."""
 
 from pyspark.sql.types import ArrayType, DoubleType
 
@@ -6,14 +6,14 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, LONG, TEXT, Tabl
 
 BROKER_INCIDENTS = Table(
     name="broker_incidents",
-    grain="one stretch in which at least `incident_share` of the active producers isolate one broker",
+    grain="one interval in which at least `incident_share` of the active producers isolate one broker",
     keys=("cluster", "broker_name", "start_ms"),
     columns=(
         EVENT_DATE,
         CLUSTER,
         BROKER_NAME,
-        *instant("start", "start of the stretch"),
-        *instant("end", "end of the stretch, exclusive"),
+        *instant("start", "start of the interval"),
+        *instant("end", "end of the interval, exclusive"),
         required("peak_producers", LONG, "most producers that isolated the broker at one time"),
         required(
             "producers",
@@ -21,7 +21,7 @@ BROKER_INCIDENTS = Table(
             "active producers then: switch on, from the minute of the first attempt to that of the last",
         ),
         required("peak_share", DoubleType(), "peak_producers / producers"),
-        required("isolating_producers", LONG, "active producers that isolated the broker at any time of the stretch"),
+        required("isolating_producers", LONG, "active producers that isolated the broker at any time of the interval"),
         *instant("first_noticed", "when the first of them began to isolate it, the end of its bad send"),
         *instant("last_noticed", "when the last of them began"),
         required("first_producer", TEXT, "client id of the first to notice"),

@@ -18,7 +18,7 @@ BROKER_WINDOWS = Table(
         column("latency_p99_ms", LONG, "exact 99th percentile, ms; null = none"),
         column("latency_max_ms", LONG, "highest latency of answered sync and async sends, ms; null = none"),
         required("producers", LONG, "producers with an attempt in the minute"),
-        required("isolating_producers", LONG, "producers that held the broker as not available (enforced)"),
+        required("isolating_producers", LONG, "producers to which the broker was not available (enforced)"),
         required("isolated_ms", LONG, "producer-milliseconds of isolation in the minute (enforced)"),
     ),
     checks={

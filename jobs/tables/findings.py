@@ -1,4 +1,4 @@
-"""`findings`: what a producer's night showed that somebody should know, and why, in one row and one sentence."""
+"""`findings`: facts of a producer's night that need attention, each with its cause in one row and one sentence."""
 
 from pyspark.sql.types import ArrayType, DoubleType
 
@@ -37,7 +37,7 @@ SEVERITIES = ("INFO", "WARNING", "CRITICAL")
 FINDINGS = Table(
     name="findings",
     version=2,
-    grain="one finding: a stretch in which a producer or a broker fared otherwise than its owner may think",
+    grain="one finding: an interval in which a producer or a broker fared otherwise than its owner may think",
     keys=(
         "cluster",
         "kind",
@@ -55,8 +55,8 @@ FINDINGS = Table(
         required("kind", TEXT, "what was found; docs/findings says how, and what to do"),
         required("severity", TEXT, "CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it"),
         required("cause", TEXT, "why, where the data shows it; UNEXPLAINED: it does not"),
-        *instant("start", "start of the stretch"),
-        *instant("end", "end of the stretch, exclusive; the start plus 1 ms for a moment"),
+        *instant("start", "start of the interval"),
+        *instant("end", "end of the interval, exclusive; the start plus 1 ms for a moment"),
         column("client_id", TEXT, "client id of the producer; null = not one producer"),
         column("producer_group", TEXT, "producer group; null = not one producer"),
         column("process", TEXT, "process of the producer; null = not one process"),

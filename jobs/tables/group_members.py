@@ -1,4 +1,4 @@
-"""`group_members`: who was in a consumer group, as each broker told it."""
+"""`group_members`: members of a consumer group, by the answers of each broker."""
 
 from pyspark.sql.types import ArrayType
 
@@ -7,19 +7,19 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, INT, LONG, TEXT,
 GROUP_MEMBERS = Table(
     name="group_members",
     version=2,
-    grain="one stretch in which one broker told the same members of a consumer group",
+    grain="one interval in which one broker named the same members of a consumer group",
     keys=("cluster", "consumer_group", "broker_name", "start_ms"),
     columns=(
         EVENT_DATE,
         CLUSTER,
         required("consumer_group", TEXT, "consumer group"),
         BROKER_NAME,
-        *instant("start", "first capture with these members; 00:00 when they stood before"),
+        *instant("start", "first capture with these members; 00:00 when they were known before"),
         *instant("end", "first capture with others, or when the last answer had gone stale; exclusive"),
         required("client_ids", ArrayType(TEXT, False), "members, sorted; one entry per connection, duplicates kept"),
         required("members", INT, "entries of client_ids; 0 = the broker knows no such group"),
-        required("last_answer_ms", LONG, "last capture that told these members; epoch ms"),
-        required("unanswered", LONG, "captures in the stretch that got no answer: the last known members held"),
+        required("last_answer_ms", LONG, "last capture with these members; epoch ms"),
+        required("unanswered", LONG, "captures in the interval that got no answer: the last known members count"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},
 )

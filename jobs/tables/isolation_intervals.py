@@ -1,4 +1,4 @@
-"""`isolation_intervals`: a stretch in which one producer held one broker as not available."""
+"""`isolation_intervals`: intervals in which a broker was not available to a producer."""
 
 from jobs.tables.table import (
     BROKER_NAME,
@@ -19,7 +19,7 @@ from jobs.tables.table import (
 
 ISOLATION_INTERVALS = Table(
     name="isolation_intervals",
-    grain="one stretch in which a producer held a broker as not available, cut at UTC midnight",
+    grain="one interval in which a broker was not available to a producer, cut at UTC midnight",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "start_ms"),
     columns=(
         EVENT_DATE,
@@ -39,7 +39,7 @@ ISOLATION_INTERVALS = Table(
         required("extensions", INT, "later updates that set a new end while it lasted"),
         required("ended_by", TEXT, "what ended it"),
         required("enforced", FLAG, "false = the switch was off: the producer would have isolated the broker"),
-        required("continued_from_previous_day", FLAG, "it already stood at 00:00 UTC"),
+        required("continued_from_previous_day", FLAG, "it lasted at 00:00 UTC already"),
         required("continues_next_day", FLAG, "it still stands at 24:00 UTC"),
         required("after_unknown_start", FLAG, "the previous day is not in the lake and could have changed this row"),
     ),

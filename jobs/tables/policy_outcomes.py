@@ -11,7 +11,7 @@ POLICY_OUTCOMES = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        required("policy", TEXT, "name of the policy, as asked"),
+        required("policy", TEXT, "name of the policy, as requested"),
         required(
             "profile", TEXT, "released rules it rests on: a profile of conf/profiles.toml; AS_RUN = each producer's own"
         ),

@@ -11,7 +11,7 @@ PRODUCER_DAYS = Table(
         CLUSTER,
         *PRODUCER,
         required("enforced", FLAG, "the producer's switch; false = what would have happened"),
-        required("switch_assumed", FLAG, "neither log nor settings told the switch: taken for off"),
+        required("switch_assumed", FLAG, "neither log nor settings say the switch: taken for off"),
         column("client_version", TEXT, "version of the client, as logged or set; null = unknown"),
         column("profile", TEXT, "rules it was replayed under; null = not replayed"),
         column("policy", TEXT, "the profile, or profile and own ladder; null = not replayed"),

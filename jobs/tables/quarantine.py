@@ -36,7 +36,7 @@ SNAPSHOT_REASONS = (
 
 QUARANTINE = Table(
     name="quarantine",
-    grain="one rejected input line, under its own day if it tells one, else under the day that was run",
+    grain="one rejected input line, under its own day if it has one, else under the day that was run",
     keys=("cluster", "source", "file", "line", "event_date"),
     columns=(
         EVENT_DATE,

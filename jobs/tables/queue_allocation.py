@@ -7,7 +7,7 @@ SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "CONNECTION", "ASSUMED")
 QUEUE_ALLOCATION = Table(
     name="queue_allocation",
     version=2,
-    grain="one queue (and owner) of one topic for one group in one stretch of unchanged inputs, per view where brokers"
+    grain="one queue (and owner) of one topic for one group in one interval of unchanged inputs, per view where brokers"
     " disagree on the members",
     keys=(
         "cluster",
@@ -24,19 +24,19 @@ QUEUE_ALLOCATION = Table(
         CLUSTER,
         required("consumer_group", TEXT, "consumer group"),
         required("topic", TEXT, "topic"),
-        *instant("start", "the capture that changed an input; 00:00 when the inputs stood before"),
+        *instant("start", "the capture that changed an input; 00:00 when the inputs were the same before"),
         *instant("end", "the next change, or when an input had gone stale; exclusive"),
         required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
         required(
             "strategy_source",
             TEXT,
-            "where the strategy is known from; CONNECTION: a broker told of broadcasting",
+            "where the strategy is known from; CONNECTION: a consumer connection with message model BROADCASTING",
         ),
         column("view_broker_name", TEXT, "broker whose member list this rests on; null = all agree"),
         BROKER_NAME,
         required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
         required("in_route", FLAG, "the topic has this queue; false for a configured queue that does not exist"),
-        column("client_id", TEXT, "who gets it; null = nobody"),
+        column("client_id", TEXT, "client that gets it; null = none"),
         required("is_carried", FLAG, "the strategy fails on the present input, so its owner keeps what it had"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},

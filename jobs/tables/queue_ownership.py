@@ -1,11 +1,11 @@
-"""`queue_ownership`: who really held which queue, as consumers answered when asked and as their logs tell."""
+"""`queue_ownership`: owners of queues, as consumers answered and as their logs say."""
 
 from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG, TEXT, Table, column, instant, required
 
 QUEUE_OWNERSHIP = Table(
     name="queue_ownership",
     version=2,
-    grain="one stretch in which one source shows one queue of a group's topic held by one client",
+    grain="one interval in which one source shows one queue of a group's topic owned by one client",
     keys=(
         "cluster",
         "source",
@@ -21,16 +21,16 @@ QUEUE_OWNERSHIP = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        *instant("start", "the line that adds it, or the first answer that shows it; 00:00 when held before"),
+        *instant("start", "the line that adds it, or the first answer that shows it; 00:00 when owned before"),
         *instant("end", "the queue given up, or the client gone or silent; exclusive; 24:00 when it goes on"),
         required("consumer_group", TEXT, "consumer group"),
         required("topic", TEXT, "topic; retry topics too"),
         BROKER_NAME,
         required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
-        required("client_id", TEXT, "client that held it"),
+        required("client_id", TEXT, "client that owned it"),
         required("source", TEXT, "RUNNING_INFO: the consumer's own answers; CLIENT_LOG: the lines of its log"),
         column("process", TEXT, "the log, without what rolling adds to its name; null for running info"),
-        required("popped", FLAG, "held for POP"),
+        required("popped", FLAG, "owned for POP"),
         column("last_answer_ms", LONG, "latest answer that shows it, epoch ms; null for logs"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},

@@ -1,4 +1,4 @@
-"""What a published table is: its columns, keys, checks and version, in one frozen value."""
+"""Definition of a published table: its columns, keys, checks and version, in one frozen value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT, LONG, INT, FLAG, DAY, INSTANT = (
 )
 
 VERSION_PROPERTY = "faultline.tableVersion"
-"""The property of a Delta table that tells its `Table.version`."""
+"""The property of a Delta table with its `Table.version`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Table:
 
     @property
     def skipped_by(self) -> tuple[str, ...]:
-        """Columns of which each file tells the least and the greatest value: the cluster and the instants.
+        """Columns of which each file has the least and the greatest value: the cluster and the instants.
 
         Readers skip files by them. Of all other columns every file of a day holds nearly all values, and comparing
         them costs a fifth of writing or more (bench/TRIED.md).
@@ -80,7 +80,7 @@ class Table:
         return {**self.checks, **lists}
 
     def upgrades(self, columns: Collection[str], checks: Mapping[str, str]) -> list[str]:
-        """What `ALTER TABLE` has to do to a table of an earlier release: add what is new, renew checks that differ.
+        """Clauses of `ALTER TABLE` for a table of an earlier release: add what is new, renew checks that differ.
 
         Args:
             columns: those that it has.

@@ -5,7 +5,7 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT,
 TOPIC_BROKERS = Table(
     name="topic_brokers",
     version=2,
-    grain="one broker of one topic in one stretch of equal answers of the name server",
+    grain="one broker of one topic in one interval of equal answers of the name server",
     keys=("cluster", "topic", "start_ms", "broker_name"),
     columns=(
         EVENT_DATE,

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings.load import load_settings
-from jobs.sources.judged_lines import PUBLISHED
+from jobs.sources.line_validation import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.staged import Counts
 from jobs.sources.staging import StagedSends
@@ -208,8 +208,8 @@ def test_they_are_left_out_on_days_on_which_both_send_whatever_else_is_published
     own, other = json.loads(_body("a")), json.loads(_body("b", cluster="other"))
     both = json.dumps({key: own[key] + other[key] for key in own})
     staged = _staged(spark, tmp_path, _answer(NOON_MS, both))
-    sends = {**staged.inputs[0].fates, (PUBLISHED, "other", day_of_other): 1}
-    of_two = dataclasses.replace(staged, inputs=(dataclasses.replace(staged.inputs[0], fates=sends),))
+    sends = {**staged.inputs[0].line_counts, (PUBLISHED, "other", day_of_other): 1}
+    of_two = dataclasses.replace(staged, inputs=(dataclasses.replace(staged.inputs[0], line_counts=sends),))
     assert {row["broker_name"] for row in of_two.topic_brokers(DAY).collect()} == names
     (queues,) = of_two.publish_queues(DAY).collect()
     assert {queue["broker_name"] for span in queues["spans"] for queue in span["queues"]} == names

@@ -237,7 +237,7 @@ def test_maintenance_and_runs_exclude_each_other(
     spark: SparkSession, untidy: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(spark, str(untidy.lake))
-    with lake.held("nightly", lambda: MARCH_9), pytest.raises(LakeBusyError, match="is held by run nightly"):
+    with lake.locked("nightly", lambda: MARCH_9), pytest.raises(LakeBusyError, match="is held by run nightly"):
         _maintained(spark, untidy, apply=True)
 
     def meanwhile(*_: object, **__: object) -> None:

@@ -31,7 +31,7 @@ def isolation_relevant_writes(items: DataFrame) -> DataFrame:
 def isolating_writes(writes: DataFrame) -> DataFrame:
     """One row per write that touches an isolation, with the number of that isolation.
 
-    Adds `isolation` (number within the item) and `stretch` (number of the interval in which some order of tied
+    Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied
     writes has an isolation), both from 1.
     """
     in_order = Window.partitionBy(*ITEM).orderBy("position")
@@ -39,7 +39,7 @@ def isolating_writes(writes: DataFrame) -> DataFrame:
     opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
     opens_possible = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
     return writes.where("is_isolated OR was_isolated OR may_be_isolated").withColumns(
-        {"isolation": F.sum(opens).over(so_far), "stretch": F.sum(opens_possible).over(so_far)}
+        {"isolation": F.sum(opens).over(so_far), "possible": F.sum(opens_possible).over(so_far)}
     )
 
 
@@ -72,7 +72,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
         day_end_ms: 24:00 UTC, epoch ms.
     """
     cut, end = F.least(F.lit(day_end_ms), "dies_at_ms"), F.col("holds_until_ms")
-    possible_end = F.greatest(end, F.least("stretch_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
+    possible_end = F.greatest(end, F.least("possible_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
     ended_by = _ended_by(end, cut, day_end_ms)
     return (
         _with_possible_end(_grouped(writes))
@@ -98,14 +98,14 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
 
 
 def _grouped(writes: DataFrame) -> DataFrame:
-    """One row per isolation of its writes, and one per stretch of those that hold none (`isolation` null)."""
+    """One row per isolation of its writes, and one per interval of those that open none (`isolation` null)."""
     next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
     holds_until, surely_until = F.least("until_ms", next_at), F.greatest("earliest_ms", "at_ms")
     isolated = F.col("is_isolated")
     opener = F.struct("op", "cause", "evidence", "current_latency_ms", "profile", "policy", "version")
     return (
         writes.where(isolated | F.col("may_be_isolated"))
-        .groupBy(*ITEM, "stretch", F.when(isolated, F.col("isolation")).alias("isolation"))
+        .groupBy(*ITEM, "possible", F.when(isolated, F.col("isolation")).alias("isolation"))
         .agg(
             F.min("at_ms").alias("start_ms"),
             F.max(holds_until).alias("holds_until_ms"),
@@ -120,18 +120,18 @@ def _grouped(writes: DataFrame) -> DataFrame:
 
 
 def _with_possible_end(grouped: DataFrame) -> DataFrame:
-    """One row per isolation, with the end of its stretch and the start of the next isolation in it."""
-    stretch = Window.partitionBy(*ITEM, "stretch")
-    whole = stretch.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    in_order = stretch.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
+    """One row per isolation, with the end of its possible interval and the start of the next isolation in it."""
+    of_interval = Window.partitionBy(*ITEM, "possible")
+    whole = of_interval.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    in_order = of_interval.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
     next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_order)
     return grouped.withColumns(
-        {"stretch_end_ms": F.max("possibly_until_ms").over(whole), "next_start_ms": next_start}
+        {"possible_end_ms": F.max("possibly_until_ms").over(whole), "next_start_ms": next_start}
     ).where("isolation IS NOT NULL")
 
 
 def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
-    """What ended an isolation, as the table's `ended_by`."""
+    """The end of an isolation as the table's `ended_by`."""
     last_write_ended_it = F.col("last.until_ms") > end
     return (
         F.when((end > cut) & (F.col("dies_at_ms") <= day_end_ms), "RESTARTED")

@@ -59,7 +59,7 @@ def findings(
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, kinds)
     without_broker = materialize(
-        "stretches", intervals_without_broker(sends_per_process, isolations, known_routes, materialize)
+        "intervals-without-broker", intervals_without_broker(sends_per_process, isolations, known_routes, materialize)
     )
     kinds += [
         sent_while_isolated(choices, attempts),
