@@ -53,7 +53,7 @@ class PlatformError(FaultlineError):
 
 
 class InputMissingError(FaultlineError):
-    """A path that does not exist, a glob without a match, or files without one line of the asked day."""
+    """A path that does not exist, a glob without a match, or files without one line of the requested day."""
 
     exit_code = 3
 
@@ -101,6 +101,6 @@ class AddressError(FaultlineError):
 
 
 class ConditionMetError(FaultlineError):
-    """A `--fail-on` condition held. The tables are published; the scheduler is told."""
+    """A `--fail-on` condition held. The tables are published; the exit code informs the scheduler."""
 
     exit_code = 7

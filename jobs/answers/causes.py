@@ -1,4 +1,4 @@
-"""What opened an isolation, in the few classes that colours can tell apart."""
+"""Causes of isolations, in as few classes as colours can show."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _UNSAFE_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 @dataclass(frozen=True)
 class Closed:
-    """What closes a page.
+    """Parts that close a page.
 
     Attributes:
         policy: its Content-Security-Policy.

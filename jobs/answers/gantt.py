@@ -160,10 +160,10 @@ def named(name: str, most: int = 80) -> str:
     return markup(shortened(escaped(name), most))
 
 
-def stretch_words(start_ms: int, end_ms: int) -> str:
+def interval_words(start_ms: int, end_ms: int) -> str:
     """From, until and how long; the day of the end only when it is another.
 
-    >>> stretch_words(1_795_219_611_042, 1_795_219_612_242)
+    >>> interval_words(1_795_219_611_042, 1_795_219_612_242)
     '2026-11-21 00:06:51.042 – 00:06:52.242 UTC, 1.2 s'
     """
     start, end = clock_time(start_ms, with_day=True), clock_time(end_ms, with_day=True)

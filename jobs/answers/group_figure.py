@@ -1,4 +1,4 @@
-"""Who owned the queues of one consumer group over time, below what its rebalances moved, as a Plotly figure."""
+"""Owners of a consumer group's queues over time, below what its rebalances moved, as a Plotly figure."""
 
 from __future__ import annotations
 

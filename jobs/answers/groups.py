@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from jobs.answers.gantt import Bar, merged, named, stretch_words
+from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
 from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, troubled_groups
 from jobs.answers.words import clock_time, counted
@@ -26,14 +26,14 @@ _BAR = ["consumer_group", *QUEUE, "start_ms", "end_ms", "client_id"]
 
 @dataclass(frozen=True)
 class Ownership:
-    """Who owned the queues of one group.
+    """Owners of the queues of one group.
 
     Attributes:
         consumer_group: the group.
         known_from: in words, what the bars rest on.
         queues: topic, broker and queue id of each row, from the top.
         bars: who owned it; `kind` is the client id, `NOBODY`, or `SEVERAL` where it changed too fast to draw.
-        stretches: rows of the table that the bars stand for.
+        intervals: rows of the table that the bars stand for.
         rebalances: rows of `rebalances` of the group, those that moved most first.
         not_drawn: a sentence for each thing left out.
     """
@@ -42,14 +42,14 @@ class Ownership:
     known_from: str
     queues: tuple[Queue, ...]
     bars: tuple[Bar, ...]
-    stretches: int
+    intervals: int
     rebalances: tuple[dict[str, Any], ...]
     not_drawn: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Groups:
-    """All groups, the most troubled first; of the first ones who owned what, where most moved first."""
+    """All groups, the most troubled first; of the first ones the owners, where most moved first."""
 
     groups: tuple[Group, ...]
     findings: tuple[FindingKind, ...]
@@ -82,16 +82,16 @@ def consumer_groups(published: Published) -> Groups:
 
 
 def owner_hover(bar: Bar) -> str:
-    """What a bar of a group's queues says, in Plotly's markup."""
+    """Hover text of a bar of a group's queues, in Plotly's markup."""
     each = bar.source
     queue = f"{named(each['topic'])} {named(each['broker_name'])}:{each['queue_id']}"
     head = f"<b>{queue}</b><br>{named(bar.kind)}"
-    when = stretch_words(bar.start_ms, bar.end_ms)
+    when = interval_words(bar.start_ms, bar.end_ms)
     return f"{head}<br>{when}" + (f"<br>{bar.rows:,} stretches, drawn as one" if bar.rows > 1 else "")
 
 
 def rebalance_hover(change: Mapping[str, Any]) -> str:
-    """What a rebalance says, in Plotly's markup."""
+    """Hover text of a rebalance, in Plotly's markup."""
     joined, left = (", ".join(map(named, change[name][:5])) or "–" for name in ("joined", "left"))
     at = clock_time(change["changed_at_ms"], with_day=True)
     return (
@@ -106,12 +106,12 @@ def _moves(ownership: Ownership) -> int:
 
 
 def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
-    table, known_from, stretches = _stretches(published, group)
-    changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in stretches)
+    table, known_from, intervals = _intervals(published, group)
+    changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in intervals)
     order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
     rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
     place = {queue: number for number, queue in enumerate(rows)}
-    drawn = [each for each in stretches if tuple(each[name] for name in QUEUE) in place]
+    drawn = [each for each in intervals if tuple(each[name] for name in QUEUE) in place]
     bars = merged(
         (
             Bar(
@@ -145,25 +145,25 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
     )
 
 
-def _few_enough(queues: Sequence[Queue], stretches: Mapping[Queue, int]) -> list[Queue]:
+def _few_enough(queues: Sequence[Queue], intervals: Mapping[Queue, int]) -> list[Queue]:
     """The first queues that together have no more bars than may be drawn; a few in any case."""
     found: list[Queue] = []
     bars = 0
     for queue in queues[:MOST_QUEUES]:
-        bars += stretches[queue]
+        bars += intervals[queue]
         if bars > MOST_BARS and len(found) >= FEWEST_QUEUES:
             break
         found.append(queue)
     return found
 
 
-def _stretches(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:
+def _intervals(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:
     """The best that is known of a group: its clients' logs, else their answers, else what the strategy says."""
     of_group = pc.field("consumer_group") == pc.scalar(group)
     for source, words in (("CLIENT_LOG", "by the clients' logs"), ("RUNNING_INFO", "by the clients' answers")):
-        held = published.rows(QUEUE_OWNERSHIP, _BAR, of_group & (pc.field("source") == pc.scalar(source))).to_pylist()
-        if held:
-            return QUEUE_OWNERSHIP, f"who held them, {words}", held
+        owned = published.rows(QUEUE_OWNERSHIP, _BAR, of_group & (pc.field("source") == pc.scalar(source))).to_pylist()
+        if owned:
+            return QUEUE_OWNERSHIP, f"who held them, {words}", owned
     return (
         QUEUE_ALLOCATION,
         "who should own them, by the strategy",

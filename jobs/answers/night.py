@@ -1,4 +1,4 @@
-"""What a report says in words and numbers: the night in a sentence, incidents, findings, the nights before."""
+"""Words and numbers of a report: the night in a sentence, incidents, findings, the nights before."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Day:
 
 @dataclass(frozen=True)
 class Night:
-    """The days asked about in words and tables.
+    """The requested days in words and tables.
 
     Attributes:
         headline: one sentence.
         whole: the days together.
-        days: the days before and the days asked about, in order.
+        days: the days before and the requested days, in order.
         incidents: rows of `broker_incidents`, the longest ones, in order of time.
         findings: rows of `findings`, the gravest first.
         kinds: kind to count, of all findings.

@@ -44,8 +44,8 @@ class Published:
 
     Attributes:
         root: folder or URI of the lake.
-        cluster: the cluster asked about.
-        days: the days asked about that are published, in order; never empty.
+        cluster: the requested cluster.
+        days: the requested days that are published, in order; never empty.
         all_days: every published day of the cluster, in order.
     """
 
@@ -67,7 +67,7 @@ class Published:
             table: what to read; one that the lake lacks has no rows.
             columns: what to read of it; one that the lake lacks is null.
             where: which rows; all if None.
-            days: other days than the ones asked about.
+            days: other days than the requested ones.
 
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
@@ -111,12 +111,12 @@ class Published:
 
     @cached_property
     def days_before(self) -> tuple[dt.date, ...]:
-        """Published days before the ones asked about, in order."""
+        """Published days before the requested ones, in order."""
         return tuple(day for day in self.all_days if day < self.days[0])
 
     @cached_property
     def unsure(self) -> tuple[dt.date, ...]:
-        """The days asked about whose last run, of either flow, has not succeeded.
+        """The requested days whose last run, of either flow, has not succeeded.
 
         It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
         """
@@ -157,13 +157,13 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
     name = _chosen_cluster(root, cluster, sorted(days))
     all_days = tuple(sorted(days[name]))
     first = first or (last or all_days[-1])
-    asked = tuple(day for day in all_days if first <= day <= (last or first))
-    if not asked:
+    requested = tuple(day for day in all_days if first <= day <= (last or first))
+    if not requested:
         wanted = f"{first}" if last in {None, first} else f"{first} to {last}"
         raise InputMissingError(
             f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
         )
-    return Published(root, name, asked, all_days)
+    return Published(root, name, requested, all_days)
 
 
 def arrow_type(kind: DataType) -> pa.DataType:
@@ -173,19 +173,19 @@ def arrow_type(kind: DataType) -> pa.DataType:
     return _TYPES[kind.simpleString()]
 
 
-def _chosen_cluster(root: str, asked: str | None, there: Sequence[str]) -> str:
+def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> str:
     if not there:
         raise InputMissingError(f"no day is published in {root}; run faultline nightly first")
-    if asked is None and len(there) == 1:
+    if requested is None and len(there) == 1:
         return there[0]
     names = ", ".join(map(repr, there))
-    if asked is None:
+    if requested is None:
         raise InputMissingError(f"{root} holds {len(there)} clusters; name one of them with --cluster: {names}")
-    if asked not in there:
+    if requested not in there:
         raise InputMissingError(
-            f"cluster {asked!r} has no published day in {root}; name another with --cluster: {names}"
+            f"cluster {requested!r} has no published day in {root}; name another with --cluster: {names}"
         )
-    return asked
+    return requested
 
 
 def _named(days: Sequence[dt.date]) -> str:

@@ -1,4 +1,4 @@
-"""What `faultline show` can be asked: a table, the columns that fit a screen, and what narrows it."""
+"""Questions that `faultline show` answers: a table, the columns that fit a screen, and its filters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Question:
         table: where the answer stands.
         screen: column to its heading in the text; JSON and CSV have every column of the table.
         narrowed_by: option to the column that has to equal it.
-        stretch: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
+        interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.
         none: what to say when there is no such row.
     """
@@ -33,7 +33,7 @@ class Question:
     table: Table
     screen: Mapping[str, str]
     narrowed_by: Mapping[str, str]
-    stretch: tuple[str, str] | None
+    interval: tuple[str, str] | None
     order: tuple[str, ...]
     none: str
 

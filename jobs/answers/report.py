@@ -58,9 +58,9 @@ def render(published: Published) -> str:
     Raises:
         LakeError: a table cannot be read.
     """
-    told, drawn, groups = night(published), timeline(published), consumer_groups(published)
+    on_night, drawn, groups = night(published), timeline(published), consumer_groups(published)
     windows = minutes(published, _BROKERS_TO_CHOOSE)
-    figure, views = timeline_figure(drawn, windows, told.incidents)
+    figure, views = timeline_figure(drawn, windows, on_night.incidents)
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
     return (
         _environment(several_days=len(published.days) > 1)
@@ -68,12 +68,12 @@ def render(published: Published) -> str:
         .render(
             published=published,
             span=span_name(published),
-            night=told,
+            night=on_night,
             unsure=unsure_text(published.unsure) if published.unsure else None,
             drawn=drawn,
             windows=windows,
             groups=groups,
-            not_drawn=_not_drawn(told, drawn, groups, windows.brokers),
+            not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
             style=Markup(part("report.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),
         )
@@ -91,8 +91,8 @@ def span_name(published: Published) -> str:
     return f"{first}" if first == last else f"{first}-to-{last}"
 
 
-def _not_drawn(told: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:
-    found = [*told.not_drawn, *drawn.not_drawn, *groups.not_drawn]
+def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:
+    found = [*on_night.not_drawn, *drawn.not_drawn, *groups.not_drawn]
     if brokers > _BROKERS_TO_CHOOSE:
         found.append(
             f"sends and latency of {counted(brokers - _BROKERS_TO_CHOOSE, 'broker')} that were isolated less;"

@@ -27,7 +27,7 @@ _STRATEGY = "STRATEGY"
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What of a question's rows is asked for.
+    """Filters of a question's rows.
 
     Attributes:
         equal: column to the value it has to have; a value is data, whatever it looks like.
@@ -105,9 +105,9 @@ def as_csv(answer: Answer) -> str:
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:
     conditions = [pc.field(column) == pc.scalar(value) for column, value in narrowed.equal.items()]
     if narrowed.at_ms is not None:
-        if question.stretch is None:
+        if question.interval is None:
             raise UsageError(f"--at does not go with {name}, whose rows are moments; leave it out")
-        start, end = question.stretch
+        start, end = question.interval
         at = pc.scalar(narrowed.at_ms)
         conditions += [pc.field(start) <= at, pc.field(end) > at]
     return _all(conditions)
@@ -133,7 +133,7 @@ def _found(published: Published, name: str, table: Table, narrowed: Narrowed) ->
 
 
 def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Table, int]:
-    """As `_found`: who held a queue, and with source STRATEGY who should have; equal columns."""
+    """Rows as of `_found`: owners of queues, and with source STRATEGY those who should be; equal columns."""
     source = narrowed.equal.get("source")
     columns = pa.schema([(each.name, arrow_type(each.dataType)) for each in QUEUE_OWNERSHIP.columns])
     rows, found = columns.empty_table(), 0

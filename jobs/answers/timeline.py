@@ -1,4 +1,4 @@
-"""Who isolated which broker, as rows and bars: brokers × producers, the worst of both."""
+"""Isolations as rows and bars: brokers × producers, the worst of both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.causes import cause_class
-from jobs.answers.gantt import Bar, merged, named, stretch_words
+from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
 from jobs.answers.words import counted
 from jobs.tables import ISOLATION_INTERVALS
@@ -64,13 +64,13 @@ class Timeline:
     Attributes:
         rows: headings and producers.
         bars: isolations, and on the headings none.
-        stretches: rows of `isolation_intervals` that the bars stand for.
+        intervals: rows of `isolation_intervals` that the bars stand for.
         not_drawn: a sentence for each thing left out.
     """
 
     rows: tuple[Row, ...]
     bars: tuple[Bar, ...]
-    stretches: int
+    intervals: int
     not_drawn: tuple[str, ...]
 
     def rows_of(self, broker_name: str) -> tuple[int, int] | None:
@@ -88,7 +88,7 @@ def timeline(published: Published) -> Timeline:
     rows = _rows(chosen, pairs)
     place = {(row.broker_name, row.client_id, row.producer_group): number for number, row in enumerate(rows)}
     drawn = long_ones.join(pa.Table.from_pylist(chosen).select(_PAIR), _PAIR, join_type="left semi") if chosen else None
-    stretches = drawn.to_pylist() if drawn is not None else []
+    intervals = drawn.to_pylist() if drawn is not None else []
     bars = merged(
         (
             Bar(
@@ -99,20 +99,20 @@ def timeline(published: Published) -> Timeline:
                 each["end_ms"],
                 each,
             )
-            for each in stretches
+            for each in intervals
         ),
         MOST_BARS,
     )
-    left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(stretches), len(bars))
-    return Timeline(tuple(rows), tuple(bars), len(stretches), tuple(left_out))
+    left_out = _not_drawn(pairs, chosen, isolations.num_rows - long_ones.num_rows, len(intervals), len(bars))
+    return Timeline(tuple(rows), tuple(bars), len(intervals), tuple(left_out))
 
 
 def isolation_hover(bar: Bar) -> str:
-    """What a bar of the timeline says, in Plotly's markup."""
+    """Hover text of a bar of the timeline, in Plotly's markup."""
     each = bar.source
-    held = "held" if each["enforced"] else "would have held, with its switch on,"
-    head = f"<b>{named(each['broker_name'])}</b><br>{named(each['client_id'])} {held} it off"
-    when = stretch_words(bar.start_ms, bar.end_ms)
+    verb = "held" if each["enforced"] else "would have held, with its switch on,"
+    head = f"<b>{named(each['broker_name'])}</b><br>{named(each['client_id'])} {verb} it off"
+    when = interval_words(bar.start_ms, bar.end_ms)
     if bar.rows > 1:
         return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {named(each['cause'])}"
     lines = [
@@ -125,7 +125,7 @@ def isolation_hover(bar: Bar) -> str:
     if each["extensions"]:
         lines.append(f"extended {counted(each['extensions'], 'time')}")
     if each["end_earliest_ms"] != each["end_latest_ms"]:
-        lines.append(f"the end lies in {stretch_words(each['end_earliest_ms'], each['end_latest_ms'])}")
+        lines.append(f"the end lies in {interval_words(each['end_earliest_ms'], each['end_latest_ms'])}")
     return "<br>".join(lines)
 
 

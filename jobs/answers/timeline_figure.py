@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from jobs.answers.causes import CLASSES
-from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named, stretch_words
+from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes, Point
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.text.terminal import duration
@@ -71,8 +71,8 @@ def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, 
     """Steps as wide as the windows, broken where there is none."""
     x: list[int] = []
     values: list[int | None] = []
-    told = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
-    for (start_ms, value), after in zip_longest(told, told[1:]):
+    known = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
+    for (start_ms, value), after in zip_longest(known, known[1:]):
         x.append(start_ms)
         values.append(value)
         end_ms = start_ms + width_ms
@@ -127,7 +127,7 @@ def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> 
 def _incident_hover(bar: Bar) -> str:
     each = bar.source
     return (
-        f"<b>incident at {named(each['broker_name'])}</b><br>{stretch_words(bar.start_ms, bar.end_ms)}<br>"
+        f"<b>incident at {named(each['broker_name'])}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
         f"isolated by {each['peak_producers']:,} of {each['producers']:,} producers at the peak"
     )
 

@@ -13,7 +13,7 @@ Verdict = Literal["ok", "warning", "wrong"]
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, what was found, and the fix; no fix where nothing is to be done."""
+    """One check: its name, its result, and the fix; no fix where nothing is to be done."""
 
     name: str
     verdict: Verdict

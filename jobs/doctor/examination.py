@@ -87,8 +87,8 @@ def as_text(checks: Sequence[Check], secrets: Collection[str] = (), *, colour: b
 
 def as_json(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     """The checks as one JSON object, without `secrets`."""
-    told = [{name: redacted(text, secrets) for name, text in asdict(check).items()} for check in checks]
-    return json.dumps({"fit": is_fit(checks), "checks": told}, indent=1)
+    shown = [{name: redacted(text, secrets) for name, text in asdict(check).items()} for check in checks]
+    return json.dumps({"fit": is_fit(checks), "checks": shown}, indent=1)
 
 
 def is_fit(checks: Sequence[Check]) -> bool:

@@ -34,7 +34,7 @@ def lake(root: str) -> Iterator[Check]:
 
 
 def leftovers(staging: Path) -> Check:
-    """What runs that were killed have left in the staging folder."""
+    """Files that killed runs have left in the staging folder."""
     size = 0
     for folder, _, names in os.walk(staging):  # a run that goes on removes files meanwhile
         for name in names:
@@ -47,7 +47,7 @@ def leftovers(staging: Path) -> Check:
 
 
 def lock(folder: Path) -> Check:
-    """Whom the lock's file names: a run that goes on, or one that was killed."""
+    """The run that the lock's file names: one that goes on, or one that was killed."""
     named = holder(folder)
     if named is None:
         return Check("lock", "ok", "held by nobody")

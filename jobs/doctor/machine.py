@@ -31,16 +31,16 @@ def machine(spark: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[Ch
     yield locale(environ)
 
 
-def memory(asked: str, there_bytes: int) -> Check:
+def memory(memory_setting: str, there_bytes: int) -> Check:
     """Whether the driver's heap fits; Spark and Python need some beside it."""
-    found = f"spark.driver.memory {asked} of {there_bytes / 2**30:.1f} GiB"
-    asked_bytes = _in_bytes(asked)
-    if asked_bytes is None:
-        return Check("memory", "wrong", f"spark.driver.memory is {asked}", 'write it like "4g"')
+    found = f"spark.driver.memory {memory_setting} of {there_bytes / 2**30:.1f} GiB"
+    setting_bytes = _in_bytes(memory_setting)
+    if setting_bytes is None:
+        return Check("memory", "wrong", f"spark.driver.memory is {memory_setting}", 'write it like "4g"')
     fix = f'set spark.driver.memory to at most "{max(1, int(there_bytes * _MOST_OF_IT / 2**30))}g"'
-    if asked_bytes > there_bytes:
+    if setting_bytes > there_bytes:
         return Check("memory", "wrong", found, fix)
-    if asked_bytes > there_bytes * _MOST_OF_IT:
+    if setting_bytes > there_bytes * _MOST_OF_IT:
         return Check("memory", "warning", f"{found}: Python's workers need some too", fix)
     return Check("memory", "ok", found)
 
@@ -81,13 +81,13 @@ def _memory_bytes() -> int:
     return min([there, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
-def _in_bytes(asked: str) -> int | None:
+def _in_bytes(memory_setting: str) -> int | None:
     """Spark's way to write a size; a bare number of `spark.driver.memory` is MiB.
 
     >>> [_in_bytes(text) for text in ("4g", "512MB", "1024", "much")]
     [4294967296, 536870912, 1073741824, None]
     """
-    match = re.fullmatch(r"(\d+)\s*([bkmgt]?)b?", asked.strip().lower())
+    match = re.fullmatch(r"(\d+)\s*([bkmgt]?)b?", memory_setting.strip().lower())
     if match is None:
         return None
     return int(match[1]) * (_UNITS[match[2]] if match[2] else _UNITS["m"])

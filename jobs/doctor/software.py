@@ -1,4 +1,4 @@
-"""What is installed: Python, packages, Spark, Java, and the Delta jars."""
+"""Checks of the installed software: Python, packages, Spark, Java, and the Delta jars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.spark.delta_jars import Jar
 from jobs.spark.environment import environment_checks
 
 EXTRA = ("deltalake", "jinja2", "plotly")
-"""What the extra `report` brings."""
+"""Packages of the extra `report`."""
 
 
 def software() -> Iterator[Check]:

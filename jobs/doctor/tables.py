@@ -23,13 +23,13 @@ from jobs.tables.table import VERSION_PROPERTY
 from jobs.uri import local_folder
 
 _OPENS_WITHOUT_FEATURES = 1
-_TOLD = 5
+_MOST_OF_A_TABLE = 5
 _FORGET = f"{sys.executable} -c \"import deltalake; deltalake.DeltaTable('{{table}}').repair()\""
 
 
 @dataclass
-class _Seen:
-    """What the tables hold together.
+class _Totals:
+    """Consistency of the tables.
 
     Attributes:
         there: how many tables the lake has.
@@ -52,34 +52,36 @@ def tables(root: str) -> Iterator[Check]:
     Args:
         root: folder or URI of the lake, without a slash at its end.
     """
-    seen = _Seen()
+    totals = _Totals()
     in_order = (RUN_LOG, *(table for table in TABLES if table != RUN_LOG))  # what is published meanwhile comes after it
-    problems = {table.name: _looked_into(_place(root, table), table, seen) for table in in_order}
-    for name, problem in _gone_back(seen):
+    problems = {table.name: _looked_into(_place(root, table), table, totals) for table in in_order}
+    for name, problem in _gone_back(totals):
         problems[name].append(problem)
     for name, of_table in problems.items():
-        yield from (Check(f"table {name}", "wrong", found, fix) for found, fix in of_table[:_TOLD])
-        if len(of_table) > _TOLD:
-            more = f"{len(of_table) - _TOLD} more problems of this table"
+        yield from (Check(f"table {name}", "wrong", found, fix) for found, fix in of_table[:_MOST_OF_A_TABLE])
+        if len(of_table) > _MOST_OF_A_TABLE:
+            more = f"{len(of_table) - _MOST_OF_A_TABLE} more problems of this table"
             yield Check(f"table {name}", "wrong", more, "see the lines above; mend those, then call it again")
-    held = f"{seen.there} of {len(TABLES)} tables, {seen.files} files, {seen.size / 1e6:.1f} MB"
+    summary = f"{totals.there} of {len(TABLES)} tables, {totals.files} files, {totals.size / 1e6:.1f} MB"
     if broken := sum(map(bool, problems.values())):
-        yield Check("tables", "wrong", f"{held}; {broken} with problems", "see the lines above")
+        yield Check("tables", "wrong", f"{summary}; {broken} with problems", "see the lines above")
     else:
-        yield Check("tables", "ok", f"{held}; logs whole, every file there")
+        yield Check("tables", "ok", f"{summary}; logs whole, every file there")
 
 
-def _looked_into(place: str, table: Table, seen: _Seen) -> list[Problem]:
+def _looked_into(place: str, table: Table, totals: _Totals) -> list[Problem]:
     try:
         store = _store(place)
         sizes = _sizes(store)
-        seen.there += bool(sizes)
-        return list(_problems(place, store, sizes, table, seen)) if sizes else []
+        totals.there += bool(sizes)
+        return list(_problems(place, store, sizes, table, totals)) if sizes else []
     except (DeltaError, OSError, pa.ArrowException) as error:
         return [(_one_line(error), "see whether the store can be reached, and with which rights")]
 
 
-def _problems(place: str, store: FileSystem, sizes: Mapping[str, int], table: Table, seen: _Seen) -> Iterator[Problem]:
+def _problems(
+    place: str, store: FileSystem, sizes: Mapping[str, int], table: Table, totals: _Totals
+) -> Iterator[Problem]:
     log = TableLog(store, sizes)
     if not log.commits and not log.checkpoints:
         yield f"{place} holds files but no {LOG}", "move it away; it is no table"
@@ -88,11 +90,11 @@ def _problems(place: str, store: FileSystem, sizes: Mapping[str, int], table: Ta
     yield from in_log
     try:
         opened = DeltaTable(place)
-        seen.versions[table.name] = opened.version()
+        totals.versions[table.name] = opened.version()
         yield from _not_ours(opened, table)
-        yield from _files(opened, _sizes(store), place, seen)
+        yield from _files(opened, _sizes(store), place, totals)
         if table == RUN_LOG and not in_log:
-            seen.published = _published(opened, store)
+            totals.published = _published(opened, store)
     except (DeltaError, OSError, pa.ArrowException) as error:
         if not in_log:
             yield f"it cannot be opened: {_one_line(error)}", "put it back from a copy of the lake"
@@ -112,13 +114,13 @@ def _not_ours(opened: DeltaTable, table: Table) -> Iterator[Problem]:
         )
 
 
-def _files(opened: DeltaTable, sizes: Mapping[str, int], place: str, seen: _Seen) -> Iterator[Problem]:
+def _files(opened: DeltaTable, sizes: Mapping[str, int], place: str, totals: _Totals) -> Iterator[Problem]:
     """Active files that are missing or of another size than the log says."""
     active = pa.table(opened.get_add_actions(flatten=True))
     days = active["partition.event_date"] if "partition.event_date" in active.column_names else [None] * len(active)
     for path, size, day in zip(active["path"].to_pylist(), active["size_bytes"].to_pylist(), days, strict=True):
-        seen.files += 1
-        seen.size += size
+        totals.files += 1
+        totals.size += size
         found = sizes.get(path, sizes.get(unquote(path)))
         forget = f"put it back from a copy, or forget it: {_FORGET.format(table=place)}, then publish {day} again"
         if found is None:
@@ -139,10 +141,10 @@ def _published(opened: DeltaTable, store: FileSystem) -> dict[str, int]:
     return versions
 
 
-def _gone_back(seen: _Seen) -> Iterator[tuple[str, Problem]]:
+def _gone_back(totals: _Totals) -> Iterator[tuple[str, Problem]]:
     """Tables that lack commits which a successful run made: the log's own end cannot show that."""
-    for name, published in seen.published.items():
-        found = seen.versions.get(name, published)
+    for name, published in totals.published.items():
+        found = totals.versions.get(name, published)
         if found < published:
             fix = "put the table back from a copy of the lake, or publish its days again"
             yield name, (f"it is at version {found}, the run log says that {published} was published", fix)

@@ -1,4 +1,4 @@
-"""How many intervals stand at a time."""
+"""Counts of the intervals that overlap at a time."""
 
 from __future__ import annotations
 

@@ -32,5 +32,5 @@ def split_at_boundaries(intervals: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def covering_join(parts: DataFrame, intervals: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Each part (`from_ms`, `until_ms`) with each interval of its keys that covers it; a part of a gap is in no row."""
+    """One row per part (`from_ms`, `until_ms`) and interval of its keys that covers it; parts of gaps are left out."""
     return parts.join(intervals, list(keys)).where("start_ms <= from_ms AND end_ms > from_ms")

@@ -1,4 +1,4 @@
-"""Where the server listens, and who can reach it there."""
+"""Address of the server, and who can reach it there."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ DATABASE = "faultline"
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen; port 0 = any free one."""
+    """Address to listen at; port 0 = any free one."""
 
     host: str = "127.0.0.1"
     port: int = 10000
 
     @property
     def is_local(self) -> bool:
-        """Only this machine can reach it."""
+        """Whether only this machine can reach it."""
         return all(ipaddress.ip_address(each[4][0]).is_loopback for each in socket.getaddrinfo(self.host, None))
 
 

@@ -67,7 +67,7 @@ def _not_available_duration(profiles: tuple[Profile, ...]) -> SqlFunction:
 
 
 def _ladder(floors_ms: tuple[int, ...], isolations_ms: tuple[int, ...]) -> str:
-    """As `udfs.ladder.isolation_ms`: from the last floor to the first, the first one reached decides."""
+    """SQL of `udfs.ladder.isolation_ms`: from the last floor to the first, the first one reached decides."""
     steps = " ".join(
         f"WHEN latency_ms >= {floor} THEN {isolation}"
         for floor, isolation in reversed(list(zip(floors_ms, isolations_ms, strict=True)))

@@ -1,4 +1,4 @@
-"""What a question may take."""
+"""Limits of time and rows of a query."""
 
 from __future__ import annotations
 

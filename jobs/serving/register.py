@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,128}")
 
 @dataclass(frozen=True)
 class Registered:
-    """What stands in the catalog, and what could not be put there.
+    """Entries of the catalog, and those that could not be made.
 
     Attributes:
         database: where it stands.
@@ -93,7 +93,7 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
 
 
 def registered_text(done: Registered) -> str:
-    """What was done, for the person who asked."""
+    """The result as a screen of text."""
     lines = [
         f"Registered in database {done.database}",
         f"  tables     {', '.join(done.tables)}",
@@ -119,12 +119,12 @@ def _why_not(lake: Lake, table: Table) -> str | None:
 def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
     """Make the entry, or make it anew when it points elsewhere; dropping an external table leaves its files."""
     if spark.catalog.tableExists(f"{database}.{name}"):
-        told = {
+        description = {
             row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE EXTENDED {database}.{name}").collect()
         }
-        if told.get("Type") != "EXTERNAL" or told.get("Provider", "").lower() != "delta":
+        if description.get("Type") != "EXTERNAL" or description.get("Provider", "").lower() != "delta":
             raise CatalogError(f"database {database} has a {name} that is not Faultline's; give another --database")
-        if told["Location"].removeprefix("file:") == path.removeprefix("file://").removeprefix("file:"):
+        if description["Location"].removeprefix("file:") == path.removeprefix("file://").removeprefix("file:"):
             return
         spark.sql(f"DROP TABLE {database}.{name}")
     spark.sql(f"CREATE TABLE {database}.{name} USING DELTA LOCATION {sql_text(path)}")

@@ -81,7 +81,7 @@ def serving(
 
 
 def _needs(address: Address, limits: Limits, scratch: str, own: Mapping[str, str]) -> dict[str, str]:
-    """What a server needs of its session, whatever the site's settings say."""
+    """Spark settings that a server needs, whatever the site's settings say."""
     return {
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.hive.thriftServer.singleSession": "false",  # a client's USE is its own

@@ -24,7 +24,7 @@ _COLUMN = re.compile(r"-- ([a-z0-9_]+): (.+)")
 
 @dataclass(frozen=True)
 class View:
-    """A view as its file tells it.
+    """A view as its file defines it.
 
     Attributes:
         name: its name in a catalog.

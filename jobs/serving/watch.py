@@ -22,7 +22,7 @@ _RESTARTS = 5
 
 
 def stop_signal() -> threading.Event:
-    """What SIGINT, SIGTERM and SIGHUP set from now on."""
+    """Event that SIGINT, SIGTERM and SIGHUP set from now on."""
     stop = threading.Event()
     for number in heeded():
         signal.signal(number, lambda *_: stop.set())
@@ -30,7 +30,7 @@ def stop_signal() -> threading.Event:
 
 
 def why_it_ended(server: Server, limits: Limits, stop: threading.Event) -> str | None:
-    """Wait for the end; null = it was asked to stop, else what is the matter with its JVM."""
+    """Wait for the end; None = a signal stopped it, else the reason why its JVM ended."""
     since: dict[str, float] = {}
     while not stop.wait(_EACH_S):
         work = _work(server)
@@ -61,14 +61,14 @@ def _work(server: Server) -> set[str] | None:
 
 
 class Restarts:
-    """How often the server was started anew without a steady time in between."""
+    """Number of restarts of the server without a steady time in between."""
 
     def __init__(self) -> None:
         self._in_a_row = 0
         self._began = time.monotonic()
 
     def another(self, why: str) -> str:
-        """What to say of the next start.
+        """Message on the next start.
 
         Raises:
             PlatformError: there were too many in a row.

@@ -11,7 +11,7 @@ UNKNOWN = "nobody has looked at it yet"
 
 @dataclass(frozen=True)
 class Words:
-    """What is allowed, and why the rest is not.
+    """Statements that are allowed, and why others are not.
 
     Attributes:
         functions: scalar, aggregate, window and table functions that compute from their arguments alone.

@@ -14,7 +14,7 @@ from udfs.policy import Policy, WriteRule
 
 @dataclass(frozen=True)
 class Profile:
-    """The rules of one stretch of client releases, from `conf/profiles.toml`."""
+    """Rules of a range of client releases, from `conf/profiles.toml`."""
 
     name: str
     since: str

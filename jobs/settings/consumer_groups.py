@@ -30,7 +30,7 @@ def check_version(text: str | None) -> None:
 
 @dataclass(frozen=True)
 class StrategySettings:
-    """How a client allocates, as its own code sets it up; absent keys leave what the group or the snapshots say."""
+    """Settings of one client's allocation, as its code sets it up; absent keys leave what group or snapshots say."""
 
     strategy: str | None = None
     machine_rooms: tuple[str, ...] | None = None

@@ -1,4 +1,4 @@
-"""Where each kind of input lies, and how a site's own send log maps to ours."""
+"""Settings of inputs: their paths, and the mapping of a site's own send log to ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Unit = Literal["ns", "us", "ms", "s", "iso8601"]
 
 @dataclass(frozen=True)
 class FieldSource:
-    """Where one canonical field of a send stands in a site's own log.
+    """Source of one canonical field of a send in a site's own log.
 
     `column` is the site's name, dotted when nested (`ctx.broker`); `unit` what its number counts.
     """

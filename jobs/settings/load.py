@@ -32,8 +32,8 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
     origins: dict[str, str] = {}
     for file in files:
         with not_too_deep(f"settings file {file}"):
-            told = read_toml(file, "settings file", "--settings")
-            _merge(table, _in_full(told, file.resolve().parent), str(file), origins)
+            content = read_toml(file, "settings file", "--settings")
+            _merge(table, _in_full(content, file.resolve().parent), str(file), origins)
     with not_too_deep("--set"):
         for assignment in assignments:
             _merge(table, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)

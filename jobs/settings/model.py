@@ -81,7 +81,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run. `origins` tells where each key that is not a default was set."""
+    """All settings of a run. `origins`: where each key that is not a default was set."""
 
     cluster: str = "main"
     lake: str = ""

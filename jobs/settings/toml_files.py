@@ -1,4 +1,4 @@
-"""TOML that somebody wrote by hand: whatever keeps it from being read is named."""
+"""TOML files written by hand: an error names what keeps one from being read."""
 
 from __future__ import annotations
 

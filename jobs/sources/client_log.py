@@ -98,7 +98,7 @@ def read_client_logs(
 
 
 def process_of(file: str) -> str:
-    """Which process wrote a log: its path without what rolling and daily folders add to it.
+    """Process that wrote a log: the log's path without what rolling and daily folders add to it.
 
     >>> process_of("/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
     '/logs/host-1/rocketmq_client.log'

@@ -1,4 +1,4 @@
-"""What the first and last bytes of a file say: text, gzip and Parquet are read, each under its own name."""
+"""Kind of a file by its first and last bytes: text, gzip and Parquet are read, each under its own name."""
 
 from __future__ import annotations
 

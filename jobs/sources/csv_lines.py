@@ -58,7 +58,7 @@ def columns_of(header: str) -> list[str]:
 
 
 def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataFrame:
-    """Every line of the files that begin with this header.
+    """One row per line of the files that begin with this header.
 
     Grain: one line. Columns: `file`, `split`, `row`, `raw` (a record of several lines stands whole at its first),
     `damage`, `damage_detail`, `values` (struct of the columns by place, `_0` … , as text; null where damaged).

@@ -22,7 +22,7 @@ _LONGEST_ENDING = 100  # characters of a name that a copy keeps: its own number 
 
 @dataclass(frozen=True, order=True)
 class InputFile:
-    """One file as it stood when it was listed.
+    """One file as it was when listed.
 
     Attributes:
         name: path as a user knows it.
@@ -152,7 +152,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
 
 def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | None:
-    """What a failed read means to the user, or None when it was no file's fault."""
+    """Error of a failed read, or None when it was no file's fault."""
     text = str(error)
     named = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
     signs = (

@@ -52,7 +52,7 @@ def _bounded(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 def json_lines(
     spark: SparkSession, paths: Sequence[str], schema: StructType, counted: Observation | None = None
 ) -> DataFrame:
-    """As `text_lines`, with `parsed` (struct of `schema`) and `damage`.
+    """One row per line as of `text_lines`, with `parsed` (struct of `schema`) and `damage`.
 
     `damage` is null for one whole object whose values have the right types, else `blank`, `invalid_utf8`,
     `not_json`, `not_an_object` or `wrong_type`.
@@ -63,7 +63,7 @@ def json_lines(
 
 
 def place() -> list[Column]:
-    """Where a row stands. `row` counts within the scan's partition, so it must be taken at the scan."""
+    """Place of a row. `row` counts within the scan's partition, so it must be taken at the scan."""
     return [
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.file_block_start").alias("split"),
@@ -78,7 +78,7 @@ def _without_bom_and_return(line: Column) -> Column:
 
 
 def _json_damage() -> Column:
-    """What is wrong with the line as JSON; null for one whole object whose values have the right types."""
+    """Damage of the line as JSON; null for one whole object whose values have the right types."""
     raw = F.col("raw")
     # In bytes: a search for characters costs four times as much.
     before_last = F.substring(raw.cast("binary"), F.lit(1), F.octet_length(raw) - 1)

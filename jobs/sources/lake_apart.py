@@ -1,4 +1,4 @@
-"""What a run reads and what it writes lie apart: no input holds the lake, none lies in it."""
+"""Keeps inputs and the lake apart: no input contains the lake, none lies in it."""
 
 from __future__ import annotations
 

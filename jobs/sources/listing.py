@@ -1,4 +1,4 @@
-"""What the paths of one input stand for."""
+"""Files that the paths of one input stand for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """What the paths of one input stand for.
+    """Files that the paths of one input stand for.
 
     Attributes:
         files: what is read, each real file once.
@@ -47,5 +47,5 @@ class Listing:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What is not read, each with why."""
+        """Paths that are not read, each with the reason."""
         return (*(f"{name} is hidden or half-copied" for name in self.hidden), *self.repeated)

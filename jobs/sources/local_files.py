@@ -1,4 +1,4 @@
-"""What an input's paths stand for on this machine: each real file once, and everything that is not read.
+"""Files that an input's paths stand for on this machine: each real file once, and everything that is not read.
 
 A run, `plan` and `doctor` list it alike, without Spark; nothing is opened.
 """
@@ -46,7 +46,7 @@ def list_local(paths: Iterable[str], lake: str = "") -> Listing:
 
 @dataclass
 class _Walk:
-    """What was found so far; all that stands in its own place is walked before the links are followed."""
+    """Files of the walk so far; all that is in its own place comes before links are followed."""
 
     lake: str
     files: dict[tuple[int, ...] | str, LocalFile] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class _Walk:
 
 
 def _entries(folder: str) -> list[str]:
-    """What the folder holds, last first, as a stack gives it back in order."""
+    """Entries of the folder, last first, as a stack gives them back in order."""
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder), reverse=True)]
 
 

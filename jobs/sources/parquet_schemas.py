@@ -14,7 +14,7 @@ from jobs.spark.failures import root_cause
 
 
 def misfit(spark: SparkSession, names: Mapping[str, str]) -> InputUnreadableError | None:
-    """What is wrong with files that Spark could not read together; None when nothing is.
+    """Error of files that Spark could not read together; None when they fit.
 
     Args:
         names: path for Spark's reader to name as a user knows it.

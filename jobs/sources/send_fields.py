@@ -72,7 +72,7 @@ def check_mapping(mapping: Mapping[str, FieldSource]) -> None:
 
 
 def source_of(name: str, mapping: Mapping[str, FieldSource]) -> FieldSource:
-    """Where the canonical field stands in the site's log."""
+    """Source of the canonical field in the site's log."""
     return mapping.get(name, FieldSource(name))
 
 

@@ -21,7 +21,7 @@ from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
 
 
 def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
-    """Every line or record of the files.
+    """One row per line or record of the files.
 
     Columns: `file`, `split`, `row` (where it stands; `row` counts within the partition of the scan), `raw` (as it
     was read; a whole record of CSV or Parquet as JSON), `damage` (null = none, else `wrong_type` or as `json_lines` and
@@ -45,15 +45,15 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
     return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
 
 
-def format_of(name: str, asked: str) -> str:
-    """What a file of sends is read as: what is asked for, with `auto` what its name says.
+def format_of(name: str, configured: str) -> str:
+    """Format of a file of sends: the configured one, with `auto` that of its name.
 
     >>> [format_of(name, "auto") for name in ("a.CSV.gz", "a.parquet", "a.log")]
     ['csv', 'parquet', 'jsonl']
     """
     plain = name.removesuffix(".gz").lower()
     named = CSV if plain.endswith(".csv") else PARQUET if plain.endswith(".parquet") else TEXT
-    return named if asked == "auto" else asked
+    return named if configured == "auto" else configured
 
 
 def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
@@ -104,7 +104,7 @@ def _from_texts(
     damage: Column,
     detail: Column,
 ) -> DataFrame:
-    """Each record of CSV or Parquet: every wanted column as text, then cast; a text that does not cast is damage."""
+    """One row per record of CSV or Parquet: wanted columns as text, then cast; a text that does not cast is damage."""
     mapping = sends_input.fields
     texts = {
         name: F.nullif(F.trim(column.cast("string")), F.lit(""))

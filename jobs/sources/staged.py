@@ -41,7 +41,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class StagedInput:
-    """Every line of one input, staged with its disposition.
+    """One input, staged: its lines with their dispositions.
 
     Attributes:
         name: of the input, as settings and quarantine call it.

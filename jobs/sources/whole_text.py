@@ -17,7 +17,7 @@ _PER_FILE = 4  # a last line without its end counts one byte more, a byte order 
 
 
 class Readable(Protocol):
-    """What is read from its start to its end."""
+    """A span of a file, read from its start to its end."""
 
     def read(self, size: int, /) -> bytes:
         """The next bytes, none at the end."""
@@ -52,12 +52,12 @@ def grows_beyond(file: Readable, size: int) -> bool:
 def check_plain_lines(name: str, file: Readable, size: int) -> None:
     """As `check_lines`, of a file of so many bytes that is not packed: where lines are short, most of it is skipped.
 
-    No line is too long when each stretch of half that length has a line's end.
+    No line is too long when each span of half that length has a line's end.
     """
-    stretch = LONGEST_LINE_BYTES // 2
-    for start in range(0, size - stretch + 1, stretch):
+    half_line = LONGEST_LINE_BYTES // 2
+    for start in range(0, size - half_line + 1, half_line):
         file.seek(start)
-        if not any(b"\n" in chunk for chunk in _chunks(file, stretch, _GLANCE_BYTES)):
+        if not any(b"\n" in chunk for chunk in _chunks(file, half_line, _GLANCE_BYTES)):
             file.seek(0)
             check_lines(name, file, is_gzip=False)
             return

@@ -72,7 +72,7 @@ def jar_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def delta_jars() -> tuple[Path, ...]:
-    """Where the Delta jars lie, fetched first if need be.
+    """Paths of the Delta jars, fetched first if need be.
 
     Raises:
         PlatformError: they cannot be fetched or kept, or what came is not what the lock names.
@@ -180,10 +180,10 @@ def _ivy() -> Path:
 
 
 def _reason(said: str) -> str:
-    """The line of Ivy's report that tells most."""
+    """The line of Ivy's report that says most about the failure."""
     lines = [line.strip(" :\t") for line in said.splitlines()]
-    telling = ("exception", "error at", "not a valid", "no answer", "denied", "not found")
-    return next((line for mark in telling for line in lines if mark in line.lower()), "Ivy gave no reason")
+    marks = ("exception", "error at", "not a valid", "no answer", "denied", "not found")
+    return next((line for mark in marks for line in lines if mark in line.lower()), "Ivy gave no reason")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the machine must have, checked within two seconds and before Spark is imported.
+"""Requirements on the machine, checked within two seconds and before Spark is imported.
 
 `conf/jars.toml` says what fits together. Each thing that does not fit is one sentence: what was found, the fix.
 """
@@ -30,7 +30,7 @@ _JAVA_FIX = "install a JRE or JDK 17 or 21 (Debian: apt-get install openjdk-17-j
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions found; `bench` tells with its figures which they are of."""
+    """The versions found; `bench` prints them with its figures."""
 
     python: str
     java: str
@@ -51,7 +51,7 @@ def check_environment() -> Environment:
 
 
 def environment_checks() -> dict[str, Callable[[], str]]:
-    """What has to fit, by name and in order: each tells the version found, or raises `PlatformError`."""
+    """Checks by name and in order: each returns the version found, or raises `PlatformError`."""
     fits = tomllib.loads(files("conf").joinpath("jars.toml").read_text(encoding="utf-8"))
     packages = {name: partial(_check_package, name, **bounds) for name, bounds in fits["packages"].items()}
     return {
@@ -92,8 +92,8 @@ def check_extra(what: str, extra: str, packages: Sequence[str]) -> None:
 
 
 def _check_package(name: str, exactly: str = "", **bounds: str) -> str:
-    asked = f"=={exactly}" if exactly else f">={bounds['from']},<{bounds['below']}"
-    fix = f"run: {sys.executable} -m pip install '{name}{asked}'"
+    bounds_text = f"=={exactly}" if exactly else f">={bounds['from']},<{bounds['below']}"
+    fix = f"run: {sys.executable} -m pip install '{name}{bounds_text}'"
     try:
         found: str | None = version(name)
     except PackageNotFoundError:
@@ -104,7 +104,7 @@ def _check_package(name: str, exactly: str = "", **bounds: str) -> str:
         if found != exactly:
             raise PlatformError(f"{name} {found} is installed, but only {exactly} fits the rest; {fix}")
     elif not _numbers(bounds["from"]) <= _numbers(found) < _numbers(bounds["below"]):
-        raise PlatformError(f"{name} {found} is installed, which is outside {asked}; {fix}")
+        raise PlatformError(f"{name} {found} is installed, which is outside {bounds_text}; {fix}")
     return found
 
 
@@ -123,9 +123,9 @@ def _check_spark_home(pyspark: str) -> str:
     folder = spark_jars_folder()
     found = [jar.stem.rpartition("-")[2] for jar in folder.glob("spark-core_*.jar")]
     if found != [pyspark]:
-        held = f"Spark {', '.join(sorted(found))}" if found else "no Spark"
+        contents = f"Spark {', '.join(sorted(found))}" if found else "no Spark"
         raise PlatformError(
-            f"{folder} holds {held}, but pyspark is {pyspark}; unset SPARK_HOME or point it to Spark {pyspark}"
+            f"{folder} holds {contents}, but pyspark is {pyspark}; unset SPARK_HOME or point it to Spark {pyspark}"
         )
     return pyspark
 

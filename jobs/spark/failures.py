@@ -1,4 +1,4 @@
-"""What a failed Spark or JVM call says, in one line, and what to do about it."""
+"""Failures of Spark and the JVM in one line, and what to do about them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def root_cause(error: BaseException) -> str:
             cause = cause.getCause()
         return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    # Delta tells of a broken constraint below the write it refuses.
+    # Delta names a broken constraint in a cause below the write it refuses.
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
 
 
 def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) -> LakeError | None:
-    """What a failed run means to the person who called it; None when nothing is known of it.
+    """Error of a failed run that its caller can act on; None when nothing is known of it.
 
     Args:
         error: from Spark or the JVM.
@@ -59,7 +59,7 @@ def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) ->
 
 
 def table_remedy(error: Py4JError | PySparkException) -> str | None:
-    """What to do about a table that cannot be read or written; None when nothing is known of it."""
+    """Fix for a table that cannot be read or written; None when nothing is known of it."""
     text = str(error)
     if meaning := _meaning(text):
         return meaning

@@ -96,7 +96,7 @@ DELTA = {
 
 @contextmanager
 def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterator[SparkSession]:
-    """The session of one command, which ends with the block; what fails there is told as what it means to the user.
+    """The session of one command, closed with the block; a failure inside becomes an error that the user can act on.
 
     Raises:
         FaultlineError: one of its subclasses; also for errors of Spark and the JVM whose meaning is known.
@@ -214,7 +214,7 @@ def _quiet_jvm() -> Iterator[None]:
     """The JVM that starts in the block writes its stderr to a file nobody sees, unless it fails to start."""
     with tempfile.TemporaryFile() as log:
         sys.stderr.flush()
-        kept = os.dup(2)
+        original = os.dup(2)
         os.dup2(log.fileno(), 2)
         try:
             yield
@@ -223,12 +223,12 @@ def _quiet_jvm() -> Iterator[None]:
             why = _why(error, log.read().decode(errors="replace").splitlines())
             raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(original, 2)
+            os.close(original)
 
 
 def _why(error: Exception, log: Sequence[str]) -> str:
-    """Why the JVM did not start: it says so itself, or its log does when it died first."""
+    """Reason why the JVM did not start: its own words, or those of its log when it died first."""
     said = [line.strip() for line in log if "Exception" in line or "Error" in line]
     return said[0] if said and not isinstance(error, Py4JJavaError) else root_cause(error)
 

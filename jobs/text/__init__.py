@@ -1,1 +1,1 @@
-"""What is said on a screen."""
+"""Text on a terminal."""

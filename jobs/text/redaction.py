@@ -60,17 +60,17 @@ def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> s
 
 
 def _without_named(text: str) -> str:
-    """The text without what follows a secret's name; a name is judged once, whatever its length."""
-    kept, at = [], 0
+    """The text without what follows a secret's name; a name is looked at once, whatever its length."""
+    parts, at = [], 0
     for start, end in _named_values(text):
         quote = text[start] if text[start] in "\"'" else ""
-        kept.append(f"{text[at:start]}{quote}{HIDDEN}{quote}")
+        parts.append(f"{text[at:start]}{quote}{HIDDEN}{quote}")
         at = end
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def _named_values(text: str) -> Iterator[tuple[int, int]]:
-    """Where the values stand that follow a secret's name, with their quotes."""
+    """Positions of the values that follow a secret's name, with their quotes."""
     at = 0
     for name in _NAME.finditer(text):
         if name.start() >= at and is_secret(name[0]) and (value := _VALUE.match(text, name.end())):

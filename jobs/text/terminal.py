@@ -13,7 +13,7 @@ _LONG_WORD = re.compile(rf"[^\s/]{{{_LONGEST_WORD + 1},}}")
 
 
 def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
-    """Where the lines of each day went; other clusters are named where the input has their lines."""
+    """Lines of each day by where they went; other clusters are named where the input has their lines."""
     lines = []
     for day in days:
         elsewhere = f" + {day['rows_other_cluster']:,} of other clusters" if day["rows_other_cluster"] else ""

@@ -144,11 +144,11 @@ def test_a_bad_night_is_bounded_and_its_counts_add_up(bad: Published) -> None:
     assert len(drawn.rows) <= MOST_ROWS
     assert len({row.broker_name for row in drawn.rows}) == MOST_BROKERS
     assert len(drawn.bars) <= MOST_BARS
-    assert sum(each.rows for each in drawn.bars) == drawn.stretches
-    assert sum(row.isolations for row in drawn.rows if row.client_id) == drawn.stretches
+    assert sum(each.rows for each in drawn.bars) == drawn.intervals
+    assert sum(row.isolations for row in drawn.rows if row.client_id) == drawn.intervals
     (left_out,) = [text for text in drawn.not_drawn if "beyond the 138 worst" in text]
-    assert f"with {60_000 - drawn.stretches:,} isolations of " in left_out
-    assert f"{drawn.stretches:,} isolations are drawn as {len(drawn.bars):,} bars" in "".join(drawn.not_drawn)
+    assert f"with {60_000 - drawn.intervals:,} isolations of " in left_out
+    assert f"{drawn.intervals:,} isolations are drawn as {len(drawn.bars):,} bars" in "".join(drawn.not_drawn)
     assert len(render(bad).encode()) < 10_000_000
 
 
@@ -220,7 +220,7 @@ def test_report_writes_one_file_and_says_so(capsys: pytest.CaptureFixture[str], 
 
 def test_the_same_lake_gives_the_same_page(small: Published) -> None:
     assert render(small) == render(small)
-    assert len(DRAWN) == timeline(small).stretches
+    assert len(DRAWN) == timeline(small).intervals
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_every_question_is_one_that_the_command_line_knows() -> None:
     assert list(QUESTIONS) == list(SUBJECTS)
     for question in QUESTIONS.values():
         names = set(question.table.schema.fieldNames())
-        assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.stretch or ())} <= names
+        assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.interval or ())} <= names
         assert question.narrowed_by.items() <= OPTION_COLUMNS.items()
 
 
