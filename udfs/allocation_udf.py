@@ -33,7 +33,7 @@ SHARES = ArrayType(
 
 
 def shares_of(strategies_json: Column, topic: Column, queues: Column, client_ids: Column) -> Column:
-    r"""What each client of a group gets.
+    r"""The share of each client of a group.
 
     Args:
         strategies_json: JSON object: client id to its strategy (`name` and the attributes of `Strategy`, or
@@ -61,10 +61,10 @@ def shares_of(strategies_json: Column, topic: Column, queues: Column, client_ids
 def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
     columns = (strategies.to_pylist(), topics.to_pylist(), queues.to_pylist(), client_ids.to_pylist())
     rows = [
-        plain_shares(json.loads(text), topic, [(of["broker_name"], of["queue_id"]) for of in held], ids)
-        if None not in (text, topic, held, ids)
+        plain_shares(json.loads(text), topic, [(of["broker_name"], of["queue_id"]) for of in of_topic], ids)
+        if None not in (text, topic, of_topic, ids)
         else None
-        for text, topic, held, ids in zip(*columns, strict=True)
+        for text, topic, of_topic, ids in zip(*columns, strict=True)
     ]
     return pa.array(rows, type=_ARROW_SHARES)
 

@@ -1,4 +1,4 @@
-"""Lines of `rocketmq_client.log`: when they were written and what they tell of queue ownership."""
+"""Lines of `rocketmq_client.log`: when they were written, and their events of queue ownership."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a write to a fault item rests on: a line of the log, or an inference from the client's code."""
+"""Evidence of a write to a fault item: a line of the log, or an inference from the client's code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVIDENCES = (
     (RETRY_MIDDLE, "an async attempt ran out of time after three tries: the broker tried between first and last"),
     (SUBMIT_TIME, "the callback overtook the submit hook, so the submit call's update is put right after it"),
     (REMOVED, "every broker was isolated and the attempt did not go to the fallback's pick, so the pick was removed"),
-    (ORDER, "writes within a millisecond: where the sends went afterwards tells which of them came last"),
+    (ORDER, "writes within a millisecond: where the sends went afterwards shows which of them came last"),
     (DETECTOR, "5.1.4: the broker answered somebody, so the next round of the detector found it reachable"),
 )
 """Every value of `evidence`, and what it says. All but LOGGED are left out with `infer = false`."""

@@ -23,7 +23,7 @@ def life(is_remove: Column, so_far: WindowSpec) -> Column:
 
 
 def written_until_ms(at_ms: Column, not_available_ms: Column, is_remove: Column, carried_until_ms: Column) -> Column:
-    """What the write itself says: available again at this time; 0 after a remove."""
+    """The time at which the item is available again by this write alone; 0 after a remove."""
     return F.when(is_remove, F.lit(0)).otherwise(F.coalesce(carried_until_ms, at_ms + not_available_ms))
 
 
@@ -97,5 +97,5 @@ def latest_until_ms(
 
 
 def _highest_of_tie(value: Column, tied: Column, so_far: WindowSpec) -> Column:
-    """Highest value among the writes of the current tie so far: ties only grow, so a running maximum tells."""
+    """Highest value among the writes of the current tie so far: ties only grow, so a running maximum is enough."""
     return F.max(F.struct(tied.alias("tie"), value.alias("value"))).over(so_far)["value"]

@@ -1,4 +1,4 @@
-"""The total order of a producer's attempts and of what they write, independent of files."""
+"""The total order of a producer's attempts and of their writes, independent of files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _AFTER_SEQ = ("started_at_ms", "invoke_id", "attempt", "row_hash")
 
 
 def order_of_attempts() -> list[Column]:
-    """What to order attempts of one producer by: their end, `seq` with nulls last, and what else tells them apart."""
+    """Sort keys of the attempts of one producer: their end, `seq` with nulls last, then what differs at last."""
     return [F.col("ended_at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ)]
 
 
 def order_of_writes() -> list[Column]:
-    """What to order writes of one fault item by: their time, the order of their attempts, the step within one."""
+    """Sort keys of the writes of one fault item: their time, the order of their attempts, the step within one."""
     return [F.col("at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ), F.col("step")]
 
 

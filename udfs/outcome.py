@@ -1,4 +1,4 @@
-"""What the outcome of a send attempt means to the fault item: nothing, a latency, or a failure.
+"""Outcomes of send attempts, and what each means to the fault item: nothing, a latency, or a failure.
 
 Read from `DefaultMQProducerImpl.sendDefaultImpl` (4.0.0:460-514, 4.9.4:577-625, 5.1.4:741-799, 5.3.3:791-849) and
 `MQClientAPIImpl.sendMessageAsync` (4.0.0:378-403, 4.9.4:540-606, 5.1.4:669-714, 5.3.3:604-675).

@@ -17,7 +17,7 @@ WriteRule = Literal["LAST_WRITE", "MAX"]
 
 @dataclass(frozen=True)
 class Policy:
-    """What one producer's `MQFaultStrategy` and `LatencyFaultToleranceImpl` do with an update.
+    """Rules by which one producer's `MQFaultStrategy` and `LatencyFaultToleranceImpl` treat an update.
 
     Attributes:
         name: unique among the policies of a run.

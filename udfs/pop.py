@@ -19,7 +19,7 @@ def pop_allocator(
     client_ids: Sequence[str] | None,
     share_queue_num: int,
 ) -> Callable[[str], list[Queue]]:
-    """What the broker hands to each client.
+    """Queues that the broker hands to each client.
 
     Args:
         strategy: AVG or AVG_BY_CIRCLE; the broker has no other.

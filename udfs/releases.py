@@ -1,4 +1,4 @@
-"""What changed between client releases, from `conf/releases.toml`."""
+"""Facts of client releases, from `conf/releases.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets what in a whole group: the strategies of its clients over one input."""
+"""Queues of every client of a group: the strategies of its clients over one input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from udfs.pop import pop_allocator
 from udfs.strategies import allocator
-from udfs.strategy import ASKED, POP, AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategy import BY_BROKER, POP, AllocationError, Queue, Strategy, UnknownStrategyError
 from udfs.strategy_rules import Allocator
 
 RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
@@ -17,7 +17,7 @@ EVERYONE = "*"
 
 @dataclass(frozen=True)
 class Share:
-    """What one client of a group gets.
+    """Queues that one client of a group gets.
 
     Attributes:
         client_id: the client.
@@ -56,21 +56,21 @@ def shares(
     """
     by_client = {EVERYONE: strategies} if isinstance(strategies, Strategy) else strategies
     made: dict[Strategy, Allocator | AllocationError] = {}
-    found = []
+    of_clients = []
     for client_id in dict.fromkeys(client_ids):
         strategy = by_client.get(client_id, by_client.get(EVERYONE))
         if strategy is None:
             raise UnknownStrategyError(f"client {client_id!r} has no strategy; give one for it or for {EVERYONE!r}")
         if strategy not in made:
             made[strategy] = _made(strategy, topic, queues, client_ids)
-        found.append(_share(client_id, made[strategy]))
-    return found
+        of_clients.append(_share(client_id, made[strategy]))
+    return of_clients
 
 
 def _made(
     strategy: Strategy, topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
 ) -> Allocator | AllocationError:
-    if strategy.name.startswith(ASKED):
+    if strategy.name.startswith(BY_BROKER):
         return AllocationError("QueryAssignmentProcessor", "unsupported strategy")
     try:
         if strategy.name.startswith(POP):

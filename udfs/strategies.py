@@ -58,7 +58,7 @@ def sorted_clients(client_ids: Sequence[str]) -> list[str]:
 def allocate(
     strategy: Strategy, topic: str, client_id: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
 ) -> list[Queue] | None:
-    """What the client's strategy returns for it; None where Java returns null.
+    """Result of the client's strategy; None where Java returns null.
 
     Raises:
         AllocationError: where Java throws.
@@ -114,7 +114,7 @@ def allocator(
 
 
 class _Once:
-    """What all clients of an input share: computed when first asked for, an exception remembered too."""
+    """A value that all clients of an input share: computed when first needed, an exception remembered too."""
 
     def __init__(self, make: Callable[[], Allocator]) -> None:
         self._make = make

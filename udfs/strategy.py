@@ -17,7 +17,7 @@ ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 NULL_POINTER = "java.lang.NullPointerException"
 NEARBY = "MACHINE_ROOM_NEARBY-"
 POP = "POP:"
-ASKED = "BROKER:"
+BY_BROKER = "BROKER:"
 OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
 RETRY_TOPIC = "%RETRY%"
@@ -73,12 +73,12 @@ class Strategy:
     pop_share_queue_num: int = -1
 
     def __post_init__(self) -> None:
-        inner = self.name.removeprefix(ASKED)
+        inner = self.name.removeprefix(BY_BROKER)
         while inner.startswith(NEARBY):
             inner = inner.removeprefix(NEARBY)
         alone = ("BROADCASTING", *(f"{POP}{name}" for name in OF_BROKERS))
         if inner not in OF_CLIENTS and self.name not in alone:
-            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone, f"{ASKED}<any>"))
+            known = ", ".join((*OF_CLIENTS, f"{NEARBY}<one of these>", *alone, f"{BY_BROKER}<any>"))
             raise UnknownStrategyError(f"strategy {self.name!r} is unknown; known are {known}")
 
     def is_before(self, version: int) -> bool:
@@ -104,7 +104,7 @@ class Strategy:
 
     @staticmethod
     def from_json(of: str | Mapping[str, Any]) -> Strategy:
-        """What `as_json` wrote, as text or already parsed; `version` may also be a text.
+        """The strategy that `as_json` wrote, as text or already parsed; `version` may also be a text.
 
         >>> Strategy.from_json('{"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}')
         ... # doctest: +ELLIPSIS

@@ -59,7 +59,7 @@ def _fails(share: Column) -> Column:
 
 
 def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[str]) -> DataFrame:
-    """A client whose strategy throws has what it got last: by this view of the members, or by a later one."""
+    """One row per input: a client whose strategy throws has its last queues, by this view or by a later one."""
     interval = (*subject, "view_broker_name", "start_ms")
     of_share = allocated.select(*interval, F.struct(*allocated.columns).alias("row"), F.posexplode("shares")).select(
         *interval,

@@ -44,7 +44,7 @@ from jobs.tables.partition import with_partition_columns
 
 @dataclass(frozen=True)
 class Opening:
-    """What stood at 00:00, from the day before's tables; no rows when that day is not in the lake.
+    """State at 00:00, from the day before's tables; no rows when that day is not in the lake.
 
     Attributes:
         topic_queues: rows that reach 24:00.
@@ -61,7 +61,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Snapshots:
-    """The day's published lines, an input each."""
+    """One frame per input: the day's published lines."""
 
     consumers: DataFrame
     routes: DataFrame
@@ -90,7 +90,7 @@ def allocation(
 
     Args:
         snapshots: the day's lines.
-        opening: what stood at 00:00; empty frames when the day before is not in the lake.
+        opening: state at 00:00; empty frames when the day before is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
         materialize: for frames that several tables read.

@@ -95,7 +95,7 @@ _ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly"
 
 
 def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
-    """What all observed clients agree on, for members of which nothing is known.
+    """Attributes that all observed clients agree on, for members of which nothing is known.
 
     >>> clients = [ObservedClient("x", "AVG"), ObservedClient("y", "AVG", client_version="5.3.3"), ObservedClient("z")]
     >>> in_common([*clients, ObservedClient("v", client_version="4.9.8")]) # doctest: +ELLIPSIS

@@ -14,7 +14,7 @@ from jobs.allocation.inputs import SUBJECT
 from jobs.settings.model import Settings
 from jobs.spark.materialize import Materialize
 from udfs.moves_udf import balance_of, moves_of
-from udfs.strategy import ASKED, POP
+from udfs.strategy import BY_BROKER, POP
 
 _ROUND_MS = 1_000  # a collector's way round the brokers of one group
 _EVERYWHERE = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
@@ -103,7 +103,7 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Mate
     everyone = spark.createDataFrame(plain, "other string, other_json string")
     unsaid = inputs.join(F.broadcast(said.select("consumer_group").distinct()), "consumer_group", "left_anti")
     others = unsaid.crossJoin(F.broadcast(everyone)).unionByName(inputs.join(F.broadcast(said), "consumer_group"))
-    by_broker = F.col("strategy").startswith(POP) | F.col("strategy").startswith(ASKED)
+    by_broker = F.col("strategy").startswith(POP) | F.col("strategy").startswith(BY_BROKER)
     own = inputs.where(~by_broker).withColumns({"other": F.col("strategy"), "other_json": F.col("strategies_json")})
     tried = (
         others.where("other <> strategy")

@@ -30,7 +30,7 @@ _INPUTS = (*(kind.name for kind in KINDS), CLIENT_LOGS)
 
 
 def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
-    """Publish the asked days from the snapshots.
+    """Publish the requested days from the snapshots.
 
     A later published day that started from another closing state is reported in `stale_days`: its snapshots are not in
     the lake, so only a run over them makes it anew.
@@ -47,7 +47,7 @@ def _publish(_: RunContext, __: Day, ___: Staged) -> list[Commit]:
 
 
 def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
-    """Every table of the flow, from the day's lines and what stood at 00:00."""
+    """Rows of every table of the flow, from the day's lines and the state at 00:00."""
     lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
     return vars(allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day)))
 

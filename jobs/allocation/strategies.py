@@ -13,7 +13,7 @@ from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, Str
 from jobs.settings.model import Settings
 from udfs.plain_version import plain_version_number
 from udfs.releases import since
-from udfs.strategy import ASKED, OF_BROKERS, POP
+from udfs.strategy import BY_BROKER, OF_BROKERS, POP
 
 GROUP_STRATEGIES = (
     "consumer_group string, strategies_json string, strategy string, strategy_source string, undetermined string"
@@ -90,7 +90,7 @@ def _how(own: StrategySettings, configured: GroupSettings, observed: ObservedCli
     if not _asks_the_broker(configured, observed, common):
         return _How(spec, source)
     if name not in OF_BROKERS:
-        return _How({"name": f"{ASKED}{name}"}, source)
+        return _How({"name": f"{BY_BROKER}{name}"}, source)
     if configured.request_mode == "POP":
         return _How({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
     return _How(spec, source, None if configured.request_mode else "REQUEST_MODE_UNKNOWN")

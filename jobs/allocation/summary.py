@@ -1,4 +1,4 @@
-"""What a run of the second flow says at its end: groups, what rebalances moved, and what was not as it should be."""
+"""Summary of a run of the second flow: groups, what rebalances moved, and what was not as it should be."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PASSING = ("REBALANCE_NOT_RUN", "STALE_ROUTE")  # each rebalance takes its time
 
 @dataclass(frozen=True)
 class Group:
-    """A consumer group over the asked days, and what its rebalances moved."""
+    """A consumer group over the requested days, and what its rebalances moved."""
 
     consumer_group: str
     strategy: str
@@ -43,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Fault:
-    """Why queues of a group were not owned as they should be, retry topics left out; queues, and the longest time."""
+    """A cause why queues of a group were not owned as they should be: number of queues, and the longest time."""
 
     consumer_group: str
     cause: str
@@ -109,7 +109,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
 
 
 def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
-    """Those whose rebalances moved most."""
+    """Groups whose rebalances moved most."""
     moves = rebalances.groupBy("consumer_group").agg(
         F.count_distinct("changed_at_ms").alias("rebalances"),
         F.sum("moved").alias("moved"),
@@ -150,7 +150,7 @@ def _faults(findings: DataFrame) -> list[Fault]:
 
 
 def _kinds(findings: DataFrame) -> dict[str, int]:
-    """Of what concerns groups, not queues: in how many groups and topics."""
+    """Number of groups and topics per kind of finding that concerns no queue."""
     named = [F.coalesce(name, F.lit("")) for name in ("consumer_group", "topic")]  # either may be null: whichever it is
     groups = F.count_distinct(*named).alias("groups")
     kinds = findings.where("queue_id IS NULL").groupBy("kind").agg(groups)
@@ -158,13 +158,13 @@ def _kinds(findings: DataFrame) -> dict[str, int]:
 
 
 def _unused(topic_queues: DataFrame) -> dict[str, int]:
-    """Queues by what was found of them."""
+    """Number of queues by `finding`."""
     queues = F.count_distinct("topic", "broker_name", "queue_id").alias("queues")
     return {row["finding"]: row["queues"] for row in topic_queues.groupBy("finding").agg(queues).collect()}
 
 
 def _reasons(quarantine: DataFrame) -> dict[str, int]:
-    """Why lines were rejected, the most frequent first."""
+    """Number of rejected lines by reason, the most frequent first."""
     of_flow = quarantine.where("source <> 'sends'").groupBy("reason").count()
     most = of_flow.orderBy(F.desc("count"), "reason").limit(20)
     return {row["reason"]: row["count"] for row in most.collect()}

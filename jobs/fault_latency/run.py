@@ -25,7 +25,7 @@ _TABLES = FLOW_TABLES["fault-latency"]
 
 
 def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
-    """Publish the asked days from the input and every later day whose start changed.
+    """Publish the requested days from the input and every later day whose start changed.
 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
@@ -57,7 +57,7 @@ def _order_key_moves(sends: DataFrame, context: RunContext, day: Day, staged: St
 
 
 def derive(context: RunContext, day: Day, opening: Opening, _: StagedSends | None) -> Mapping[str, DataFrame]:
-    """Every table that rests on the day's sends, its routes and the day before's closing state, all from the lake."""
+    """Rows of every derived table, from the day's sends, its routes and the day before's closing state in the lake."""
     materialize = context.materializer(day)
     sends, routes = (context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
     items = replayed(

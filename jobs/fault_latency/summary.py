@@ -1,4 +1,4 @@
-"""What a run says at its end: the night in a screen of text, or the same as JSON."""
+"""Summary of a run: the night in a screen of text, or the same as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORST = 3
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker over the asked days."""
+    """A broker over the requested days."""
 
     broker_name: str
     sends: int
@@ -48,7 +48,7 @@ class Incident:
 
 @dataclass(frozen=True)
 class FindingKind:
-    """How often a kind of finding was made, by severity."""
+    """Number of findings of one kind, by severity."""
 
     kind: str
     critical: int
@@ -215,7 +215,7 @@ def _counts(rows: DataFrame, name: str) -> dict[str, int]:
 
 
 def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> list[str]:
-    """Producer groups that sent in a cluster on the day before and nothing there on the asked days."""
+    """Producer groups that sent in a cluster on the day before and nothing there on the requested days."""
     of_clusters = F.col("cluster").isin(*(F.lit(cluster) for cluster in clusters))
     groups = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "cluster", "producer_group")
     before = groups.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).drop("event_date")
