@@ -10,7 +10,7 @@ LARGEST_STEP_MS = 1_000_000
 
 
 def times_contradict(started_at_ms: Column, submitted_at_ms: Column, ended_at_ms: Column, latency_ms: Column) -> Column:
-    """Whether two times of an attempt differ by more than a clock that was set during it, or a process that stood.
+    """Whether two times of an attempt differ by more than a clock that was set during it, or a process that was paused.
 
     The latency is not the time from start to end, or the submit call returned before the start or after the end. In
     the recordings all three differ by 0 ms; a clock step of up to `LARGEST_STEP_MS` within an attempt is real.

@@ -39,7 +39,7 @@ def is_answer(outcome: Column) -> Column:
 
 
 def effective_outcome(mode: Column, outcome: Column, cause: Column) -> Column:
-    """The outcome the fault item saw: an async MQClientException stands for its cause.
+    """The outcome as the fault item gets it: of an async MQClientException its cause.
 
     From 5.2.0 `MQClientAPIImpl.operationFail` hands the callback an MQClientException around the Remoting
     exception that isolated the broker.

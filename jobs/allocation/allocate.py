@@ -46,7 +46,7 @@ def with_shares(
         materialize: for the result.
         name: of the materialized frame.
         subject: keys of one history of intervals: there a client keeps what it had.
-        opening: rows of `queue_allocation` that stood at 00:00; None = no client had any.
+        opening: rows of `queue_allocation` valid at 00:00; None = no client had any.
     """
     computed = materialize(name, computed_shares(inputs))
     if computed.where(F.exists("shares", _fails)).isEmpty():

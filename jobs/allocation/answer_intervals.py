@@ -31,7 +31,7 @@ def answer_intervals(
         keys: what an answer is about.
         value: name of the answer's column; any type that can be ordered.
         day: the day.
-        opening: `keys`, `value`, `last_answer_ms`: what stood at 00:00, by answers of the day before.
+        opening: `keys`, `value`, `last_answer_ms`: valid at 00:00, by answers of the day before.
         max_staleness_ms: how long an answer holds at most.
     """
     captures = answers.groupBy(*keys, "captured_at_ms").agg(F.max(value).alias(value))  # max leaves nulls out

@@ -60,7 +60,7 @@ def group_topics(subscriptions: DataFrame, opening: DataFrame, day: Day, max_sta
 
     Args:
         subscriptions: `consumer_group`, `topic`, `captured_at_ms`, one row per connection and topic.
-        opening: `consumer_group`, `topic` that stood at 00:00.
+        opening: `consumer_group`, `topic` valid at 00:00.
         day: the day.
         max_staleness_ms: how long an answer holds at most.
     """

@@ -59,7 +59,7 @@ def ownership(
     Args:
         answers: as `running_info` returns them.
         log_lines: published lines of the input `client_logs`.
-        opening: rows of the table that stood at 00:00.
+        opening: rows of the table valid at 00:00.
         day: what to publish; intervals are cut at its ends.
         max_staleness_ms: how long an answer holds when no later one of its client comes.
         materialize: for frames that several others read.

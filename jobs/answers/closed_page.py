@@ -1,4 +1,4 @@
-"""A page with Plotly in it that loads nothing and sends nothing: what stands in it runs, and nothing else."""
+"""A page with Plotly in it that loads nothing and sends nothing: only the scripts in it run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Question:
     """One thing to ask.
 
     Attributes:
-        table: where the answer stands.
+        table: the table that has the answer.
         screen: column to its heading in the text; JSON and CSV have every column of the table.
         narrowed_by: option to the column that has to equal it.
         interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
@@ -177,4 +177,4 @@ QUESTIONS = {
         "no rebalance",
     ),
 }
-"""By the name that stands on the command line."""
+"""Questions by their names on the command line."""

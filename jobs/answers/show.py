@@ -31,7 +31,7 @@ class Narrowed:
 
     Attributes:
         equal: column to the value it has to have; a value is data, whatever it looks like.
-        at_ms: only what stands at this instant, epoch ms; None for the whole days.
+        at_ms: only rows valid at this instant, epoch ms; None for the whole days.
         limit: most rows to show; 0 for all.
     """
 

@@ -2,5 +2,5 @@
 
 `job` is its contents page: `producers/` (who sends under which rules, in which process) → `fault_items/` (updates,
 their replay, isolations) → `inference/` (writes that no line shows) → `effects/` → `findings/`. `effects/key_moves`
-stands beside them: order keys that left their queue.
+is beside them: order keys that left their queue.
 """

@@ -94,7 +94,7 @@ class RunLock:
             )
 
     def renew(self, now: dt.datetime) -> None:
-        """Move the lease on. The text keeps its length, so that nobody reads half of one."""
+        """Move the lease on. The text keeps its length, so that no reader sees half of one."""
         os.pwrite(self._handle, _text(replace(self._own, lease_until=_lease(now))), 0)
 
     def release(self) -> None:

@@ -1,6 +1,6 @@
 """The lake with what keeps it in shape: which files a table is made of, compaction, vacuum, history.
 
-Beside `jobs.lake.tables_io` the only module that touches Delta; kept apart as no run needs it.
+Beside `jobs.lake.tables_io` the only module that touches Delta; apart from it, as no run needs it.
 """
 
 from __future__ import annotations

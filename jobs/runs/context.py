@@ -24,7 +24,7 @@ class RunContext:
         spark: the session.
         lake: where it publishes; held while it does.
         settings: all settings.
-        run: what was asked.
+        run: the call of the command.
         progress: says each step on the way.
     """
 

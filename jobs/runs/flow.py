@@ -52,7 +52,7 @@ class Flow(Generic[S]):
         forgotten: the tables that `retention.sends_days` clears.
         stage: reads the input.
         publish: writes what the lines themselves say.
-        derive: day, what stood at 00:00 and the input → name of each derived table to its rows. The input is None when
+        derive: day, the state at 00:00 and the input → name of each derived table to its rows. The input is None when
             a later day is recomputed from the lake.
         can_recompute: whether a later day can be derived from the lake alone.
     """

@@ -12,7 +12,7 @@ class FlowTables:
     Attributes:
         inputs: settings below `inputs`.
         published: tables of what the lines themselves say.
-        derived: tables that rest on the day's lines and on what stood at 00:00.
+        derived: tables derived from the day's lines and the state at 00:00.
     """
 
     inputs: tuple[str, ...]

@@ -14,7 +14,7 @@ from jobs.runs.run_log import published_openings
 from jobs.tables import Table
 from jobs.tables.day import Day
 
-_APART = ("event_date", "start_ms", "start_at")  # a state is what stands, not since when
+_APART = ("event_date", "start_ms", "start_at")  # a state is what is valid, not since when
 
 
 def opening_of(flow: Flow[S], lake: Lake, day: Day) -> Opening:

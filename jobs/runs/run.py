@@ -22,7 +22,7 @@ class Run:
     Attributes:
         run_id: unique; in every run log row and commit.
         command: as the user called it.
-        days: the UTC days asked for, ascending.
+        days: the requested UTC days, ascending.
         allow_empty: a day without a line is published as an empty day.
         cascade: recompute the published days after a day whose closing state changed.
         clock: gives the time for the run log and the lock's lease.
@@ -68,7 +68,7 @@ class RunResult:
     """Result of a run.
 
     Attributes:
-        other_days: lines of days that were not asked for, by day.
+        other_days: lines of days that were not requested, by day.
         clusters: of the published days.
         stale_days: later days that start from another state than they were computed from, and were left so.
         cascading: the later day that was recomputed last, or is just being.

@@ -31,7 +31,7 @@ class Registered:
     """Entries of the catalog, and those that could not be made.
 
     Attributes:
-        database: where it stands.
+        database: name of the database.
         is_kept: the catalog outlives the session.
         tables: names.
         views: names.

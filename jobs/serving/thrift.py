@@ -37,7 +37,7 @@ class Server:
         url: where, for JDBC.
         port: the port of it.
         done: what it serves.
-        spark: the session it stands on.
+        spark: the session that it serves.
         door: where clients come in, in the JVM.
     """
 

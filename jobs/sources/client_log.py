@@ -52,7 +52,7 @@ def read_client_logs(
     Args:
         manifest: the files.
         settings: cluster, limits, `client_logs`.
-        days: first and last UTC day that are asked for.
+        days: first and last requested UTC day.
         counted: gets `rows_read`, counted where the lines are read.
     """
     of_files = spark.createDataFrame(

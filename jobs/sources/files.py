@@ -186,7 +186,7 @@ def _first_of(problems: Sequence[FaultlineError]) -> FaultlineError:
 
 
 def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
-    if ":" in file.base:  # Hadoop takes what stands before it for the scheme of a URI
+    if ":" in file.base:  # Hadoop takes the text before it for the scheme of a URI
         raise InputUnreadableError(f"{file.name} has a colon in its name, which Hadoop cannot open; rename it")
     if not stores.is_seen_by_java(file.name):
         raise InputUnreadableError(

@@ -27,7 +27,7 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
     Raises:
         SettingValueError: they name more clusters than anybody has.
         TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
-        InputMissingError: not one line of an asked day, unless `allow_empty`.
+        InputMissingError: not one line of a requested day, unless `allow_empty`.
         ReconciliationError: the counts do not add up.
     """
     clusters = staged.clusters()

@@ -1,4 +1,4 @@
-"""Text files line by line, JSON lines without inference: where each line stands, and what is wrong with it."""
+"""Text files line by line, JSON lines without inference: the place of each line, and its damage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON = {
     "maxNumLen": "1000000",
 }
 """Options of `from_json` for JSON as its standard has it: Spark's own take 'single quotes' and NaN, and neither depth
-nor digits beyond 1,000, even in a field that nobody asks for."""
+nor digits beyond 1,000, even in a field that no setting maps."""
 
 
 def text_lines(spark: SparkSession, paths: Sequence[str], counted: Observation | None = None) -> DataFrame:

@@ -14,7 +14,7 @@ from jobs.sources.json_lines import JSON, PLACE
 from jobs.tables.day import DAY_MS
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
-BLANK = "BLANK"  # no row of the input: kept only because later lines are numbered past it
+BLANK = "BLANK"  # no row of the input: staged only because later lines are numbered past it
 EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
 LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _RAW_CHARACTERS = 1_000
@@ -82,8 +82,8 @@ def with_disposition(validated: DataFrame, instant: str, first_day: dt.date, las
     Args:
         validated: lines with `reason`, `damage` and the instant.
         instant: the column whose UTC day is the line's.
-        first_day: first day that is asked for.
-        last_day: last day that is asked for.
+        first_day: first requested day.
+        last_day: last requested day.
     """
     in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
     day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(DAY_MS)).cast("int")))

@@ -166,7 +166,7 @@ class _Walk:
     def _has_an_odd_name(self, path: str) -> bool:
         if not _is_utf8(path):
             self._wrong(path, "has a name that is not UTF-8; rename it")
-        elif ":" in os.path.basename(path):  # Hadoop takes what stands before it for the scheme of a URI
+        elif ":" in os.path.basename(path):  # Hadoop takes the text before it for the scheme of a URI
             self._wrong(path, "has a colon in its name, which Hadoop cannot open; rename it")
         return path in self.problems
 

@@ -1,6 +1,6 @@
 """Lines of send attempts: read, parsed under an explicit schema, and validated.
 
-Every line gets a disposition and keeps where it stood, so that the pass that stages them can be counted:
+Every line gets a disposition and keeps its place in the file, so that the pass that stages them can be counted:
 rows read = published + quarantined + exact duplicates + lines of other days + lines of other clusters.
 """
 
@@ -73,11 +73,11 @@ def read_sends(
         manifest: the files.
         settings: mapping of fields, cluster, limits.
         broker_names: broker_addr → routed_broker_name, for lines without a broker name; None = no routes.
-        days: first and last UTC day that are asked for.
+        days: first and last requested UTC day.
         counted: gets `rows_read`, counted where the lines are read.
 
     Raises:
-        SettingsError: the mapping names unknown fields or columns that cannot be read as asked.
+        SettingsError: the mapping names unknown fields or columns that cannot be read as configured.
     """
     sends_input = settings.inputs.sends
     check_mapping(sends_input.fields)

@@ -136,7 +136,7 @@ def read_snapshots(
         kind: what the lines are.
         manifest: the files.
         settings: cluster and limits.
-        days: first and last UTC day that are asked for.
+        days: first and last requested UTC day.
         counted: gets `rows_read`, counted where the lines are read.
     """
     head = [StructField("cluster", StringType()), StructField("captured_at_ms", LongType())]

@@ -106,7 +106,7 @@ class Staged:
 
     @property
     def other_days(self) -> dict[dt.date, int]:
-        """Lines of days that were not asked for, by day."""
+        """Number of lines of days that were not requested, by day."""
         days: Counter[dt.date] = Counter()
         for (disposition, _, day), count in self.line_counts.items():
             if disposition == OTHER_DAY and day:

@@ -25,7 +25,7 @@ _FORGET_OBJECT = "m\n"  # py4j's command for an object that Python no longer ref
 
 
 class Interrupted(BaseException):
-    """A signal ends the command. No `Exception`: nobody may take it for a failure to go on from."""
+    """A signal ends the command. No `Exception`, so that no handler goes on from it as from a failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(number).name}; run it again, other days stay whole")

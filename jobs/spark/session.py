@@ -85,7 +85,7 @@ SUITED = {
 # Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
 HIDING = {"spark.redaction.regex": SECRET_NAME}
 
-# Where a site's own come on top of ours, and what stands between them.
+# Settings to which a site's own are appended, and the separator.
 _JOINED = {"spark.jars": ",", "spark.sql.extensions": ",", "spark.redaction.regex": "|"}
 
 DELTA = {
@@ -147,7 +147,7 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
             spark = _started(settings)
             _ignore_signals(spark)
     _check_delta(spark)
-    # Delta names its commits in the digits of the JVM's language: in Arabic nobody else could read the table.
+    # Delta names its commits in the digits of the JVM's language: in Arabic no other reader could read the table.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark
 
@@ -211,7 +211,7 @@ def end_jvm() -> None:
 
 @contextmanager
 def _quiet_jvm() -> Iterator[None]:
-    """The JVM that starts in the block writes its stderr to a file nobody sees, unless it fails to start."""
+    """The JVM that starts in the block writes its stderr to a hidden file, which is shown if it fails to start."""
     with tempfile.TemporaryFile() as log:
         sys.stderr.flush()
         original = os.dup(2)

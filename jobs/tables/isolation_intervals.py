@@ -40,7 +40,7 @@ ISOLATION_INTERVALS = Table(
         required("ended_by", TEXT, "what ended it"),
         required("enforced", FLAG, "false = the switch was off: the producer would have isolated the broker"),
         required("continued_from_previous_day", FLAG, "it lasted at 00:00 UTC already"),
-        required("continues_next_day", FLAG, "it still stands at 24:00 UTC"),
+        required("continues_next_day", FLAG, "it still lasts at 24:00 UTC"),
         required("after_unknown_start", FLAG, "the previous day is not in the lake and could have changed this row"),
     ),
     checks={

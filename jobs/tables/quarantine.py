@@ -42,7 +42,7 @@ QUARANTINE = Table(
         EVENT_DATE,
         CLUSTER,
         required("source", TEXT, "kind of input: sends, consumers, routes, running_info or client_logs"),
-        required("file", TEXT, "file it stands in"),
+        required("file", TEXT, "file that has the line"),
         required("line", LONG, "line from 1, in CSV the record's first; in Parquet the record's number"),
         required("reason", TEXT, "why it was rejected"),
         column("detail", TEXT, "the field and value behind the reason; null = the reason says all"),

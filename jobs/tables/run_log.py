@@ -22,7 +22,7 @@ RUN_LOG = Table(
         column("rows_other_cluster", LONG, "lines of the day, or bad ones of no day, that other clusters' rows count"),
         column("started_from", TEXT, "closing state the day started from: PREVIOUS_DAY or EMPTY"),
         column("opening_state", TEXT, "hash of what the day started from"),
-        column("closing_state", TEXT, "hash of what stands at the end of the day"),
+        column("closing_state", TEXT, "hash of the state at the end of the day"),
         column("table_versions", TEXT, "JSON: table to the Delta version this run committed"),
         column(
             "settings_hash",

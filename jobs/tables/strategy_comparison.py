@@ -20,7 +20,7 @@ STRATEGY_COMPARISON = Table(
         required("fewest_moves", LONG, "fewest that any assignment with the same loads would have moved"),
         required("imbalance_max", LONG, "largest difference between the members with most and fewest queues"),
         required("broker_skew", LONG, "largest such difference counting the queues of one broker alone"),
-        required("unassigned_max", LONG, "most queues at one time that nobody got"),
+        required("unassigned_max", LONG, "most queues at one time without an owner"),
         required("imbalance_mean", DoubleType(), "difference between most and fewest queues, mean over the time"),
     ),
 )

@@ -32,7 +32,7 @@ class TableFiles:
     Attributes:
         days: days with a file.
         files_to_merge: small files of days that have several.
-        files_to_delete: files, and `bytes_to_delete` their size, that no version of the kept days needs.
+        files_to_delete: files, and `bytes_to_delete` their size, that no version of the days to keep needs.
         versions: versions that the history knows.
         oldest: when the oldest of them was made, UTC.
     """
@@ -133,7 +133,7 @@ def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, a
         days = settings.retention.versions_days
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
-        # Elsewhere another run may be at work, and nobody can tell what is left over.
+        # Elsewhere another run may be at work, so what is left over cannot be known.
         leftovers = lake.size(lake.staging) if local_folder(lake.root) else 0
         return Upkeep(lake.root, applied, days, leftovers, states)
 

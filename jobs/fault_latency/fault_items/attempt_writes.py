@@ -13,7 +13,7 @@ from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leav
 from udfs.policy import Policy
 from udfs.releases import holds
 
-# Where a write stands among those of its own attempt when the millisecond is the same: the submit call and a
+# Place of a write among those of its own attempt when the millisecond is the same: the submit call and a
 # failed callback come before the hook's line, a direct attempt's and a successful callback's update after it.
 _REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 3, 4, 5
 SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)

@@ -65,7 +65,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
 
     Grain: `ITEM`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and
     has its length in the band. `ended_by` is RESTARTED when a new process of the producer began, DAY_END when
-    it stands at 24:00, EXPIRED when its time was over, else what the next write did.
+    it lasts at 24:00, EXPIRED when its time was over, else what the next write did.
 
     Args:
         writes: as `isolating_writes` and `with_change` return them.

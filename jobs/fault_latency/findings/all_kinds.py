@@ -1,4 +1,4 @@
-"""Contents page of the findings: one day's replay → everything in it that somebody should know."""
+"""Contents page of the findings: one day's replay → everything in it that needs attention."""
 
 from __future__ import annotations
 

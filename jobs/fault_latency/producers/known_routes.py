@@ -80,7 +80,7 @@ def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, unti
 def hosted_since_use(spans: Column, broker_name: Column, used_at_ms: Column, until_ms: Column) -> Column:
     """Whether a client that chose the broker at `used_at_ms` knew it up to `until_ms`; false when that is null.
 
-    Its answer named the broker then, and each later one that it may have asked for does: no older one was in use.
+    Its answer named the broker then, and so did each later one that it may have got: no older one was in use.
     """
     own = F.filter(spans, lambda span: span["broker_name"] == broker_name)
 
