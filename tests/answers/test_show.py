@@ -310,10 +310,10 @@ def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path:
     write_rows(tmp_path, BROKER_INCIDENTS, [incident], leave_out=later_columns)
     assert Said(capsys, tmp_path, "incidents").out.split()[-6:] == ["–"] * 6
     assert Said(capsys, tmp_path, "findings").out == "findings, 2026-03-01 UTC, cluster main: no finding\n"
-    write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=2)
+    write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=3)
     newer = Said(capsys, tmp_path, "findings")
     assert (newer.code, newer.out) == (1, "")
-    assert "has version 2, this program reads 1" in newer.err
+    assert "has version 3, this program reads 2" in newer.err
 
 
 @pytest.mark.fault(33)
