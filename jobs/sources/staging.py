@@ -125,8 +125,8 @@ def _check_logs(logs: StagedInput | None) -> None:
     """A file without one log line is no client log: a folder was given that holds other files too."""
     if logs is None:
         return
-    copied = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
-    with_lines = {row[0] for row in copied.collect()}
+    files = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
+    with_lines = {row[0] for row in files.collect()}
     for file in logs.manifest.files:
         if file.size and file.name not in with_lines:
             raise InputUnreadableError(
