@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.answers.gantt import Bar, in_lanes, lanes, merged, stretch_words
+from jobs.answers.gantt import Bar, in_lanes, interval_words, lanes, merged
 from jobs.answers.groups import (
     MOST_CHANGES,
     MOST_DRAWN,
@@ -224,7 +224,7 @@ def test_what_a_rebalance_and_an_owner_say() -> None:
 
 
 def test_a_stretch_over_midnight_names_both_days() -> None:
-    assert stretch_words(START - 1, START).startswith("2026-03-01 23:59:59.999 – 2026-03-02 00:00:00.000 UTC, ")
+    assert interval_words(START - 1, START).startswith("2026-03-01 23:59:59.999 – 2026-03-02 00:00:00.000 UTC, ")
 
 
 def bar(start_ms: int, end_ms: int, kind: str = "slow", row: int = 0, *, hollow: bool = False) -> Bar:
