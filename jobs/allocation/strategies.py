@@ -36,8 +36,8 @@ class _How:
 def group_strategies(spark: SparkSession, settings: Settings, observed: dict[str, list[ObservedClient]]) -> DataFrame:
     """One row per `consumer_group`: how it allocates.
 
-    Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members
-    differ), `strategy_source`, `undetermined` (why nothing can be computed; null = it can).
+    Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members differ), `strategy_source`,
+    `undetermined` (why nothing can be computed; null = it can).
 
     Args:
         settings: what the site says of its groups; it wins.

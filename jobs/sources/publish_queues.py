@@ -20,9 +20,9 @@ _WRITE_BIT = 2  # PermName.PERM_WRITE
 def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     """One small row per `cluster` and `topic`: its lists of queues over the day; columns as `PUBLISH_QUEUES` says.
 
-    `spans` in order of time: equal answers in a row are one. The day's first answer counts
-    from the beginning, its last one without end. No queues = no such topic, or nowhere to send to; `queues` is null
-    for a static topic (5.0.0 and later), whose logical queues are not read.
+    `spans` in order of time: equal answers in a row are one. The day's first answer counts from the beginning, its last
+    one without end. No queues = no such topic, or nowhere to send to; `queues` is null for a static topic (5.0.0 and
+    later), whose logical queues are not read.
 
     Args:
         routes: as `route_answers` returns them.

@@ -121,8 +121,7 @@ def _queues(pulled: Column, popped: Column) -> Column:
 def latest_answers(answers: DataFrame) -> DataFrame:
     """One row per `consumer_group` and `client_id`: how the client allocates, by its latest answer.
 
-    Columns: `strategy`, `client_version`, `client_rebalance`,
-    `consume_orderly`, `message_model`.
+    Columns: `strategy`, `client_version`, `client_rebalance`, `consume_orderly`, `message_model`.
 
     Args:
         answers: as `running_info` returns them.

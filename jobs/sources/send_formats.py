@@ -23,8 +23,8 @@ from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
 def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
     """One row per line or record of the files.
 
-    Columns: `file`, `split`, `row` (its place; `row` counts within the partition of the scan), `raw` (as it
-    was read; a whole record of CSV or Parquet as JSON), `damage` (null = none, else `wrong_type` or as `json_lines` and
+    Columns: `file`, `split`, `row` (its place; `row` counts within the partition of the scan), `raw` (as it was read; a
+    whole record of CSV or Parquet as JSON), `damage` (null = none, else `wrong_type` or as `json_lines` and
     `csv_records` have it), `damage_detail` (of CSV only), `fields` (struct of the canonical fields in the site's own
     units).
     """

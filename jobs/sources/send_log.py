@@ -66,8 +66,8 @@ def read_sends(
     """One row per input line, with its typed fields and its disposition.
 
     Blank lines have the disposition BLANK and are not counted. Columns: the canonical fields; `file`, `split`, `row`
-    (its place: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day
-    of `ended_at_ms`; null when the line has none); `row_hash`; `disposition`.
+    (its place: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day of
+    `ended_at_ms`; null when the line has none); `row_hash`; `disposition`.
 
     Args:
         manifest: the files.

@@ -129,8 +129,8 @@ def read_snapshots(
 ) -> DataFrame:
     """One row per input line, with its fields and its disposition.
 
-    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`,
-    `reason`, `detail` (null unless quarantined), `day` (UTC day of `captured_at_ms`), `row_hash`, `disposition`.
+    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`, `reason`, `detail` (null
+    unless quarantined), `day` (UTC day of `captured_at_ms`), `row_hash`, `disposition`.
 
     Args:
         kind: what the lines are.

@@ -93,8 +93,8 @@ def broker_names(routes: DataFrame) -> DataFrame:
 def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     """One row per interval of equal answers, topic and broker.
 
-    Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers
-    in a row are one interval; the last of the day holds until 24:00.
+    Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers in a row
+    are one interval; the last of the day holds until 24:00.
 
     Args:
         routes: as `route_answers` returns them.

@@ -13,8 +13,8 @@ _GROUP = ("event_date", *PROCESS, "rule")
 def all_isolated(isolated: DataFrame, brokers: DataFrame) -> DataFrame:
     """One row per interval without a choice and broker of the process: the client then sends to an isolated broker.
 
-    Grain: `event_date`, `PROCESS`, `rule`, `broker_name`, `start_ms`.
-    `begins` is false when it lasted at 00:00 UTC already.
+    Grain: `event_date`, `PROCESS`, `rule`, `broker_name`, `start_ms`. `begins` is false when it lasted at 00:00 UTC
+    already.
 
     Args:
         isolated: isolations cut at midnight.

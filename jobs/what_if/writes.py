@@ -20,8 +20,8 @@ _DIRECT, _ASYNC = "DIRECT", "ASYNC"
 def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
     """One row per write of the attempts, as the producer's own client made it, whatever the policy.
 
-    `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next
-    write; null for the last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `dies_at_ms`.
+    `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next write; null for the
+    last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `dies_at_ms`.
 
     Args:
         attempts: attempts that can be replayed, as `attempts_of` returns them.
@@ -54,8 +54,8 @@ def _reader(name: str) -> Policy:
 def isolating(written: DataFrame, rules: Sequence[Rule]) -> DataFrame:
     """One row per write and rule by which it isolates.
 
-    Grain: `ITEM`, `rule`, `position`. Adds `rule`, `not_available_ms`, `latest_stays`, `gated` (as
-    `earned` gives them) to the columns of `calls`.
+    Grain: `ITEM`, `rule`, `position`. Adds `rule`, `not_available_ms`, `latest_stays`, `gated` (as `earned` gives them)
+    to the columns of `calls`.
     """
     from_ms = earns_from_ms(rules)
     took_long = F.lit(False) if from_ms is None else F.col("current_latency_ms") >= from_ms

@@ -31,8 +31,8 @@ def isolation_relevant_writes(items: DataFrame) -> DataFrame:
 def isolating_writes(writes: DataFrame) -> DataFrame:
     """One row per write that touches an isolation, with the number of that isolation.
 
-    Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied
-    writes has an isolation), both from 1.
+    Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied writes
+    has an isolation), both from 1.
     """
     in_order = Window.partitionBy(*ITEM).orderBy("position")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -63,9 +63,9 @@ def with_change(writes: DataFrame) -> DataFrame:
 def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     """One row per isolation, cut at the day's end and at the end of the process.
 
-    Grain: `ITEM`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and
-    has its length in the band. `ended_by` is RESTARTED when a new process of the producer began, DAY_END when
-    it lasts at 24:00, EXPIRED when its time was over, else what the next write did.
+    Grain: `ITEM`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and has its
+    length in the band. `ended_by` is RESTARTED when a new process of the producer began, DAY_END when it lasts at
+    24:00, EXPIRED when its time was over, else what the next write did.
 
     Args:
         writes: as `isolating_writes` and `with_change` return them.

@@ -19,10 +19,10 @@ _BUCKET_MS = 30_000
 def near_isolations(writes: DataFrame, policies: Sequence[Policy], materialize: Materialize) -> DataFrame:
     """One row per write that counts: their replay gives the isolations, changes and closing state of all writes.
 
-    A write without isolation matters only while one lasts, or while one could in another order of tied writes.
-    Whole half minutes of a fault item stay: those of each isolating write up to its end, those of the item's first
-    and last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4) or whose
-    middle try is not logged. Two half minutes whose hashes are equal leave more in, never less.
+    A write without isolation matters only while one lasts, or while one could in another order of tied writes. Whole
+    half minutes of a fault item stay: those of each isolating write up to its end, those of the item's first and last
+    write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4) or whose middle try
+    is not logged. Two half minutes whose hashes are equal leave more in, never less.
 
     Args:
         writes: as `replay.replay` takes them.

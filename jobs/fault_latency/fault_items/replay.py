@@ -20,8 +20,8 @@ UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int) -> DataFrame:
     """One row per write of `updates`, with the state of its fault item after it.
 
-    Total order within an item: `at_ms`, `seq` (nulls last),
-    `started_at_ms`, `invoke_id`, `attempt`, `row_hash`, `step`.
+    Total order within an item: `at_ms`, `seq` (nulls last), `started_at_ms`, `invoke_id`, `attempt`, `row_hash`,
+    `step`.
 
     Args:
         updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`,

@@ -36,11 +36,10 @@ _WRITE = (
 def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_async: bool = True) -> DataFrame:
     """One row per write of an attempt, as `replay` takes it.
 
-    `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`,
-    `thread` (a submit call counts as a thread of its own; null = not known), `current_latency_ms`, `is_failure`,
-    `reachable`, `cause` (LATENCY or the outcome), `evidence`, `not_available_ms`, `dies_at_ms`, and
-    `middle_topic`, `middle_after`: topic and first broker of a failure that ran out of time after three tries,
-    whose middle one is not in the log (null for all others).
+    `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a submit call counts as
+    a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`, `cause` (LATENCY or the
+    outcome), `evidence`, `not_available_ms`, `dies_at_ms`, and `middle_topic`, `middle_after`: topic and first broker
+    of a failure that ran out of time after three tries, whose middle one is not in the log (null for all others).
 
     Args:
         sends: attempts that can be replayed, as `attempts_of` returns them.

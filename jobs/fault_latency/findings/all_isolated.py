@@ -65,9 +65,9 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
 def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequence[Policy]) -> DataFrame:
     """One finding per producer and run of such intervals in which most attempts went to a broker that failed them.
 
-    Up to 5.1.3 the fallback (`LatencyFaultToleranceImpl.pickOneAtLeast`) prefers the lowest latency: that of the
-    broker that refuses fastest. Only runs with ten attempts or more over two brokers or more count: the failing broker
-    got a quarter more than its turn, and failed at least half of what it got.
+    Up to 5.1.3 the fallback (`LatencyFaultToleranceImpl.pickOneAtLeast`) prefers the lowest latency: that of the broker
+    that refuses fastest. Only runs with ten attempts or more over two brokers or more count: the failing broker got a
+    quarter more than its turn, and failed at least half of what it got.
 
     Args:
         intervals: as `intervals_without_broker` returns them.

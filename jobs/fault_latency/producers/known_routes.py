@@ -21,11 +21,10 @@ _WRITE_BIT = 2
 def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
     """One small row per `cluster` and `topic`: the brokers of its routes over the day.
 
-    `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of
-    {broker_name, from_ms, until_ms}: the spans in which the broker had a write queue, with and without regard to
-    the write permission; `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues, and
-    `broker_counts`, the same with `broker_name`: those of one broker. The day's first answer counts from the
-    beginning, its last one without end.
+    `known_from_ms` (the first capture of the day); `writable` and `queued`, arrays of {broker_name, from_ms, until_ms}:
+    the spans in which the broker had a write queue, with and without regard to the write permission; `queue_counts`, an
+    array of {from_ms, until_ms, queues}: the topic's writable queues, and `broker_counts`, the same with `broker_name`:
+    those of one broker. The day's first answer counts from the beginning, its last one without end.
 
     Args:
         topic_brokers: the day's intervals of unchanged routes.

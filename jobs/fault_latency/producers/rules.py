@@ -35,8 +35,8 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     A value the log gives wins over the settings; a client id's settings win over its group's, key by key. The
     ladder is the settings' alone.
 
-    Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be
-    replayed; null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
+    Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be replayed;
+    null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
     `by_caller` (the caller chose the queue).
     """
 
