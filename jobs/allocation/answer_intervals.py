@@ -60,14 +60,14 @@ def answer_intervals(
     next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
-    stood = (F.col("captured_at_ms") < day.start_ms) & (F.col("end_ms") == day.start_ms)
+    has_ended = (F.col("captured_at_ms") < day.start_ms) & (F.col("end_ms") == day.start_ms)
     answered_today = answered.withColumns(
         {
             "end_ms": until,
             "unanswered": unanswered,
             "start_ms": F.greatest("captured_at_ms", F.lit(day.start_ms)),
         }
-    ).where((F.col("end_ms") > F.col("start_ms")) | stood)
+    ).where((F.col("end_ms") > F.col("start_ms")) | has_ended)
     evidence = [F.max("captured_at_ms").alias("last_answer_ms"), F.sum("unanswered").alias("unanswered")]
     return coalesce_equal(answered_today, keys, (value,), evidence)
 

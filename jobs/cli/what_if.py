@@ -117,10 +117,11 @@ def what_if(
     """Replay the days, and print what the policies would have done."""
     settings = call.settings_for_spark(lake)
     dates, why = run_days(days, settings, call.utc_day())
-    asked = asked_by(policies, how)
+    requested = asked_by(policies, how)
     where = one_line(redacted(settings.lake))
-    print(f"faultline what-if: {span_text(dates)} ({why}), {len(asked.names)} policies, lake {where}", file=sys.stderr)
-    print(what_if_answer(how, settings, call.run("what-if", dates, break_lock=how.break_lock), asked))
+    what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
+    print(f"faultline what-if: {what}", file=sys.stderr)
+    print(what_if_answer(how, settings, call.run("what-if", dates, break_lock=how.break_lock), requested))
 
 
 def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
@@ -144,7 +145,7 @@ def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
     )
 
 
-def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, asked: RequestedPolicies) -> str:
+def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, requested: RequestedPolicies) -> str:
     """Run, publish, and give the answer as text or JSON; the picture is written on the way.
 
     Raises:
@@ -158,7 +159,7 @@ def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, asked: Requ
 
     progress = Progress()
     with running(settings, progress, verbose=how.verbose) as spark:
-        run_what_if(spark, settings, run, asked, progress)
+        run_what_if(spark, settings, run, requested, progress)
         with progress.step("reading the answers"):
             summary = summarize_what_if(spark, settings, run)
         if how.picture is not None:

@@ -86,5 +86,5 @@ class RunResult:
     def rows(self, lake: Lake, table: Table) -> DataFrame:
         """Rows of the table of the requested days, in the clusters of the input."""
         clusters = [F.lit(cluster) for cluster in self.clusters]
-        asked = [F.lit(day) for day in self.run.days]
-        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*asked))
+        dates = [F.lit(day) for day in self.run.days]
+        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*dates))

@@ -59,19 +59,19 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     )
 
 
-def _with_tried_before(sent: DataFrame, attempts: DataFrame) -> DataFrame:
+def _with_tried_before(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """With `tried_before`: where the attempt before it of the same send went; null = no retry, or not in the log.
 
     One broker, or two where a client's hook fired twice. Looked up for retries with one available broker alone.
     """
     send = [*OWNER, "invoke_id"]
-    asked = sent.where("attempt > 1 AND available = 1").select(*send).distinct()
+    retries = choices.where("attempt > 1 AND available = 1").select(*send).distinct()
     before = (
-        attempts.join(F.broadcast(asked), send, "left_semi")
+        attempts.join(F.broadcast(retries), send, "left_semi")
         .groupBy(*send, (F.col("attempt") + 1).alias("attempt"))
         .agg(F.collect_set("broker_name").alias("tried_before"))
     )
-    return sent.join(before, [*send, "attempt"], "left")
+    return choices.join(before, [*send, "attempt"], "left")
 
 
 def _cause() -> Column:
