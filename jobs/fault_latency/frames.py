@@ -1,0 +1,211 @@
+"""What the stages of the first flow hand to each other, column by column."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import ArrayType, StructField, StructType
+
+from jobs.tables.frame import Frame
+from jobs.tables.table import CLUSTER, FLAG, INT, LONG, PROCESS, PRODUCER, TEXT, column, required
+
+_ENFORCED = required("enforced", FLAG, "the producer's switch; false = what would have happened")
+_VERSION = column("version", TEXT, "client version, as logged or set; null = unknown")
+_NUMBER = column("version_number", INT, "the version as a number that orders (4.9.8 = 40908); null = unknown")
+_PROFILE = column("profile", TEXT, "released rules of that version; null = none are known")
+_POLICY = column("policy", TEXT, "the profile, or profile and own ladder of the producer; null = none")
+_NOT_REPLAYED = column("not_replayed", TEXT, "why its fault items are not replayed; null = they are")
+_DETECTOR = required("detector", FLAG, "the detector's switch")
+_ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
+_DIES = column("dies_at_ms", LONG, "first start of a later process, epoch ms; null = it lives")
+_BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
+_OWNER = (CLUSTER, *PRODUCER, PROCESS)
+_ITEM = (*_OWNER, _ENFORCED, required("broker_name", TEXT, "broker of the fault item"))
+
+
+def _spans(name: str, what: str, *more: StructField) -> StructField:
+    span = StructType([StructField("broker_name", TEXT), StructField("from_ms", LONG), StructField("until_ms", LONG)])
+    return column(name, ArrayType(StructType([*span.fields, *more])), what)
+
+
+KNOWN_ROUTES = Frame(
+    name="known-routes",
+    grain="one topic",
+    keys=("cluster", "topic"),
+    columns=(
+        CLUSTER,
+        column("topic", TEXT, "the topic"),
+        column("known_from_ms", LONG, "first capture of the day, epoch ms"),
+        _spans("queued", "when each broker had a write queue, with or without permission; first and last without end"),
+        _spans("writable", "when each broker had a write queue and the permission"),
+        column(
+            "queue_counts",
+            ArrayType(
+                StructType([StructField("from_ms", LONG), StructField("until_ms", LONG), StructField("queues", LONG)])
+            ),
+            "writable queues of the topic over time",
+        ),
+        _spans("broker_counts", "writable queues of each broker over time", StructField("queues", INT)),
+    ),
+)
+
+ATTEMPTS = Frame(
+    name="attempts",
+    grain="one attempt of the day, under the rules of its producer",
+    keys=("cluster", "client_id", "producer_group", "row_hash"),
+    columns=(
+        CLUSTER,
+        required("row_hash", LONG, "of the row in `sends`"),
+        _VERSION,
+        *PRODUCER,
+        column("topic", TEXT, "null = not logged"),
+        column("broker_name", TEXT, "broker that the fault item is of: for async sends the one addressed"),
+        required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
+        column("invoke_id", LONG, "id of the send; null = not logged"),
+        column("attempt", INT, "from 1; null = not logged"),
+        column("started_at_ms", LONG, "start, epoch ms; null = not logged"),
+        required("ended_at_ms", LONG, "end, epoch ms"),
+        required("latency_ms", LONG, "latency, ms"),
+        column("submitted_at_ms", LONG, "when the submit call returned, epoch ms; null = not async, or not logged"),
+        column("result_broker_name", TEXT, "broker of the send result; null = not logged"),
+        required("outcome", TEXT, "SEND_OK and the like, or the exception's class"),
+        column("cause", TEXT, "class of the inner exception; null = none"),
+        column("thread", TEXT, "null = not logged"),
+        column("seq", LONG, "order within the process; null = not logged"),
+        _NUMBER,
+        _PROFILE,
+        _POLICY,
+        _NOT_REPLAYED,
+        _ENFORCED,
+        _ASSUMED,
+        _DETECTOR,
+        _BY_CALLER,
+        PROCESS,
+        _DIES,
+        required("is_stale_line", FLAG, "the hook's second line of an invocation, with the exception of the first"),
+        required("connected_late", FLAG, "its submit call took as long as a connect"),
+        column("addressed_broker", TEXT, "broker behind the address; null = the routes name none"),
+        column("error_broker", TEXT, "broker behind the address in the error's text; null = none is named"),
+    ),
+)
+
+SENDS_PER_PROCESS = Frame(
+    name="process-sends",
+    grain="attempts of one process counted by broker, topic and who chose the queue",
+    keys=(
+        "cluster",
+        "client_id",
+        "producer_group",
+        "process",
+        "enforced",
+        "version",
+        "topic",
+        "by_caller",
+        "broker_name",
+    ),
+    columns=(
+        *_OWNER,
+        _ENFORCED,
+        _VERSION,
+        _NUMBER,
+        _PROFILE,
+        _POLICY,
+        _NOT_REPLAYED,
+        _DETECTOR,
+        _ASSUMED,
+        _DIES,
+        column("topic", TEXT, "null = not logged"),
+        _BY_CALLER,
+        column("broker_name", TEXT, "null = neither logged nor found by the address"),
+        required("sends", LONG, "attempts"),
+        required("failures", LONG, "of them, those without an answer"),
+        column("first_began_ms", LONG, "first start, epoch ms"),
+        required("last_ended_ms", LONG, "last end, epoch ms"),
+        column("last_seq", LONG, "highest seq; null = not logged"),
+    ),
+)
+
+_WRITE = (
+    *_ITEM,
+    required("at_ms", LONG, "when the fault item was written, epoch ms"),
+    required("step", INT, "order among the writes of one attempt"),
+    column("thread", TEXT, "thread of the write; null = not known"),
+    column("current_latency_ms", LONG, "latency that the write carries, ms; null = carried over midnight"),
+    column("is_failure", FLAG, "the policy's constant replaces the latency"),
+    column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
+    column("cause", TEXT, "LATENCY, or the outcome"),
+    column("evidence", TEXT, "LOGGED, or what it was inferred from"),
+    column("middle_topic", TEXT, "topic of a send of three tries whose second broker is not logged; null = none"),
+    column("middle_after", TEXT, "its first broker; null = none"),
+    column("seq", LONG, "of the attempt; null = not logged"),
+    column("started_at_ms", LONG, "of the attempt, epoch ms"),
+    column("invoke_id", LONG, "of the attempt"),
+    column("attempt", INT, "of the attempt"),
+    column("row_hash", LONG, "of the attempt"),
+    _POLICY,
+    _PROFILE,
+    _VERSION,
+    _DIES,
+    required("op", TEXT, "UPDATE, REMOVE or CARRIED"),
+    column("not_available_ms", LONG, "isolation that it earns, ms"),
+    column("carried_until_ms", LONG, "CARRIED: end of the isolation, epoch ms; null otherwise"),
+    column("carried_earliest_ms", LONG, "end of the band that is known already, epoch ms; null = from the order alone"),
+    column("carried_latest_ms", LONG, "likewise, the latest"),
+    column("carried_extensions", INT, "CARRIED: extensions so far"),
+    required("position", LONG, "order within the fault item, from 1"),
+    column("next_at_ms", LONG, "of the item's next write, epoch ms; null = it is the last"),
+    column("next_op", TEXT, "of the item's next write; null = it is the last"),
+    column("is_reachable", FLAG, "the flag after the write"),
+    column("available_at_ms", LONG, "end of the window after the write, epoch ms"),
+    column("until_ms", LONG, "not available before this, epoch ms"),
+    column("earliest_ms", LONG, "the least that any order of tied writes leaves, epoch ms"),
+    column("latest_ms", LONG, "the most, epoch ms"),
+    column("until_before_ms", LONG, "`until_ms` before the write; null = it is the first"),
+    column("latest_before_ms", LONG, "`latest_ms` before the write; null = it is the first"),
+    column("is_isolated", FLAG, "after the write"),
+    column("was_isolated", FLAG, "just before the write"),
+    column("may_be_isolated", FLAG, "after the write, in some order of tied writes"),
+    column("might_have_been", FLAG, "just before it, in some order of tied writes"),
+)
+
+RELEVANT_WRITES = Frame(
+    name="relevant-writes",
+    grain="one write that bounds an isolation in some order, or the last of its fault item",
+    keys=("cluster", "client_id", "producer_group", "process", "enforced", "broker_name", "position"),
+    columns=_WRITE,
+)
+
+CHANGES = Frame(
+    name="changes",
+    grain="one write that touches an isolation, with what it changed",
+    keys=RELEVANT_WRITES.keys,
+    columns=(
+        *_WRITE,
+        column("isolation", LONG, "number of the isolation within the item"),
+        column("possible", LONG, "number of the interval in which some order isolates"),
+        column("change", TEXT, "OPENED, EXTENDED, CLEARED or REMOVED; null = nothing"),
+    ),
+)
+
+ISOLATIONS = Frame(
+    name="isolations",
+    grain="one isolation of one producer and broker",
+    keys=("cluster", "client_id", "producer_group", "process", "enforced", "broker_name", "start_ms"),
+    columns=(
+        *_ITEM,
+        column("client_version", TEXT, "version of the client; null = unknown"),
+        _PROFILE,
+        _POLICY,
+        required("start_ms", LONG, "start, epoch ms"),
+        required("end_ms", LONG, "end, exclusive, epoch ms"),
+        required("end_earliest_ms", LONG, "earliest end that events of unknown order allow, epoch ms"),
+        required("end_latest_ms", LONG, "latest end, epoch ms"),
+        column("cause", TEXT, "LATENCY, or the outcome of the opener"),
+        column("evidence", TEXT, "of the opener"),
+        column("opener_latency_ms", LONG, "latency that the opener carried, ms"),
+        column("extensions", INT, "later writes that set a new end while it lasted"),
+        required("ended_by", TEXT, "what ended it"),
+        required("continued_from_previous_day", FLAG, "it lasted at 00:00 UTC"),
+        required("continues_next_day", FLAG, "it lasts at 24:00 UTC"),
+    ),
+)
+
+FRAMES = (KNOWN_ROUTES, ATTEMPTS, SENDS_PER_PROCESS, RELEVANT_WRITES, CHANGES, ISOLATIONS)
