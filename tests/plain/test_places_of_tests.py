@@ -54,7 +54,14 @@ def made_twice(files: Files) -> Iterator[str]:
     )
 
 
-RULES = [neither_a_test_nor_in_its_place, taken_from_a_test, made_twice]
+def impatient(files: Files) -> Iterator[str]:
+    for path, text in files.items():
+        for seconds in re.findall(r"assert .*\b(?:monotonic|perf_counter|time)\(\) - \w+ <=? ([\d.]+)", text):
+            if float(seconds) < 30:
+                yield f"{path} asserts that less than {seconds} s went by; a busy machine takes longer"
+
+
+RULES = [neither_a_test_nor_in_its_place, taken_from_a_test, made_twice, impatient]
 
 
 @pytest.mark.parametrize("breaches", RULES)
@@ -62,6 +69,7 @@ def test_nothing_is(breaches: Callable[[Files], Iterator[str]]) -> None:
     assert list(breaches(_files())) == []
 
 
+CLOCK = "monotonic"
 SAME = "def {}(x):\n    {}\n    y = x + 1\n    return y\n"
 
 
@@ -78,6 +86,8 @@ SAME = "def {}(x):\n    {}\n    y = x + 1\n    return y\n"
         (made_twice, {"a": SAME.format("one", "'Says one.'"), "b": SAME.format("_two", "'Says two.'")}, 1),
         (made_twice, {"a": SAME.format("one", "x += 1"), "b": SAME.format("one", "x += 2")}, 0),
         (made_twice, {"a": "def a():\n    return f(1)\n", "b": "def a():\n    return f(1)\n"}, 0),
+        (impatient, {"a": f"    assert time.{CLOCK}() - began < 29.5  # a busy machine\n"}, 1),
+        (impatient, {"a": f"    assert time.{CLOCK}() - began < 30\n    assert process_time() - began < 1\n"}, 0),
     ],
 )  # fmt: skip
 def test_a_rule_finds_its_breach(breaches: Callable[[Files], Iterator[str]], files: Files, found: int) -> None:
