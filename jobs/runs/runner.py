@@ -81,7 +81,7 @@ def _logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days
 
 
 def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResult:
-    with context.progress.step(f"publishing {flow.reads} of {day.date}"):
+    with context.progress.step(f"publishing lines of {day.date}"):
         commits = [*flow.publish(context, day, staged), _quarantine(flow, context, day, staged)]
     return _derive(flow, context, day, staged, commits)
 

@@ -127,12 +127,12 @@ def _published(of: Round) -> list[str]:
     most_bad = of.random.choice(("1.0",) * 9 + ("0.01",))
     arguments = [of.flow, *inputs, "--date", str(DATE), "--lake", str(of.lake), "--json",
                  "--settings", str(of.folder / "site.toml"), "--set", f"max_bad_fraction={most_bad}"]  # fmt: skip
-    before = lakes.versions(of.lake)
+    before = lakes.versions(of.lake, may_be_new=True)
     ended = call(arguments, of.folder, VARIABLES)
     breaches = invariants.no_trace(ended) + invariants.expected_code(ended, {0} if most_bad == "1.0" else {0, 4})
     breaches += invariants.nothing_of_the_environment(ended.out, ended.err)
     if ended.code != 0:
-        return breaches + (invariants.as_before(before, lakes.versions(of.lake)) if before else [])
+        return breaches + (invariants.as_before(before, lakes.versions(of.lake, may_be_new=True)) if before else [])
     whole = json.loads(ended.out)
     summary = whole if of.flow == "fault-latency" else whole["allocation"]
     found = lakes.rows_of_run(of.lake, summary["run_id"], [day["cluster"] for day in summary["days"]])

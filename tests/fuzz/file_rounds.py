@@ -45,7 +45,7 @@ def _one(random: Random, folder: Path, lake: Path, oddities: Sequence[OddFile]) 
     codes = frozenset.intersection(*(odd.codes for odd in oddities))
     arguments = ["fault-latency", "--sends", str(sends), "--lake", str(lake), "--settings", str(folder / "site.toml"),
                  "--date", str(DATE), "--json"]  # fmt: skip
-    before = lakes.versions(lake)
+    before = lakes.versions(lake, may_be_new=True)
     ended = call(arguments, folder, {hostile.CANARY_NAME: hostile.CANARY})
     breaches = [
         *invariants.no_trace(ended),
@@ -58,6 +58,6 @@ def _one(random: Random, folder: Path, lake: Path, oddities: Sequence[OddFile]) 
             rows = _GOOD + sum(odd.rows or 0 for odd in oddities)
             breaches += invariants.sum_holds(days, other_days, range(rows, rows + 1))
     elif before:
-        breaches += invariants.as_before(before, lakes.versions(lake))
+        breaches += invariants.as_before(before, lakes.versions(lake, may_be_new=True))
     what = ", ".join(odd.what for odd in oddities)
     return [f"{breach} (of {what})" for breach in breaches]

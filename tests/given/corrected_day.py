@@ -68,10 +68,10 @@ def _plain(name: str, value: object) -> object:
     return Path(str(value)).name if name == "file" else value
 
 
-def versions(lake: Path) -> dict[str, int]:
-    """Each table but the run log: its Delta version."""
+def versions(lake: Path, *, may_be_new: bool = False) -> dict[str, int]:
+    """Each table but the run log: its Delta version; none only where the lake may be new."""
     found = {name: deltalake.DeltaTable(str(lake / name)).version() for name in _tables(lake)}
-    assert found, f"{lake} holds no table"
+    assert found or may_be_new, f"{lake} holds no table"
     return found
 
 

@@ -22,7 +22,6 @@ from udfs.fault_window import FAR_MS
 
 SPANS = "spans array<struct<broker_name: string, from_ms: bigint, until_ms: bigint>>"
 OF_A = [("a", 100, 200), ("b", 0, 1_000)]
-SINCE, UNTIL = F.col("since_ms"), F.col("until_ms")
 
 
 def test_brokers_of_every_answer(spark: SparkSession) -> None:
@@ -35,9 +34,17 @@ def test_brokers_of_every_answer(spark: SparkSession) -> None:
         (None, 0, 1, None),
     ]
     schema = f"{SPANS}, since_ms bigint, until_ms bigint"
-    assert_rule(spark, hosts_throughout(F.col("spans"), SINCE, UNTIL), schema, rows, "array<string>")
+    assert_rule(
+        spark, hosts_throughout(F.col("spans"), F.col("since_ms"), F.col("until_ms")), schema, rows, "array<string>"
+    )
     named = [(spans, since, until, None if told is None else "a" in told) for spans, since, until, told in rows]
-    assert_rule(spark, hosted_throughout(F.col("spans"), F.lit("a"), SINCE, UNTIL), schema, named, "boolean")
+    assert_rule(
+        spark,
+        hosted_throughout(F.col("spans"), F.lit("a"), F.col("since_ms"), F.col("until_ms")),
+        schema,
+        named,
+        "boolean",
+    )
 
 
 def test_brokers_of_any_answer(spark: SparkSession) -> None:
@@ -50,7 +57,7 @@ def test_brokers_of_any_answer(spark: SparkSession) -> None:
         (twice, 150, 350, ["a"]),
         (None, 0, 1, None),
     ]
-    rule = hosts_at_some_time(F.col("spans"), SINCE, UNTIL)
+    rule = hosts_at_some_time(F.col("spans"), F.col("since_ms"), F.col("until_ms"))
     assert_rule(spark, rule, f"{SPANS}, since_ms bigint, until_ms bigint", rows, "array<string>")
 
 
@@ -69,7 +76,7 @@ def test_a_broker_known_since_it_was_used(spark: SparkSession) -> None:
         (once, None, 150_000, False),
         (once, 150_000, None, False),
     ]
-    rule = hosted_since_use(F.col("spans"), F.lit("a"), F.col("used_at_ms"), UNTIL)
+    rule = hosted_since_use(F.col("spans"), F.lit("a"), F.col("used_at_ms"), F.col("until_ms"))
     assert_rule(spark, rule, f"{SPANS}, used_at_ms bigint, until_ms bigint", rows, "boolean")
 
 
@@ -85,9 +92,15 @@ def test_fewest_and_most_queues(spark: SparkSession) -> None:
     ]
     schema = f"{counts}, since_ms bigint, until_ms bigint"
     fewest = [(*row[:3], row[3]) for row in rows]
-    assert_rule(spark, fewest_queues(F.col("counts"), F.lit("a"), SINCE, UNTIL), schema, fewest, "bigint")
+    assert_rule(
+        spark,
+        fewest_queues(F.col("counts"), F.lit("a"), F.col("since_ms"), F.col("until_ms")),
+        schema,
+        fewest,
+        "bigint",
+    )
     most = [(*row[:3], row[4]) for row in rows]
-    assert_rule(spark, most_queues(F.col("counts"), SINCE, UNTIL), schema, most, "bigint")
+    assert_rule(spark, most_queues(F.col("counts"), F.col("since_ms"), F.col("until_ms")), schema, most, "bigint")
 
 
 ROUTES = (

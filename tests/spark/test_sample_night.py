@@ -55,11 +55,12 @@ def test_each_step_is_named_while_it_runs(night: Said) -> None:
         "starting Spark",
         "opening the lake",
         "reading send attempts",
-        "publishing sends of 2026-11-21",
+        "publishing lines of 2026-11-21",
         "replaying fault items of 2026-11-21",
         "reading the answers",
         "opening the lake",
         "reading snapshots",
+        "publishing lines of 2026-11-21",
         "allocating queues of 2026-11-21",
         "reading the answers",
     ]

@@ -93,7 +93,7 @@ def test_logs_tell_who_held_what(published: Path, capsys: pytest.CaptureFixture[
         )
     page = EXACTNESS.read_text(encoding="utf-8")
     assert f"| {published.name} | {percent:.3f} % |" in page
-    assert f"a stretch of disagreement of at most {TOLERANCE_MS / 1000:g} s counts as agreement" in page
+    assert f"an interval of disagreement of at most {TOLERANCE_MS / 1000:g} s counts as agreement" in page
     assert not found.unexplained, "\n".join(found.unexplained[:5])
 
 
