@@ -245,7 +245,7 @@ def test_maintenance_and_runs_exclude_each_other(
             untidy.run(D1)
         raise InterruptedError
 
-    monkeypatch.setattr(jobs.upkeep.maintain, "_looked_at", meanwhile)
+    monkeypatch.setattr(jobs.upkeep.maintain, "_measured", meanwhile)
     with pytest.raises(InterruptedError):
         _maintained(spark, untidy, apply=True)
 
