@@ -83,9 +83,10 @@ def _run(checkout: Path, *options: str, **environ: str) -> tuple[int, str, list[
         "import sys, pathlib, pytest, tests.harness.untouched as it; it.ROOT = pathlib.Path.cwd();"
         "sys.exit(pytest.main(sys.argv[1:], plugins=[it]))"
     )
+    inherited = {name: value for name, value in os.environ.items() if name != "FAULTLINE_UNTOUCHED"}  # CI sets it
     done = subprocess.run(
         [sys.executable, "-c", launch, "-v", "-p", "no:xdist", *options],
-        cwd=checkout, env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        cwd=checkout, env={**inherited, "PYTHONPATH": str(ROOT), **environ},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, re.findall(r"::test_it\[(\d+)\]", done.stdout)
