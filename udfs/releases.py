@@ -44,8 +44,11 @@ def holds(fact: str, version_number: Column) -> Column:
     return version_number >= first if last is None else version_number.between(F.lit(first), F.lit(last))
 
 
-@cache
 def _releases(fact: str) -> tuple[int, int | None]:
-    given = tomllib.loads(files("conf").joinpath("releases.toml").read_text(encoding="utf-8"))[fact]
-    last = given.get("until")
-    return plain_version_number(given["since"]), None if last is None else plain_version_number(last)
+    given = _facts()[fact]
+    return plain_version_number(given["since"]), plain_version_number(given["until"]) if "until" in given else None
+
+
+@cache
+def _facts() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("conf").joinpath("releases.toml").read_text(encoding="utf-8"))

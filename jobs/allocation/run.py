@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.allocation.job import Opening, Snapshots, allocation
-from jobs.lake.tables_io import Commit
 from jobs.runs import flow
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow
@@ -41,11 +40,6 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
     return run_flow(ALLOCATION_FLOW, spark, settings, run, progress)
 
 
-def _publish(_: RunContext, __: Day, ___: Staged) -> list[Commit]:
-    """Publish nothing: no table holds the snapshots themselves."""
-    return []
-
-
 def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
     """Rows of every table of the flow, from the day's lines and the state at 00:00."""
     lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
@@ -64,10 +58,6 @@ def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> D
     )
 
 
-def _never(_: RunContext, __: Day) -> bool:
-    return False
-
-
 ALLOCATION_FLOW = Flow(
     name=ALLOCATION,
     reads="snapshots",
@@ -76,9 +66,6 @@ ALLOCATION_FLOW = Flow(
     published=named(_TABLES.published),
     derived=named(_TABLES.derived),
     carried=(TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP),
-    forgotten=(),
     stage=stage_snapshots,
-    publish=_publish,
     derive=_derive,
-    can_recompute=_never,
 )

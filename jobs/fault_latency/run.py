@@ -56,7 +56,7 @@ def _order_key_moves(sends: DataFrame, context: RunContext, day: Day, staged: St
     return order_key_moves(sends, day, context.settings, publish_queues=staged.publish_queues(day))
 
 
-def derive(context: RunContext, day: Day, opening: Opening, _: StagedSends | None) -> Mapping[str, DataFrame]:
+def _derive(context: RunContext, day: Day, opening: Opening, _: StagedSends | None) -> Mapping[str, DataFrame]:
     """Rows of every derived table, from the day's sends, its routes and the day before's closing state in the lake."""
     materialize = context.materializer(day)
     sends, routes = (context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
@@ -88,6 +88,6 @@ FAULT_LATENCY_FLOW = Flow(
     forgotten=(SENDS, SEND_CALLS),
     stage=stage_sends,
     publish=_publish,
-    derive=derive,
+    derive=_derive,
     can_recompute=_has_sends,
 )

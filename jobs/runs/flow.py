@@ -49,12 +49,12 @@ class Flow(Generic[S]):
         published: the tables that `publish` writes.
         derived: the tables that `derive` gives.
         carried: those of them whose rows at 24:00 the next day starts from.
-        forgotten: the tables that `retention.sends_days` clears.
         stage: reads the input.
-        publish: writes what the lines themselves say.
         derive: day, the state at 00:00 and the input → name of each derived table to its rows. The input is None when
             a later day is recomputed from the lake.
-        can_recompute: whether a later day can be derived from the lake alone.
+        forgotten: the tables that `retention.sends_days` clears.
+        publish: writes what the lines themselves say; a flow whose tables hold no lines publishes nothing there.
+        can_recompute: whether a later day can be derived from the lake alone; it cannot unless the flow says so.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Flow(Generic[S]):
     published: tuple[Table, ...]
     derived: tuple[Table, ...]
     carried: tuple[Table, ...]
-    forgotten: tuple[Table, ...]
     stage: Stage[S]
-    publish: Callable[[RunContext, Day, S], list[Commit]]
     derive: Callable[[RunContext, Day, Opening, S | None], Mapping[str, DataFrame]]
-    can_recompute: Callable[[RunContext, Day], bool]
+    forgotten: tuple[Table, ...] = ()
+    publish: Callable[[RunContext, Day, S], list[Commit]] = lambda *_: []
+    can_recompute: Callable[[RunContext, Day], bool] = lambda *_: False
