@@ -29,8 +29,7 @@ def create_or_upgrade(spark: SparkSession, path: str, table: Table) -> None:
     properties = snapshot.metadata().configuration()
     keys = {name: f"delta.constraints.{name}" for name in table.constraints}
     checks = {name: properties.apply(key) for name, key in keys.items() if properties.contains(key)}
-    columns = spark.read.format("delta").load(path).columns
-    for change in table.upgrades(columns, checks):
+    for change in table.upgrades(list(snapshot.schema().fieldNames()), checks):
         spark.sql(f"ALTER TABLE {sql_name(path)} {change}")
 
 
