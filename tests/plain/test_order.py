@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.harness.order import DURATIONS, ROOT, in_order, page, recorded
+from tests.harness.order import DURATIONS, ROOT, in_order, page, pytest_make_parametrize_id, recorded
 from tests.harness.untouched import changes
 
 NUMBERS = [str(number) for number in range(20)]
@@ -109,3 +109,8 @@ def test_a_run_that_changes_the_checkout_fails_where_that_is_asked(checkout: Pat
     _, title, lines = said.partition("= the tests changed the checkout =")
     assert (code, title != "", "20 passed" in said) == (1, True, True)
     assert lines.splitlines()[1:4] == [" M test_it.py", "!! ignored", "?? new"]
+
+
+def test_bytes_are_no_part_of_a_test_s_name() -> None:
+    assert pytest_make_parametrize_id(b"\x1f\x8b\x08\x00\x11", "content") == "content"
+    assert pytest_make_parametrize_id("text", "content") is None
