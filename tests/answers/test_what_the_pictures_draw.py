@@ -1,0 +1,276 @@
+"""The two pictures as Plotly gets them, from literal rows and bars: what stands where, how wide, in which colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs.answers.causes import SLOW, TIMED_OUT
+from jobs.answers.gantt import Bar
+from jobs.answers.group_figure import group_figure
+from jobs.answers.groups import NOBODY, SEVERAL, Ownership
+from jobs.answers.minutes import Minutes, Point
+from jobs.answers.timeline import Row, Timeline
+from jobs.answers.timeline_figure import timeline_figure
+
+MINUTE = 60_000
+CLEAR, GREY = "rgba(0,0,0,0)", "#808080"
+NO_SENDS = Minutes(MINUTE, (), {}, 0)
+NOTHING = Timeline((), (), 0, ())
+
+
+def point(minute: int, sends: int = 1, failures: int = 0, **percentiles: int) -> Point:
+    named = [percentiles.get(name) for name in ("p50", "p95", "p99")]
+    return Point(minute * MINUTE, sends, failures, 0, *named, 9_999, 0)
+
+
+def sent(*points: Point, width_ms: int = MINUTE) -> Minutes:
+    return Minutes(width_ms, points, {}, 0)
+
+
+def row(broker: str, client_id: str | None = None, isolated_ms: int = 0) -> Row:
+    return Row(broker, client_id, client_id and "PG", isolated_ms, 7, 1)
+
+
+def isolated(place: int, kind: str, start_ms: int, end_ms: int, *, hollow: bool = False) -> Bar:
+    source = {
+        "broker_name": "a", "client_id": "p", "producer_group": "PG", "client_version": "5.3.3", "enforced": not hollow,
+        "cause": "LATENCY", "opener_latency_ms": 600, "ended_by": "EXPIRED", "evidence": "LOGGED", "extensions": 0,
+        "end_earliest_ms": end_ms, "end_latest_ms": end_ms,
+    }  # fmt: skip
+    return Bar(place, kind, hollow, start_ms, end_ms, source)
+
+
+def incident(broker: str, start_ms: int, end_ms: int) -> dict[str, Any]:
+    return {
+        "broker_name": broker, "start_ms": start_ms, "end_ms": end_ms, "peak_producers": 1_017, "producers": 2_021,
+    }  # fmt: skip
+
+
+TWO_BROKERS = (row("a", isolated_ms=90_000), row("a", "p1"), row("a", "p2"), row("b", isolated_ms=1_500), row("b", "p"))
+DRAWN = Timeline(TWO_BROKERS, (isolated(1, SLOW, 5_000, 9_000),), 1, ())
+
+
+def pixels(figure: dict[str, Any], *axes: str) -> list[tuple[int, int]]:
+    """Lower and upper end of each axis, from the bottom of the plot."""
+    margin = figure["layout"]["margin"]
+    plot = figure["height"] - margin["t"] - margin["b"]
+    domains = [figure["layout"][axis]["domain"] for axis in axes]
+    return [(round(plot * low), round(plot * high)) for low, high in domains]
+
+
+def test_sends_and_failures_stand_at_their_windows() -> None:
+    all_brokers = (point(0, 900, 45), point(1, 800), point(4, 700, 7))
+    windows = Minutes(2 * MINUTE, all_brokers, {"b": (point(1, 10, 3),), "a": (point(0, 20),)}, 2)
+    figure, views = timeline_figure(NOTHING, windows, [])
+    assert [[(each["name"], each["x"], each["y"]) for each in view[:2]] for view in views] == [
+        [("sends", [0, 60_000, 240_000], [900, 800, 700]), ("failed", [0, 240_000], [45, 7])],
+        [("sends", [60_000], [10]), ("failed", [60_000], [3])],
+        [("sends", [0], [20]), ("failed", [], [])],
+    ]
+    assert figure["data"][:5] == views[0]
+    assert {(each["width"], each["offset"]) for each in views[0][:2]} == {(120_000, 0)}  # from the window's start on
+
+
+def test_percentiles_are_steps_that_break_where_there_is_none() -> None:
+    """A value of 0 is one, drawn at 0.5 as the axis is of logarithms, and said as 0."""
+    points = (point(0, p50=0, p95=2, p99=3), point(1, p50=7), point(2), point(3, p50=5))
+    p99, p95, p50 = timeline_figure(NOTHING, sent(*points), [])[1][0][2:]
+    assert (p50["name"], p50["x"]) == ("p50", [0, 60_000, 120_000, 120_000, 180_000, 240_000, 240_000])
+    assert p50["y"] == [0.5, 7, 7, None, 5, 5, None]
+    assert p50["customdata"] == [0, 7, 7, None, 5, 5, None]
+    assert [(each["name"], each["x"], each["y"]) for each in (p95, p99)] == [
+        ("p95", [0, 60_000, 60_000], [2, 2, None]),
+        ("p99", [0, 60_000, 60_000], [3, 3, None]),
+    ]
+
+
+def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() -> None:
+    bars = (
+        isolated(1, TIMED_OUT, 0, 5), isolated(1, SLOW, 10, 30), isolated(2, SLOW, 40, 41, hollow=True),
+        isolated(4, SLOW, 20, 27),
+    )  # fmt: skip
+    figure, _ = timeline_figure(Timeline(TWO_BROKERS, bars, 4, ()), NO_SENDS, [])
+    traces = [each for each in figure["data"] if each.get("meta") == "isolation"]
+    assert [(each["name"], each["base"], each["x"], [round(y) for y in each["y"]]) for each in traces] == [
+        (SLOW, [10, 20], [20, 7], [1, 4]),
+        (SLOW, [40], [1], [2]),
+        (TIMED_OUT, [0], [5], [1]),
+    ]
+    assert [(each["marker"]["color"], each["marker"]["line"]["color"]) for each in traces] == [
+        ("#e69f00", "#e69f00"), (CLEAR, "#e69f00"), ("#d55e00", "#d55e00"),
+    ]  # fmt: skip
+    assert [each["showlegend"] for each in traces] == [True, False, True]  # a cause is there once
+    only_hollow, _ = timeline_figure(Timeline(TWO_BROKERS, (bars[2],), 1, ()), NO_SENDS, [])
+    assert only_hollow["data"][-1]["showlegend"]
+
+
+def test_an_incident_is_a_bar_on_the_heading_and_a_band_over_the_broker_s_producers() -> None:
+    incidents = [incident("a", 6_000, 16_000), incident("not drawn", 0, 1), incident("b", 7_000, 8_000)]
+    figure, _ = timeline_figure(DRAWN, NO_SENDS, incidents)
+    (trace,) = [each for each in figure["data"] if each.get("meta") == "incident"]
+    assert (trace["base"], trace["x"], trace["y"]) == ([6_000, 7_000], [10_000, 1_000], [0, 3])
+    assert trace["hovertext"][0] == (
+        "<b>incident at a</b><br>1970-01-01 00:00:06.000 – 00:00:16.000 UTC, 10.0 s<br>"
+        "isolated by 1,017 of 2,021 producers at the peak"
+    )
+    bands = [each for each in figure["layout"]["shapes"] if each["type"] == "rect"]
+    assert [(each["x0"], each["x1"], each["y0"], each["y1"], each["xref"]) for each in bands] == [
+        (6_000, 16_000, -0.5, 2.5, "x2"), (7_000, 8_000, 2.5, 4.5, "x2"),
+    ]  # fmt: skip
+    assert not [each for each in timeline_figure(DRAWN, NO_SENDS, [])[0]["data"] if each.get("meta") == "incident"]
+
+
+def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
+    long = "x" * 40
+    rows = (*TWO_BROKERS, row(long, isolated_ms=61_000), row(long, long))
+    layout = timeline_figure(Timeline(rows, (), 0, ()), NO_SENDS, [])[0]["layout"]
+    assert layout["yaxis"]["ticktext"] == [
+        "<b>a</b> 1 min 30 s", "p1", "p2", "<b>b</b> 1.5 s", "p",
+        "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "xxxxxxxxxxxxxx…xxxxxxxxxxxxxx",
+    ]  # fmt: skip
+    assert layout["yaxis"]["tickvals"] == [0, 1, 2, 3, 4, 5, 6]
+    assert layout["yaxis"]["range"] == [6.6, -0.6]  # from the top
+    lines = [(each["y0"], each["y1"]) for each in layout["shapes"] if each["type"] == "line"]
+    assert lines == [(-0.5, -0.5), (2.5, 2.5), (4.5, 4.5)]
+
+
+@pytest.mark.parametrize(
+    ("windows", "bars", "shown"),
+    [
+        (NO_SENDS, (), [0, 86_400_000]),
+        # until the end of the last window with sends; windows that only know isolation do not count
+        (sent(point(0, 0), point(10), point(30, 0), point(69), point(99, 0)), (), [540_000, 4_260_000]),
+        (sent(point(0), point(4), width_ms=5 * MINUTE), (), [-9_000, 549_000]),
+        # an isolation may begin before and after the sends; its end does not count where there are any
+        (sent(point(10), point(69)), (isolated(1, SLOW, 0, 90 * MINUTE),), [-70_000, 4_270_000]),
+        (sent(point(0), point(9)), (isolated(1, SLOW, 60 * MINUTE, 90 * MINUTE),), [-60_000, 3_660_000]),
+        (NO_SENDS, (isolated(1, SLOW, 0, 60_000), isolated(1, SLOW, 30_000, 50_000)), [-1_000, 61_000]),
+    ],
+)
+def test_the_time_that_is_shown(windows: Minutes, bars: tuple[Bar, ...], shown: list[int]) -> None:
+    layout = timeline_figure(Timeline(TWO_BROKERS, bars, len(bars), ()), windows, [])[0]["layout"]
+    assert (layout["xaxis"]["range"], layout["xaxis2"]["range"]) == (shown, shown)
+    assert layout["xaxis2"]["matches"] == "x"  # who zooms one of them zooms both
+
+
+@pytest.mark.parametrize(
+    ("width_ms", "said"),
+    [(MINUTE, "sends<br>per minute"), (5 * MINUTE, "sends<br>per 5 minutes")],
+)
+def test_the_axis_of_sends_says_per_how_long(width_ms: int, said: str) -> None:
+    layout = timeline_figure(NOTHING, sent(point(0), width_ms=width_ms), [])[0]["layout"]
+    assert layout["yaxis2"]["title"]["text"] == said
+    assert layout["yaxis3"]["type"] == "log"
+
+
+def test_the_parts_of_the_timeline_stand_one_above_the_other() -> None:
+    """Rows of 17 px, and room for an axis and a legend between them and latency."""
+    figure, _ = timeline_figure(DRAWN, NO_SENDS, [])
+    assert pixels(figure, "yaxis", "yaxis3", "yaxis2") == [(0, 85), (165, 315), (337, 447)]
+    assert pixels(timeline_figure(NOTHING, NO_SENDS, [])[0], "yaxis") == [(0, 34)]
+
+
+def stretch(kind: str, start_ms: int = 0, end_ms: int = 100, place: int = 0, **how: Any) -> Bar:
+    source = {"topic": "T", "broker_name": "a", "queue_id": place}
+    return Bar(place, kind, how.get("hollow", False), start_ms, end_ms, source, how.get("rows", 1))
+
+
+def change(at_ms: int, moved: int, needed: int) -> dict[str, Any]:
+    return {
+        "topic": "T", "changed_at_ms": at_ms, "trigger": "JOINED", "joined": ["x"], "left": [], "queues": 9,
+        "moved": moved, "fewest_moves": needed,
+    }  # fmt: skip
+
+
+def group(*bars: Bar, changes: tuple[dict[str, Any], ...] = (), queues: int = 1) -> dict[str, Any]:
+    named = tuple(("T", "a", number) for number in range(queues))
+    return group_figure(Ownership("g", "by the clients' logs", named, bars, len(bars), changes, ()))
+
+
+def owners(figure: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in figure["data"] if each["meta"] == "owner"]
+
+
+def test_owners_come_by_name_and_then_nobody_and_several_in_grey() -> None:
+    several = stretch(SEVERAL, 60, 80, rows=9)
+    traces = owners(group(stretch("c2", 10, 30), several, stretch(NOBODY, 80, 90, hollow=True), stretch("c1", 30, 60)))
+    assert [(each["name"], each["base"], each["x"]) for each in traces] == [
+        ("c1", [30], [30]), ("c2", [10], [20]), (NOBODY, [80], [10]), (SEVERAL, [60], [20]),
+    ]  # fmt: skip
+    assert [each["marker"]["color"] for each in traces] == ["#0072b2", "#e69f00", "rgba(128,128,128,0.15)", GREY]
+    assert traces[2]["marker"]["pattern"]["shape"] == "\\"
+    assert "pattern" not in traces[3]["marker"]
+
+
+def test_a_client_called_several_is_an_owner_until_its_stretches_are_joined() -> None:
+    named = [(each["name"], each["marker"]["color"]) for each in owners(group(stretch(SEVERAL)))]
+    assert named == [(SEVERAL, "#0072b2")]
+    joined = [(each["name"], each["marker"]["color"]) for each in owners(group(stretch(SEVERAL, rows=2)))]
+    assert joined == [(SEVERAL, GREY)]
+
+
+def test_each_of_many_owners_looks_different() -> None:
+    """Seven colours, plain and in three patterns; the 29th looks like the first."""
+    traces = owners(group(*(stretch(f"c{number:02}", place=number) for number in range(29)), queues=29))
+    looks = [(each["marker"]["color"], each["marker"].get("pattern", {}).get("shape", "")) for each in traces]
+    assert len(set(looks)) == 28
+    assert (looks[0], looks[6], looks[7], looks[14], looks[28]) == (
+        ("#0072b2", ""), ("#b5a400", ""), ("#0072b2", "/"), ("#0072b2", "x"), ("#0072b2", ""),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("clients", "shown"), [(24, True), (25, False)])
+def test_the_legend_names_owners_while_they_are_few(clients: int, *, shown: bool) -> None:
+    bars = [stretch(f"c{number:02}") for number in range(clients)]
+    traces = owners(group(*bars, stretch(NOBODY, hollow=True)))
+    assert [each["showlegend"] for each in traces] == [*[shown] * clients, True]
+
+
+def test_moves_stand_where_they_happened_and_what_was_needed_in_front_of_them() -> None:
+    figure = group(stretch("c"), changes=(change(40, 12, 5), change(70, 3, 0)))
+    moved, needed = (each for each in figure["data"] if each["meta"] == "rebalance")
+    assert (moved["name"], moved["x"], moved["y"]) == ("queues moved", [40, 70], [12, 3])
+    assert (needed["name"], needed["x"], needed["y"]) == ("needed", [40, 70], [5, 0])
+    assert "moved 12 queues of 9, 5 needed" in moved["hovertext"][0]
+    assert needed["hoverinfo"] == "skip"
+    assert (moved["width"], needed["width"]) == (1, 1)
+    assert figure["layout"]["yaxis2"]["dtick"] == 3
+
+
+def test_a_group_without_a_rebalance_still_has_its_picture() -> None:
+    figure = group(stretch("c"))
+    assert [each["y"] for each in figure["data"] if each["meta"] == "rebalance"] == [[], []]
+    assert figure["layout"]["yaxis2"]["dtick"] == 1
+    assert group(stretch("c"), changes=(change(40, 0, 0),))["layout"]["yaxis2"]["dtick"] == 1
+
+
+def test_the_time_of_a_group_is_that_of_its_bars() -> None:
+    figure = group(stretch("c", 100_000, 900_000), stretch("d", 200_000, 1_100_000), changes=(change(150_000, 1, 1),))
+    layout = figure["layout"]
+    assert (layout["xaxis"]["range"], layout["xaxis2"]["range"]) == ([90_000, 1_110_000], [90_000, 1_110_000])
+    assert layout["xaxis2"]["matches"] == "x"
+    assert figure["data"][0]["width"] == 4_636  # a 220th of what is shown
+
+
+def test_queues_are_labelled_from_the_top() -> None:
+    queues = (("T", "a", 0), ("T", "a", 1), ("x" * 40, "a", 12))
+    axis = group_figure(Ownership("g", "", queues, (stretch("c"),), 1, (), ()))["layout"]["yaxis"]
+    assert axis["ticktext"] == ["T a:0", "T a:1", "xxxxxxxxxxxxx…xxxxxxxx a:12"]
+    assert (axis["tickvals"], axis["range"]) == ([0, 1, 2], [2.6, -0.6])
+
+
+def test_names_in_the_picture_of_a_group_are_no_markup() -> None:
+    bold = "<b>c</b>"
+    queues = ((bold, "a", 0),)
+    figure = group_figure(Ownership("g", "", queues, (stretch(bold),), 1, (), ()))
+    assert owners(figure)[0]["name"] == "&lt;b&gt;c&lt;/b&gt;"
+    assert figure["layout"]["yaxis"]["ticktext"] == ["&lt;b&gt;c&lt;/b&gt; a:0"]
+
+
+def test_the_parts_of_a_group_stand_one_above_the_other() -> None:
+    """Rows of 17 px; above them an axis, and a line of the legend for every five owners."""
+    assert pixels(group(stretch("c"), queues=3), "yaxis", "yaxis2") == [(0, 51), (131, 221)]
+    many = [stretch(f"c{number:02}", place=0) for number in range(40)]
+    assert pixels(group(*many, queues=3), "yaxis", "yaxis2") == [(0, 51), (267, 357)]
