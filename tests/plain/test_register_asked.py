@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
+from jobs.serving.register import Registered, registered_text
 
 
 @pytest.fixture
@@ -45,3 +47,19 @@ def test_each_option_of_register(
 def test_a_name_that_is_no_database_is_refused_before_anything_starts(asked: list[tuple[str, str]]) -> None:
     assert cli.main(["register", "--lake", "lake", "--database", "x; DROP"]) == 2
     assert asked == []
+
+
+def test_what_was_registered_is_said_and_why_the_rest_was_not() -> None:
+    done = Registered("night", True, ("sends", "findings"), (), ("f",), {"v": "rests on t", "t": "not yet"})
+    said = [
+        "Registered in database night",
+        "  tables     sends, findings",
+        "  views      none",
+        "  functions  f; allocate in this session only",
+        "  lacking    v: rests on t",
+        "  lacking    t: not yet",
+    ]
+    assert registered_text(done).split("\n") == said
+    *same, last = registered_text(dataclasses.replace(done, is_kept=False)).split("\n")
+    assert same == said
+    assert last.startswith("  This session's catalog lives in memory and is gone now; to keep it, name a metastore:")
