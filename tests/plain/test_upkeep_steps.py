@@ -1,0 +1,184 @@
+"""What `maintain` counts, what it does with --apply, and what it reads of a history: over a lake of literals."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from jobs.errors import InputMissingError
+from jobs.runs.run import Run
+from jobs.settings.load import load_settings
+from jobs.tables import FINDINGS, RUN_LOG, SENDS, Table
+from jobs.text.progress import Progress
+from jobs.upkeep import maintain
+from jobs.upkeep.maintain import SMALL_BYTES, TableCommit, TableFiles, Upkeep, run_maintain, small_files, table_history
+
+D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
+NOON = dt.datetime(2026, 3, 9, 13, tzinfo=dt.timezone(dt.timedelta(hours=1)))
+
+
+def commit(version: int, metadata: str | None = None, **metrics: str) -> dict[str, Any]:
+    return {
+        "version": version, "timestamp": NOON + dt.timedelta(days=version), "operation": "WRITE",
+        "userMetadata": metadata, "operationMetrics": metrics,
+    }  # fmt: skip
+
+
+class Lake:
+    """Three tables: of the first, files to merge and to delete; of the second, some to delete; of the third, nothing.
+
+    Attributes:
+        done: each change that was asked for, in order, and the metadata of a compaction's commit.
+        is_held: whether the changes are made while the lake is held.
+    """
+
+    held = (SENDS, FINDINGS, RUN_LOG)
+    staging = "/lake/_staging"
+    taken_from: str | None = None
+
+    def __init__(self, _: object, root: str) -> None:
+        self.root, self.is_held = root, False
+        self.done: list[tuple[Any, ...]] = []
+
+    def holds(self, table: Table) -> bool:
+        return table in self.held
+
+    def files(self, table: Table) -> list[tuple[dt.date, int]]:
+        small_days = [(D2, 5), (D1, 7), (D2, 11), (D1, 1), (D1, SMALL_BYTES - 1), (D3, 100), (D3, SMALL_BYTES)]
+        return small_days if table == SENDS else [(D1, 3)]
+
+    def history(self, table: Table, limit: int | None = None) -> list[dict[str, Any]]:
+        commits = [
+            commit(2, json.dumps({"run_id": "r2"}), numOutputRows="12"), commit(1, "no JSON"), commit(0, '["run_id"]'),
+        ]  # fmt: skip
+        return (commits if table == SENDS else commits[2:])[:limit]
+
+    def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
+        if not dry_run:
+            self.done.append(("vacuum", table.name, days, self.is_held))
+        unneeded = {"sends": ["/lake/sends/10", "/lake/sends/200"], "findings": ["/lake/findings/4000"]}
+        return unneeded.get(table.name, [])
+
+    def size(self, path: str) -> int:
+        return 777 if path == self.staging else int(path.rpartition("/")[2])
+
+    def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
+        self.done.append(("compact", table.name, day, small, metadata.get("lock"), metadata["run_id"], self.is_held))
+
+    @contextlib.contextmanager
+    def locked(self, *_: object, **__: object) -> Iterator[str | None]:
+        self.is_held = True
+        yield self.taken_from
+        self.is_held = False
+
+    def clear_staging(self, run_id: str) -> None:
+        self.done.append(("clear", run_id, self.is_held))
+
+
+@pytest.fixture
+def lakes(monkeypatch: pytest.MonkeyPatch) -> list[Lake]:
+    """The lakes that were opened."""
+    opened: list[Lake] = []
+
+    def open_lake(spark: object, root: str) -> Lake:
+        opened.append(Lake(spark, root))
+        return opened[-1]
+
+    monkeypatch.setattr(maintain, "MaintainedLake", open_lake)
+    return opened
+
+
+def maintained(*, apply: bool, root: str = "/lake") -> tuple[Upkeep, str]:
+    """What was found, and what was said on the way."""
+    run = Run("u", "maintain", (), allow_empty=False, cascade=True, clock=lambda: NOON)
+    settings, said = load_settings([], ["retention.versions_days=9"], {"lake": root}), io.StringIO()
+    nothing: Any = None
+    return run_maintain(nothing, settings, run, Progress(said), apply=apply), said.getvalue()
+
+
+def test_what_is_found_of_each_table(lakes: list[Lake]) -> None:
+    """Of the first day three small files, of the second two; of the third one, beside a large one."""
+    found, _ = maintained(apply=False)
+    assert (found.lake, found.applied, found.versions_days, found.leftover_bytes) == ("/lake", False, 9, 777)
+    size = 5 + 7 + 11 + 1 + 100 + 2 * SMALL_BYTES - 1
+    assert found.tables == [
+        TableFiles("sends", 7, size, 3, 5, 2, 210, 3, "2026-03-09 12:00:00"),
+        TableFiles("findings", 1, 3, 1, 0, 1, 4_000, 1, "2026-03-09 12:00:00"),
+        TableFiles("run_log", 1, 3, 1, 0, 0, 0, 1, "2026-03-09 12:00:00"),
+    ]
+    (lake,) = lakes
+    assert lake.done == []
+
+
+def test_what_is_applied_is_what_was_found_while_the_lake_is_held(lakes: list[Lake]) -> None:
+    found, said = maintained(apply=True)
+    assert found.applied
+    (lake,) = lakes
+    assert lake.done == [
+        ("compact", "sends", D1, 128 * 1024 * 1024, None, "u", True),
+        ("compact", "sends", D2, 128 * 1024 * 1024, None, "u", True),
+        ("vacuum", "sends", 9, True),
+        ("vacuum", "findings", 9, True),
+        ("clear", "u", True),
+    ]
+    assert [line.partition(":")[0] for line in said.splitlines()] == [
+        "looking at the tables", "maintaining sends", "maintaining findings",
+    ]  # fmt: skip
+
+
+def test_whose_lock_was_taken_is_said_and_stands_in_the_commits(
+    lakes: list[Lake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Lake, "taken_from", "taken from run r1")
+    _, said = maintained(apply=True)
+    assert said.startswith("taken from run r1\n")
+    assert [each[4] for each in lakes[0].done if each[0] == "compact"] == ["taken from run r1"] * 2
+
+
+def test_what_another_store_has_left_over_is_not_looked_for(lakes: list[Lake]) -> None:
+    assert maintained(apply=False, root="s3a://bucket/lake")[0].leftover_bytes == 0
+    assert len(lakes) == 1
+
+
+def test_a_lake_without_tables_is_named(lakes: list[Lake], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lake, "held", ())
+    for apply in (False, True):
+        with pytest.raises(InputMissingError, match=r"^lake /lake holds no table; run faultline nightly first"):
+            maintained(apply=apply)
+    assert [lake.done for lake in lakes] == [[], []]
+
+
+def history(name: str | None, last: int) -> list[TableCommit]:
+    nothing: Any = None
+    return table_history(nothing, load_settings([], [], {"lake": "/lake"}), name, last)
+
+
+@pytest.mark.usefixtures("lakes")
+def test_a_history_names_the_run_of_our_own_commits_only() -> None:
+    assert history("sends", 3) == [
+        TableCommit("sends", 2, "2026-03-11 12:00:00", "WRITE", "r2", 12),
+        TableCommit("sends", 1, "2026-03-10 12:00:00", "WRITE", None, None),
+        TableCommit("sends", 0, "2026-03-09 12:00:00", "WRITE", None, None),
+    ]
+    assert [(each.table, each.version) for each in history(None, 1)] == [("sends", 2), ("findings", 0), ("run_log", 0)]
+    with pytest.raises(InputMissingError, match="holds no table broker_windows yet; its flow has not run"):
+        history("broker_windows", 3)
+
+
+@pytest.mark.usefixtures("lakes")
+@pytest.mark.parametrize("metadata", [None, "", "null", "17", '"run_id"', '{"other": 1}', "{"])
+def test_what_others_write_into_a_commit_is_no_run(metadata: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lake, "history", lambda *_: [commit(0, metadata)])
+    assert [each.run_id for each in history("sends", 1)] == [None]
+
+
+def test_small_files_are_those_below_the_limit_where_a_day_has_several() -> None:
+    files = [(D2, SMALL_BYTES - 1), (D1, 1), (D1, SMALL_BYTES), (D2, 0), (D3, SMALL_BYTES), (D3, SMALL_BYTES)]
+    assert list(small_files(files).items()) == [(D2, 2)]
+    assert list(small_files([(D2, 1), (D1, 1), (D2, 1), (D1, 1)])) == [D1, D2]
