@@ -79,7 +79,7 @@ def shortened(text: str, most: int) -> str:
 def duration(ms: int) -> str:
     """A time as a person says it."""
     seconds = ms / 1000
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

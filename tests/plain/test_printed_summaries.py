@@ -214,7 +214,8 @@ def test_notes_come_in_order_and_of_other_days_five_at_most() -> None:
 @pytest.mark.parametrize(
     ("ms", "said"),
     [
-        (0, "0.0 s"), (49, "0.0 s"), (59_940, "59.9 s"), (60_000, "1 min 00 s"), (3_599_000, "59 min 59 s"),
+        (0, "0.0 s"), (49, "0.0 s"), (59_940, "59.9 s"), (59_950, "1 min 00 s"), (60_000, "1 min 00 s"),
+        (119_400, "1 min 59 s"), (119_600, "2 min 00 s"), (3_599_000, "59 min 59 s"), (3_599_600, "1 h 00 min"),
         (3_600_000, "1 h 00 min"), (90_061_000, "25 h 01 min"),
     ],
 )  # fmt: skip
