@@ -40,7 +40,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
         with progress.step("opening the lake"):
             lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
             lake.clear_staging(run.run_id)
-        logged = days if taken_from else []  # whose lock was taken is on record before anything else
+        logged = list(days) if taken_from else []  # whose lock was taken is on record before anything else
         if taken_from:
             log_run(context, flow.name, logged, "STARTED", message=taken_from)
             progress.say(taken_from)
