@@ -21,8 +21,8 @@ NOTHING = Timeline((), (), 0, ())
 
 
 def point(minute: int, sends: int = 1, failures: int = 0, **percentiles: int) -> Point:
-    named = [percentiles.get(name) for name in ("p50", "p95", "p99")]
-    return Point(minute * MINUTE, sends, failures, 0, *named, 9_999, 0)
+    p50, p95, p99 = (percentiles.get(name) for name in ("p50", "p95", "p99"))
+    return Point(minute * MINUTE, sends, failures, 0, p50, p95, p99, 9_999, 0)
 
 
 def sent(*points: Point, width_ms: int = MINUTE) -> Minutes:

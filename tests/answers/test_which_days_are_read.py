@@ -138,6 +138,18 @@ def test_a_lake_is_found_by_uri_and_with_a_slash(lake: str, where: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("root", "place"),
+    [
+        ("/lake/", "/lake/sends"), ("file:///lake", "/lake/sends"), ("file:///la%20ke/", "/la ke/sends"),
+        ("s3://bucket/lake/", "s3://bucket/lake/sends"), ("s3://bucket/lake", "s3://bucket/lake/sends"),
+    ],
+)  # fmt: skip
+def test_a_local_table_is_a_folder_however_the_lake_is_named(root: str, place: str) -> None:
+    """A URI would be read by delta-rs from Arrow's threads."""
+    assert read._place(root, SENDS) == place
+
+
+@pytest.mark.parametrize(
     ("error", "reason"),
     [
         (DeltaError("\x1b[31mGeneric S3 error\x1b[0m:\n  no   bucket"), "Generic S3 error: no bucket"),

@@ -40,7 +40,9 @@ def wrong(root: Path) -> list[str]:
     return [found for name, found in said(root) if name == f"table {TABLE}"]
 
 
-def succeeded(seq: int | None, hour: int, *, status: str = "SUCCEEDED", **versions: int) -> dict[str, Any]:
+def succeeded(
+    seq: int | None, hour: int, versions: dict[str, int] | None = None, status: str = "SUCCEEDED"
+) -> dict[str, Any]:
     at = dt.datetime(2026, 11, 23, hour, tzinfo=dt.UTC)
     told = json.dumps(versions) if versions else None
     return {"event_date": DAY, "status": status, "logged_at": at, "event_seq": seq, "table_versions": told}
@@ -79,15 +81,15 @@ BACK = "it is at version 3, the run log says that {} was published"
 @pytest.mark.parametrize(
     ("events", "found"),
     [
-        pytest.param([succeeded(1, 1, **{TABLE: 3})], [], id="as published"),
-        pytest.param([succeeded(1, 1, **{TABLE: 4})], [BACK.format(4)], id="a commit is gone"),
-        pytest.param([succeeded(1, 1, **{TABLE: 4}), succeeded(2, 2, sends=1)], [BACK.format(4)], id="earlier"),
-        pytest.param([succeeded(1, 9, **{TABLE: 7}), succeeded(2, 1, **{TABLE: 3})], [], id="a clock was set back"),
-        pytest.param([succeeded(2, 1, **{TABLE: 7}), succeeded(1, 9, **{TABLE: 3})], [BACK.format(7)], id="and not"),
-        pytest.param([succeeded(None, 9, **{TABLE: 7}), succeeded(2, 1, **{TABLE: 3})], [], id="of an earlier release"),
-        pytest.param([succeeded(None, 9, **{TABLE: 7}), succeeded(None, 1, **{TABLE: 3})], [BACK.format(7)], id="time"),
-        pytest.param([succeeded(1, 1, **{TABLE: 3}), succeeded(2, 2)], [], id="a success that names none"),
-        pytest.param([succeeded(1, 1, status="FAILED", **{TABLE: 9})], [], id="no success"),
+        pytest.param([succeeded(1, 1, {TABLE: 3})], [], id="as published"),
+        pytest.param([succeeded(1, 1, {TABLE: 4})], [BACK.format(4)], id="a commit is gone"),
+        pytest.param([succeeded(1, 1, {TABLE: 4}), succeeded(2, 2, {"sends": 1})], [BACK.format(4)], id="earlier"),
+        pytest.param([succeeded(1, 9, {TABLE: 7}), succeeded(2, 1, {TABLE: 3})], [], id="a clock was set back"),
+        pytest.param([succeeded(2, 1, {TABLE: 7}), succeeded(1, 9, {TABLE: 3})], [BACK.format(7)], id="and not"),
+        pytest.param([succeeded(None, 9, {TABLE: 7}), succeeded(2, 1, {TABLE: 3})], [], id="of an earlier release"),
+        pytest.param([succeeded(None, 9, {TABLE: 7}), succeeded(None, 1, {TABLE: 3})], [BACK.format(7)], id="time"),
+        pytest.param([succeeded(1, 1, {TABLE: 3}), succeeded(2, 2)], [], id="a success that names none"),
+        pytest.param([succeeded(1, 1, {TABLE: 9}, "FAILED")], [], id="no success"),
     ],
 )  # fmt: skip
 def test_the_last_success_of_each_table_counts(folder: Path, events: list[dict[str, Any]], found: list[str]) -> None:
@@ -97,13 +99,13 @@ def test_the_last_success_of_each_table_counts(folder: Path, events: list[dict[s
 
 def test_a_run_log_of_an_earlier_release_goes_by_time(tmp_path: Path) -> None:
     LiteralLake(tmp_path, (PRODUCER_DAYS,))
-    events = [succeeded(None, 2, **{TABLE: 2}), succeeded(None, 1, **{TABLE: 9})]
+    events = [succeeded(None, 2, {TABLE: 2}), succeeded(None, 1, {TABLE: 9})]
     write_rows(tmp_path, RUN_LOG, events, leave_out=("event_seq",))
     assert wrong(tmp_path) == ["it is at version 0, the run log says that 2 was published"]
 
 
 def test_a_table_that_the_log_names_and_the_lake_lacks_is_left_to_the_others(folder: Path) -> None:
-    write_rows(folder, RUN_LOG, [succeeded(1, 1, sends=4)])
+    write_rows(folder, RUN_LOG, [succeeded(1, 1, {"sends": 4})])
     assert [name for name, _ in said(folder)] == ["tables"]
 
 

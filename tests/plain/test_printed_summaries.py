@@ -61,6 +61,20 @@ def test_the_last_section_says_where_the_tables_are_and_how_to_ask_them() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("lake", "said", "place"),
+    [
+        ("file:///the/lake", "/the/lake", '"/the/lake/isolation_intervals"'),
+        ("s3a://bucket/lake", "s3a://bucket/lake", '"s3a://bucket/lake/isolation_intervals"'),
+        ("/the\x1b/la'ke", "/the\\x1b/la'ke", '"/the\\u001b/la\'ke/isolation_intervals"'),
+    ],
+)
+def test_the_tables_are_named_as_what_reads_them_takes_them(lake: str, said: str, place: str) -> None:
+    first, _, third, _ = _sections(lake=lake)[-1]
+    assert first.startswith(f"Tables are in {said} (Delta).")
+    assert third == f"  isolations = deltalake.DeltaTable({place}).to_pyarrow_table()"
+
+
 def test_sections_come_in_the_order_of_the_readme() -> None:
     everything = _sections(
         brokers=[Broker("b", 1, 0, 0, 0)],
@@ -103,6 +117,13 @@ def test_brokers_are_a_table_of_eight_at_most() -> None:
     assert [line.split()[0] for line in _section("Brokers", brokers=brokers)[2:]] == [
         f"broker-{number}" for number in range(1, 9)
     ]
+
+
+def test_incidents_that_the_summary_has_not_are_counted_too() -> None:
+    """It holds the first hundred."""
+    assert _section("Incidents", incident_count=101, incidents=[_incident(1, 2.0)])[0].endswith(
+        "(the 1 longest of 101)"
+    )
 
 
 def _incident(number: int, seconds: float) -> Incident:
@@ -189,6 +210,7 @@ EMPTY_START = (
         ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
         ({"bad_routes": 1_002}, "1,002 lines of topic routes cannot be used (see quarantine, source routes)"),
         ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
+        ({"repeated_files": ["/l/c"]}, "1 links or names lead to what is read once already: /l/c …"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
@@ -264,6 +286,7 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
         ),
         ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
         ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
+        ({"repeated_files": ["/l/c"]}, "1 links or names lead to what is read once already: /l/c …"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
@@ -271,6 +294,13 @@ def test_each_note_on_groups_is_made_for_its_own_reason(answers: dict[str, Any],
     *_, (title, *notes) = _groups_said(**answers)
     assert title == "Notes"
     assert notes == [f"  {note}", "  each finding in words: /the/lake/allocation_findings"]
+
+
+def test_names_of_groups_and_of_the_lake_do_nothing_to_a_terminal() -> None:
+    """A cause of a later release is said as it is."""
+    sections = _groups_said(faults=[Fault("g\x1b", "OF_A_LATER_RELEASE", 1, 2, 3, 4_000)], lake="/the\x1b/lake")
+    assert sections[2][2].split() == ["g\\x1b", "OF_A_LATER_RELEASE", "1", "2", "3", "4.0", "s"]
+    assert sections[-1][-1] == "  each finding in words: /the\\x1b/lake/allocation_findings"
 
 
 def test_notes_on_groups_come_in_order_of_kind_and_of_other_days_five_at_most() -> None:

@@ -192,14 +192,13 @@ class Watched:
     """
 
     def __init__(self, *looks: set[str] | Exception, stopped: bool = False) -> None:
-        self.looks, self.now = list(looks), 0.0
+        self.looks, self.now, self.stopped = list(looks), 0.0, False
         jvm_context = SimpleNamespace(isStopped=lambda: stopped)
         self.server: Any = SimpleNamespace(
             spark=SimpleNamespace(sparkContext=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: jvm_context))),
             door=SimpleNamespace(work=self.work),
         )
         self.stop: Any = SimpleNamespace(wait=self.wait, is_set=lambda: self.stopped)
-        self.stopped = False
 
     def wait(self, seconds: float) -> bool:
         """A signal comes when there is no look left."""

@@ -143,7 +143,9 @@ class Steps:
         self.step(f"{flow} {status} {', '.join(map(words, days)) or 'of no day'}{said}")
         assert (done is not None) == (status == "SUCCEEDED")
 
-    def __call__(self, *dates: dt.date, sends_days: str = "", **options: Any) -> RunResult:
+    def __call__(
+        self, *dates: dt.date, sends_days: str = "", allow_empty: bool = False, break_lock: bool = False
+    ) -> RunResult:
         given = [sends_days] if sends_days else []
         settings = load_settings([], given, {"lake": "/lake", "cluster": "north"})
         flow: Flow[Any] = Flow(
@@ -151,8 +153,8 @@ class Steps:
             derived=(PRODUCER_DAYS, FAULT_ITEM_STATE), carried=(FAULT_ITEM_STATE,), stage=self.stage,
             derive=self.derive, forgotten=(SENDS,), publish=self.publish, can_recompute=lambda *_: True,
         )  # fmt: skip
-        how = {"allow_empty": False, "cascade": True, "clock": lambda: NIGHT} | options
-        return run_flow(flow, NOTHING, settings, Run("r", "nightly", dates, **how), Progress(self.said))
+        run = Run("r", "nightly", dates, allow_empty, cascade=True, clock=lambda: NIGHT, break_lock=break_lock)
+        return run_flow(flow, NOTHING, settings, run, Progress(self.said))
 
 
 @pytest.fixture
@@ -395,7 +397,7 @@ def test_no_secret_stands_in_the_run_log(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_run_stages_each_day_of_each_cluster_in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_context, "materializer", lambda _, folder: folder)
     of_run = context("run-1")
-    folders = [of_run.materializer(Day(day, name)) for name in ("north", "a/b c", "a") for day in (D1, D2)]
+    folders: list[Any] = [of_run.materializer(Day(day, name)) for name in ("north", "a/b c", "a") for day in (D1, D2)]
     assert folders == [
         f"/lake/_staging/run-1/{name}-2026-03-0{day}" for name in ("north", "a%2Fb%20c", "a") for day in (1, 2)
     ]

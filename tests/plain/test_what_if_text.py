@@ -66,6 +66,7 @@ def test_policies_share_a_line_only_when_all_four_figures_are_the_same() -> None
 
 def test_of_many_alike_four_are_named() -> None:
     assert "p0, p1, p2, p3  " in what_if_text(summary(*(line(f"p{number}", 1, 1) for number in range(4))))
+    assert "p0, p1, p2, p3 and 1 more" in what_if_text(summary(*(line(f"p{number}", 1, 1) for number in range(5))))
     assert "p0, p1, p2, p3 and 2 more" in what_if_text(summary(*(line(f"p{number}", 1, 1) for number in range(6))))
 
 
