@@ -12,7 +12,7 @@ from jobs.answers.minutes import MOST_POINTS, Point, minutes
 from jobs.answers.night import MOST_FINDINGS, MOST_INCIDENTS, NIGHTS_BEFORE, Day, headline, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.timeline import MOST_BROKERS, MOST_ROWS, isolation_hover, timeline
-from jobs.answers.words import percent, safe_cell
+from jobs.answers.words import percent, safe_cell, unsure_text
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -50,6 +50,10 @@ def lake_of(folder: Path, table: Table, *rows: dict[str, Any]) -> Published:
         ("left", [], False, "–"),
         ("left", None, False, "–"),
         ("topic", "a", False, "a"),
+        ("from_ms", START, False, "00:00:00.000"),
+        ("until_ms", START, False, "24:00:00.000"),
+        ("sentence", "so it is: " * 15, False, "so it is: " * 15),
+        ("topic", "so it is: " * 15, False, f"{'so it is: ' * 4}so it is:…o it is: {'so it is: ' * 4}"),
     ],
 )
 def test_a_cell(column: str, value: object, text: str, *, with_day: bool) -> None:
@@ -71,6 +75,10 @@ def test_a_cell(column: str, value: object, text: str, *, with_day: bool) -> Non
 )
 def test_a_share(part: float, whole: float, text: str) -> None:
     assert percent(part, whole) == text
+
+
+def test_every_unsure_day_is_named() -> None:
+    assert unsure_text([BEFORE, NIGHT]).startswith("the last run of 2026-03-01, 2026-03-02 has not succeeded: ")
 
 
 def incident(start_s: int, lasts_s: int, broker: str = "b") -> dict[str, Any]:
