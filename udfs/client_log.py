@@ -52,6 +52,7 @@ _OF_A_QUEUE = (
     r"|pull request offset illegal, P"
 )
 _WHOLE_RESULT = r"(?:=\[\]|\]\])$"
+_TWO_RESULTS = r"rebalanced result changed\..*rebalanced result changed\."
 _ANY = (
     rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
     r"| - the client factory \["
@@ -113,7 +114,8 @@ def log_event(message: Column) -> Column:
 def is_damaged(message: Column, event: Column) -> Column:
     """Whether the message is on a queue, or on a result, but breaks off or runs into another one."""
     of_a_queue = event.isNull() & message.rlike(_OF_A_QUEUE) & ~message.rlike("try remove unnecessary")
-    return of_a_queue | (message.rlike(r"rebalanced result changed\.") & ~message.rlike(_WHOLE_RESULT))
+    is_whole = message.rlike(_WHOLE_RESULT) & ~message.rlike(_TWO_RESULTS)
+    return of_a_queue | (message.rlike(r"rebalanced result changed\.") & ~is_whole)
 
 
 def event_fields(message: Column, event: Column) -> dict[str, Column]:

@@ -35,6 +35,15 @@ OF_RESULT = {"strategy": "AVG", "consumer_group": "G", "topic": "T", "client_id"
 OF_ALL = {**OF_RESULT, "queues": 12, "clients": 3}
 ODD = "MessageQueue [topic=%RETRY%g-1|x_2, brokerName=IDC1@broker a.b:1, queueId=-1]"
 OF_ODD = {"topic": "%RETRY%g-1|x_2", "broker_name": "IDC1@broker a.b:1", "queue_id": -1}
+LONG = f"MessageQueue [topic={'t' * 512}, brokerName={'b' * 512}, queueId=2147483647]"
+LONGER = [LONG.replace("=t", "=tt"), LONG.replace("=b", "=bb")]
+OF_LONG = {"topic": "t" * 512, "broker_name": "b" * 512, "queue_id": 2_147_483_647}
+REMOVED, LOCK_FAILED, OFFSET_UNKNOWN, ILLEGAL = (
+    f"doRebalance, G, remove unnecessary mq, {QUEUE}",
+    f"doRebalance, G, add a new mq failed, {QUEUE}, because lock failed",
+    f"doRebalance, G, add new mq failed, {QUEUE}",
+    f"the pull request offset illegal, PullRequest [consumerGroup=G, messageQueue={QUEUE}",
+)
 
 TOLD: list[tuple[str, str, dict[str, Any]]] = [
     (f"{OLD}doRebalance, G, add a new mq, {QUEUE}", "ADDED", OF_QUEUE),
@@ -44,6 +53,12 @@ TOLD: list[tuple[str, str, dict[str, Any]]] = [
         f"{NEW}doRebalance, NS%g|1_x-2, add a new mq, {ODD}",
         "ADDED",
         {**OF_QUEUE, **OF_ODD, "consumer_group": "NS%g|1_x-2"},
+    ),
+    (f"{OLD}doRebalance, G, add a new mq, {LONG}", "ADDED", {**OF_QUEUE, **OF_LONG}),
+    (
+        f"{NEW}doRebalance, pop, add a new mq, {QUEUE.replace('T', 'pop')}",
+        "ADDED",
+        {**OF_QUEUE, "consumer_group": "pop", "topic": "pop"},
     ),
     (f"{OLD}doRebalance, G, remove unnecessary mq, {QUEUE}", "REMOVED", OF_QUEUE),
     (f"{NEW}doRebalance, G, remove unnecessary mq, {QUEUE}", "REMOVED", OF_QUEUE),
@@ -154,6 +169,10 @@ SILENT = [
     f"{OLD}fix the pull request offset, PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=0]",
     f"{NEW}the client factory [10.0.0.1@7] start OK",
     f"{NEW}get message of the consumer [G] shutdown OK",
+    f"{NEW}x - the consumer [G] start beginning. messageModel=CLUSTERING, isUnitMode=false",
+    f"{NEW}x - the consumer [G] start OK",
+    f"{NEW}x - the consumer [G] shutdown OK",
+    f"{NEW}the consumer [G] shutdown OK, and more",
     f"\tat doRebalance, G, add a new mq, {QUEUE}",  # goes on with another entry: no head
 ]
 
@@ -169,6 +188,8 @@ def test_what_begins_an_entry(spark: SparkSession) -> None:
         (f"{OLD}started", True),
         (f"{NEW}started", True),
         ("2026-02-30 99:99:99,999 WARN RocketmqClient - a date that is none", True),
+        ("2026-03-01 12:00:00,250  WARN RocketmqClient - a level that is aligned", True),
+        ("2026-03-01 12:00:00,250 INFO", False),
         ("2026-03-01 12:00:00 INFO RocketmqClient - no milliseconds", False),
         (" 2026-03-01 12:00:00,250 INFO RocketmqClient - not at the beginning", False),
         ("org.apache.rocketmq.client.exception.MQClientException: CODE: 17", False),
@@ -219,6 +240,17 @@ def test_what_a_line_tells(spark: SparkSession) -> None:
     assert [(row["raw"], row["event"], {name: row[name] for name in fields}) for row in found] == [*expected, *silent]
 
 
+def test_only_lines_on_ownership_have_a_message(spark: SparkSession) -> None:
+    rows = [
+        (f"{OLD}the consumer [G] start OK - at last", "the consumer [G] start OK - at last"),
+        (f"{OLD}[persistAll] Group: G ClientId: c updateConsumeOffsetToBroker", None),
+        (f"{NEW}update FaultItem{{name='a'}} - the end", None),
+        ("", None),
+        (None, None),
+    ]
+    assert_rule(spark, ownership_message(F.col("raw")), "raw string", rows, "string")
+
+
 def test_the_queues_of_a_result(spark: SparkSession) -> None:
     other = QUEUE.replace("Id=1", "Id=0")
     head = f"rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=2"
@@ -247,7 +279,7 @@ def test_the_queues_of_a_result(spark: SparkSession) -> None:
 def test_which_lines_break_off(spark: SparkSession) -> None:
     whole = f"{OLD}doRebalance, G, add a new mq, {QUEUE}"
     result = f"{OLD}rebalanced result changed. {ALL}, mqAllSize=12, cidAllSize=3, rebalanceResultSize=2,"
-    illegal = f"{NEW}the pull request offset illegal, PullRequest [consumerGroup=G, messageQueue={QUEUE}"
+    illegal = f"{NEW}{ILLEGAL}"
     cases: list[tuple[str | None, bool]] = [
         (whole[:-1], True),
         (whole[: whole.index("brokerName")], True),
@@ -260,6 +292,17 @@ def test_which_lines_break_off(spark: SparkSession) -> None:
         (f"{result} rebalanceResultSet=[{QUEUE}, MessageQueue [topic=T, bro", True),
         (f"{result} rebalanceResultSet=[{QUEUE}", True),
         (result[: result.index("clientId=")], True),
+        *((f"{whole[:-1]}{message}", True) for message in (REMOVED, ILLEGAL)),
+        (f"{whole[:-1]}{result.removeprefix(OLD)} rebalanceResultSet=[{QUEUE}]", True),
+        *((f"{OLD}{message}{REMOVED}", True) for message in (REMOVED, LOCK_FAILED, OFFSET_UNKNOWN)),
+        (f"{OLD}doRebalance, G, add a new mq, MessageQueue [topic=T, brokerName=a{QUEUE}", True),
+        (f"{OLD}doRebalance, {'g' * 255}, add a new mq, Mess", True),
+        *((f"{OLD}doRebalance, G, add a new mq, {longer}", True) for longer in LONGER),
+        (f"{OLD}doRebalance, G, add a new mq, {QUEUE.replace('Id=1', 'Id=99999999999')}", True),
+        (f"{result} rebalanceResultSet=[{QUEUE}]{REMOVED}", True),
+        (f"{result} rebalanceResultSet=[{QUEUE}]{result.removeprefix(OLD)} rebalanceResultSet=[{QUEUE}]", True),
+        (f"{NEW}client {result.removeprefix(OLD)} rebalanceResultSet=[{QUEUE}", True),
+        (f"{NEW}broker rebalanced result changed. {ALL}, assignmentSet=[MessageQueueAssi", True),
         (whole, False),
         (illegal, False),  # what is lost was not needed
         (f"{result} rebalanceResultSet=[{QUEUE}]", False),
