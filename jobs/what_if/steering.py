@@ -15,7 +15,7 @@ _BEFORE_CHOICES, _CHOICE, _AFTER_CHOICES = 0, 1, 2
 def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> DataFrame:
     """Counts of attempts within an isolation while another broker was left, per rule and under any rule.
 
-    Grain: `event_date`, `cluster`, `broker_name`, `rule` (null = under at least one rule): `steered` (null there) and
+    Grain: `event_date`, `cluster`, `broker_name`, `rule` (null = under at least one rule): `steered` (0 there) and
     `hits`, those of them that went badly.
 
     With the attempts in order, an isolation holds as many as were counted up to its end less those up to its start: a
