@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.answers.groups import consumer_groups
 from jobs.answers.published import open_published
+from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.settings.load import load_settings
 from jobs.tables import TABLES
 from tests.given.site import D1, D2, START, at
@@ -299,22 +300,34 @@ def test_what_a_route_leaves_out_is_0(site: SnapshotSite) -> None:
 
 @pytest.mark.slow  # two more lakes, four runs
 def test_days_one_by_one_end_in_the_same_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Snapshots over midnight, lines shuffled and one captured twice: what stands is carried."""
+    """Snapshots over midnight, lines shuffled and one captured twice: what stands is carried.
+
+    y joins a minute after midnight and gets its queue another one later; topic U gets a second queue in between.
+    """
     late = at(D1, "23:58:00")
     times = [late + minute * MINUTE for minute in range(6)]
     consumers = [connection(each, ["x"] if each < START[D2] + MINUTE else ["x", "y"]) for each in times]
     routes = [route(each, a=2) for each in (late, late + MINUTE)]  # silent from then on: stale after five minutes
-    tables = ("queue_allocation", "group_members", "topic_queues", "route_changes")
+    routes += [route(each, topic="U", a=queues) for queues, each in enumerate((late, START[D2] + MINUTE), start=1)]
+    gets_it = START[D2] + 2 * MINUTE
+    answers = [
+        running_info(each, client_id, "AllocateMessageQueueAveragely", [("T", "a", number) for number in held])
+        for each in times
+        for client_id, held in (("x", (0,) if each >= gets_it else (0, 1)), ("y", (1,) if each >= gets_it else ()))
+    ]
+    tables = FLOW_TABLES["allocation"].derived
     found = []
     for name, runs in (("at-once", [(D1, D2)]), ("by-day", [(D2,), (D1,), (D2,)])):
         site = SnapshotSite(spark, tmp_path_factory.mktemp(name))
         site.log("consumers", consumers if name == "at-once" else [*reversed(consumers), consumers[0]])
         site.log("routes", routes)
+        site.log("running_info", answers if name == "at-once" else [*reversed(answers), answers[0]])
         results = [site.run(*days, allow_empty=True) for days in runs]
         found.append({table: site.rows(table) for table in tables})
         if name == "by-day":
             assert [result.stale_days for result in results] == [[], [D2], []]
-            assert results[0].days[0].counts.rows_other_day == 5  # type: ignore[union-attr]
+            assert results[0].days[0].counts.rows_other_day == 11  # type: ignore[union-attr]
+    assert {table for table in found[0] if not found[0][table]} == set()
     assert found[0] == found[1]
     owners = [
         (row["event_date"], row["start_ms"] - START[D2], row["end_ms"] - START[D2], row["client_id"])
