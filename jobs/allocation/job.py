@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.allocation.allocate import queue_allocation, with_shares
 from jobs.allocation.answer_intervals import lasting
+from jobs.allocation.before_midnight import inputs_before, shares_before
 from jobs.allocation.causes import (
     acting,
     differing_views,
@@ -117,6 +118,9 @@ def allocation(
     determined = inputs.where("undetermined IS NULL")
     allocated = with_shares(determined, materialize, "shares", opening=opening.queue_allocation)
     expected = materialize("expected", queue_allocation(allocated))
+    all_at_midnight = inputs_before(before, opening.group_members, opening.queue_allocation, strategies, day)
+    at_midnight = materialize("inputs_before", all_at_midnight.where("undetermined IS NULL"))
+    shares_at_midnight = shares_before(at_midnight, opening.queue_allocation)
     owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, materialize)
     subjects = topics.select(*SUBJECT).distinct()
     languages, flaps = mixed_languages(consumer_connections, stale_ms), materialize("flaps", flapping(all_members))
@@ -151,8 +155,10 @@ def allocation(
         queue_allocation=expected.transform(with_partition_columns, day, "start_ms", "end_ms"),
         queue_ownership=owned.holdings.transform(with_partition_columns, day, "start_ms", "end_ms"),
         allocation_findings=findings(all_findings).transform(with_partition_columns, day, "start_ms", "end_ms"),
-        rebalances=rebalances(of_one_view(allocated)).transform(with_partition_columns, day, "changed_at_ms"),
-        strategy_comparison=strategy_comparison(of_one_view(determined), settings, materialize).transform(
-            with_partition_columns, day
+        rebalances=rebalances(of_one_view(allocated).unionByName(of_one_view(shares_at_midnight))).transform(
+            with_partition_columns, day, "changed_at_ms"
         ),
+        strategy_comparison=strategy_comparison(
+            of_one_view(determined), of_one_view(at_midnight), settings, materialize
+        ).transform(with_partition_columns, day),
     )

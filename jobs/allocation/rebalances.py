@@ -83,7 +83,7 @@ def rebalances(history: DataFrame, subject: Sequence[str] = SUBJECT) -> DataFram
     )
 
 
-def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Materialize) -> DataFrame:
+def strategy_comparison(today: DataFrame, before: DataFrame, settings: Settings, materialize: Materialize) -> DataFrame:
     """The same history under each strategy; columns of the table, without day and cluster.
 
     Every group as its members allocate, and all of them under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under
@@ -91,10 +91,12 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Mate
     what the broker assigns is compared with nothing of their own.
 
     Args:
-        inputs: as `allocation_inputs` returns them, one view only.
+        today: as `allocation_inputs` returns them, one view only.
+        before: what stood at 00:00, as `inputs_before` returns it, one view only; nothing but changes of it counts.
         settings: the groups' rooms and virtual nodes.
         materialize: for the allocations, which its figures share.
     """
+    inputs = today.withColumn("is_today", F.lit(True)).unionByName(before.withColumn("is_today", F.lit(False)))
     groups = {group: _candidates(said) for group, said in settings.groups.items()}
     spark = inputs.sparkSession
     rows = [(group, name, spec) for group, specs in groups.items() for name, spec in specs.items()]
@@ -124,7 +126,8 @@ def strategy_comparison(inputs: DataFrame, settings: Settings, materialize: Mate
     )
     lasted = F.col("end_ms") - F.col("start_ms")
     balance = (
-        history.withColumn("balance", balance_of(F.col("shares"), F.col("queues"), F.col("client_ids")))
+        history.where("is_today")
+        .withColumn("balance", balance_of(F.col("shares"), F.col("queues"), F.col("client_ids")))
         .groupBy(*subject)
         .agg(
             F.first("is_own").alias("is_own"),

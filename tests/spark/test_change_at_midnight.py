@@ -63,6 +63,26 @@ def test_the_route_changed_then(site: SnapshotSite) -> None:
     assert [tuple(row.values()) for row in site.rows("route_changes", *columns)] == [(D2, "R", _ms(0), "CHANGED", 2, 4)]
 
 
+def test_what_it_moved(site: SnapshotSite) -> None:
+    columns = ("event_date", "consumer_group", "changed_at_ms", "trigger", "joined", "left", "queues", "moved",
+               "fewest_moves")  # fmt: skip
+    assert [tuple(row.values()) for row in site.rows("rebalances", *columns)] == [
+        (D2, "JOINED", _ms(0), "JOINED", ["y"], [], 3, 1, 1),
+        (D2, "STALE", _ms(0), "QUEUES", [], [], 4, 1, 0),  # xy → xxyy
+    ]
+
+
+def test_other_strategies_are_asked_for_it_too(site: SnapshotSite) -> None:
+    columns = ("event_date", "strategy", "is_own", "rebalances", "moves", "imbalance_mean")
+    rows = (tuple(row.values()) for row in site.rows("strategy_comparison", *columns, consumer_group="JOINED"))
+    assert [row for row in rows if row[1] != "CONSISTENT_HASH"] == [
+        (D1, "AVG", True, 0, 0, 0),
+        (D1, "AVG_BY_CIRCLE", False, 0, 0, 0),
+        (D2, "AVG", True, 1, 1, 1),  # two and one throughout: what x had alone was yesterday
+        (D2, "AVG_BY_CIRCLE", False, 1, 1, 1),
+    ]
+
+
 def test_no_stretch_is_without_length(site: SnapshotSite) -> None:
     for table in ("topic_queues", "group_members", "queue_allocation", "queue_ownership"):
         rows = site.rows(table, "event_date", "start_ms", "end_ms")
