@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.answer_intervals import INTERVAL
@@ -13,8 +13,9 @@ from jobs.allocation.inputs import SUBJECT
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.split import covering_join, split_at_boundaries
 from jobs.tables.day import Day
-from udfs.strategy import RETRY_TOPIC
+from udfs.strategy import BY_BROKER, RETRY_TOPIC
 
+_IN_A_ROOM = "^([^@]*)@[^@]+@*$"  # two parts, as Java's split counts them
 _OF_GROUP = ("consumer_group", "topic", "kind", "cause", "client_ids")
 
 
@@ -32,6 +33,7 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
         (F.size(F.array_distinct("client_ids")) < F.size("client_ids")).alias("has_twins"),
         (F.size("client_ids") > 0).alias("has_clients"),
         F.exists("shares", lambda share: share["outcome"] == "UNCHANGED").alias("fails"),
+        "strategies_json",
     )
     stretch = (*SUBJECT, "view_broker_name", "start_ms")
     plain = expected.where(~F.col("topic").startswith(RETRY_TOPIC))
@@ -46,7 +48,8 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
     )
     owners = F.size("owners_expected")
     kind = F.when(owners == 0, "UNASSIGNED").when((owners > 1) & ~are_shared(F.col("strategy")), "DOUBLY_OWNED")
-    loses_shares = F.col("has_twins") & (F.col("strategy") != "CONFIG")  # where each id has a list of its own
+    has_lists = F.col("strategy").endswith("CONFIG")  # each id has a list of its own
+    loses_shares = F.col("has_twins") & ~has_lists & ~F.col("strategy").startswith(BY_BROKER) & ~_is_left_out()
     cause = (
         F.when(loses_shares & (owners == 0), "DUPLICATE_CLIENT_ID")  # which gives no queue to a second one
         .when(F.col("fails"), "STRATEGY_FAILS")
@@ -61,6 +64,14 @@ def of_allocation(expected: DataFrame, allocated: DataFrame) -> DataFrame:
         queues.where("kind IS NOT NULL"), (*QUEUE, "kind", "client_ids", "owners_expected", "cause")
     )
     return finding(of_queues, "EXPECTED").unionByName(_idle(allocated))
+
+
+def _is_left_out() -> Column:
+    """Whether nobody gets the queue however many members there are: its broker is in none of MACHINE_ROOM's rooms."""
+    of_each = F.map_values(F.from_json("strategies_json", "map<string, struct<machine_rooms: array<string>>>"))
+    rooms = F.flatten(F.transform(of_each, lambda of: F.coalesce(of["machine_rooms"], F.array())))
+    room = F.when(F.col("broker_name").rlike(_IN_A_ROOM), F.regexp_extract("broker_name", _IN_A_ROOM, 1))
+    return F.col("strategy").endswith("MACHINE_ROOM") & ~F.coalesce(F.array_contains(rooms, room), F.lit(False))
 
 
 def _idle(allocated: DataFrame) -> DataFrame:

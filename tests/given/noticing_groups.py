@@ -31,6 +31,20 @@ SETTINGS = [
     'groups."TWIN-LEFT-OUT".strategy="CONFIG"',
     'groups."TWIN-LEFT-OUT".clients."x".queues=[["a", 0]]',
     'groups."TWIN-LEFT-OUT".clients."y".queues=[["a", 1]]',
+    'groups."TWIN-ROOMS".strategy="MACHINE_ROOM"',
+    'groups."TWIN-ROOMS".machine_rooms=["IDC1"]',
+    'groups."TWIN-ASKS".strategy="CONSISTENT_HASH"',
+    'groups."TWIN-ASKS".client_rebalance=false',
+    'groups."TWIN-MIXED".clients."z".strategy="CONFIG"',
+    'groups."TWIN-MIXED".clients."z".queues=[["a", 2]]',
+    'groups."VIEWS-CONFIGURED".strategy="CONFIG"',
+    'groups."VIEWS-CONFIGURED".queues=[["b", 0]]',
+    'groups."ROOMS".machine_rooms=["IDC1"]',
+    'groups."ROOMS".broker_room="^IDC([0-9])"',
+    'groups."ROOMS".client_room="([0-9])$"',
+    'groups."ROOMS".virtual_nodes=3',
+    'groups."ROOMS-OF-CLIENTS".client_room="-(.*)$"',
+    'groups."ROOMS-OF-BROKERS".broker_room="^IDC([0-9])"',
     'groups."MIXED".clients."y".strategy="AVG_BY_CIRCLE"',
     'groups."ONE-FAILS".clients."r-1".strategy="MACHINE_ROOM_NEARBY-AVG"',
     'groups."BROKER".client_rebalance=false',
@@ -138,6 +152,14 @@ def _logs() -> Logs:
     ):  # fmt: skip
         _log(logs, group, "x", *WRONG_X, alive=ALIVE)
         _log(logs, group, "y", *WRONG_Y, (200, refused), alive=ALIVE)
+    _log(logs, "LATE", "x", (-300, "ADDED a0 a1"), alive=ALIVE)
+    _log(logs, "LATE", "y", alive=range(60, 600, 10))
+    _log(logs, "STOPS", "x", (-300, "ADDED a0 a1"), alive=ALIVE)
+    _log(logs, "STOPS", "y", (-300, "ADDED a2"), (99, "REMOVED a2"), (100, "STOPPED"), alive=range(-320, 101, 10))
+    _log(logs, "SHRUNK", "x", (0, "ADDED a0 a1"), (60, "REMOVED a1"), alive=ALIVE, topic="H")
+    _log(logs, "SHRUNK", "y", (0, "ADDED a2 a3"), (60, "REMOVED a3"), (60, "ADDED a1"), alive=ALIVE, topic="H")
+    for client_id in "xy":
+        _log(logs, "VIEWS-CONFIGURED", client_id, (-300, "ADDED b0"), alive=ALIVE, topic="V")
     away = ((100, "REMOVED a1"), (101, "ADDED a1"), (200, "REMOVED a1"), (201.001, "ADDED a1"))
     _log(logs, "HAND-OVER", "x", (-300, "ADDED a0 a1"), *away, alive=ALIVE)
     _log(logs, "HAND-OVER", "y", (-300, "ADDED a2"), alive=ALIVE)
@@ -161,7 +183,7 @@ def _consumers() -> list[Line]:
     by_x_y = (
         "NOTHING", "JOINED", "ASKED-10", "ASKED-30", "ONE-LOGS", "TWICE", "TWICE-TO-ONE", "ELSEWHERE", "X-ELSEWHERE",
         "GHOSTS", "FLAPS", "PAUSED", "SILENT", "LOCKED", "NO-OFFSET", "ONE-LOCKED", "HAND-OVER", "MIXED", "BROKER",
-        "OWN-CLASS",
+        "OWN-CLASS", "LATE", "STOPS",
     )  # fmt: skip
     joins: dict[float, str] = {second: "x" if second < 120 else "xy" for second in TIMES}
     flapped = {"FLAPS-IN-600": 0, "FLAPS-IN-LONGER": 0.001}
@@ -210,6 +232,18 @@ def _consumers() -> list[Line]:
         *_members("ONE-FAILS", ["-2", "r-1"], range(60, 540, 60)),
         *_members("TWIN-CONFIGURED", "xxy"),
         *_members("TWIN-LEFT-OUT", "xxy"),
+        *_members("TWIN-ASKS", "xxy"),
+        *_members("TWIN-MIXED", "xxyz"),
+        *_members("TWIN-VIEW", "xxy", TIMES, "V"),
+        *_told("TWIN-VIEW", "b", dict.fromkeys(TIMES, "xy")),
+        *_members("RETRIES", "xxy", TIMES, "%RETRY%RETRIES", "%RETRY%ONE", "%RETRY%NEVER"),
+        *_members("SHRUNK", "xy", range(0, 540, 60), "H"),
+        *_members("VIEWS-CONFIGURED", "xy", TIMES, "V"),
+        *_told("VIEWS-CONFIGURED", "b", _each(TIMES, "xy", "x", 120, 180)),
+        *map(last_speaks_go, _members("LANGUAGES-LATE", "xy", [LAST_S - 30], "N")),
+        *_members("NO-ROUTE-BEFORE", "x", (-300, -240), "GONE"),
+        *_members("ROUTE-WENT-LATER", "x", (-300, -240), "C"),
+        *(connection(_ms(each), [*"xxy"], "I", broker="IDC1@a", consumer_group="TWIN-ROOMS") for each in TIMES),
         # The other pairs of a kind and a cause.
         *_members("CONFIGURED", "xyz"),
         *_members("EMPTY-ID", ["", "x"]),
@@ -225,7 +259,16 @@ def _consumers() -> list[Line]:
 def _rebalancing() -> list[Line]:
     """Groups of which only moves are asked."""
     late = {"ROUND": 1, "ROUND-LATE": 1.001}
+    rooms = {"ROOMS": ["x1", "y2"], "ROOMS-OF-CLIENTS": ["x-IDC1", "y-IDC2"], "ROOMS-OF-BROKERS": ["1-x", "2-y"]}
     return [
+        *(
+            connection(_ms(each), ids, "I", broker="IDC1@a", consumer_group=group)
+            for group, ids in rooms.items()
+            for each in TIMES
+        ),
+        *_members("VIEWS-OF-THREE", "xy", TIMES, "THREE"),
+        *_told("VIEWS-OF-THREE", "b", dict.fromkeys(TIMES, "x")),
+        *_told("VIEWS-OF-THREE", "c", _each(TIMES, "xy", "y", 60, 120)),
         *(
             line
             for second, ids in enumerate(["xy", "wxy", "xy", "xz", "wx", "wxx", "wx"])
@@ -306,6 +349,10 @@ def _routes() -> list[Line]:
         *(route(_ms(each), topic="V", a=1, b=1) for each in TIMES),
         *(route(_ms(each), topic="P", a=(3, 3 if each < 120 else 4, 6)) for each in TIMES),
         *(route(_ms(each), topic="S", a=9) for each in TIMES),
+        *(route(_ms(each), topic="I", **{"IDC1@a": 3, "IDC2@b": 1, "IDC1@c@d": 1}) for each in TIMES),
+        *(route(_ms(each), topic="THREE", a=1, b=1, c=1) for each in TIMES),
+        *(route(_ms(each), topic="%RETRY%RETRIES", a=3) for each in TIMES),
+        *(route(_ms(each), topic="%RETRY%ONE", a=1) for each in TIMES),
         *(route(_ms(each), topic="GONE", code=17) for each in TIMES),
         *(route(_ms(FIRST_S + each), topic="M", a=3) for each in (0, 60, 120)),
         *(route(_ms(LAST_S - each), topic="N", a=3) for each in (150, 90, 30)),

@@ -144,6 +144,56 @@ STORIES: dict[str, list[Found]] = {
         _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
         ("EXPECTED", "UNASSIGNED", "STRATEGY_LEAVES_OUT", "T a2", "", "", None, -300, 540),
     ],
+    # Of room IDC1's three x gets the first and y the third; a name of three parts is in no room.
+    "TWIN-ROOMS": [
+        _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
+        *(("EXPECTED", "UNASSIGNED", cause, f"I {queue}", "", "", None, -300, 540)
+          for queue, cause in (("IDC1@a1", "DUPLICATE_CLIENT_ID"), ("IDC2@b0", "STRATEGY_LEAVES_OUT"),
+                               ("IDC1@c@d0", "STRATEGY_LEAVES_OUT"))),
+    ],
+    # x and y by AVG of four: a0 and a2; z by its own list a2 as well.
+    "TWIN-MIXED": [
+        _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
+        _of_group("MIXED_STRATEGIES", -300, 540),
+        ("EXPECTED", "UNASSIGNED", "DUPLICATE_CLIENT_ID", "T a1", "", "", None, -300, 540),
+        ("EXPECTED", "DOUBLY_OWNED", "MIXED_STRATEGIES", "T a2", "y z", "y z", None, -300, 540),
+    ],
+    # Only broker a of topic V lists x twice: by its list x gets a0, y nothing, and b0 is of x's second connection.
+    "TWIN-VIEW": [
+        _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
+        _of_group("VIEWS_DIFFER", -300, 540),
+        ("EXPECTED", "UNASSIGNED", "DUPLICATE_CLIENT_ID", "V b0", "", "", None, -300, 540),
+        ("EXPECTED", "IDLE_CLIENT", "STRATEGY_LEAVES_OUT", "V", "y", None, None, -300, 540),
+    ],
+    # Of retry topics nothing is said: a queue of nobody, a client without any, no route.
+    "RETRIES": [_of_group("DUPLICATE_CLIENT_ID", -300, 540, "x")],
+    # y is a member before its log begins: what it lacks is said from there on.
+    "LATE": [_observed("UNASSIGNED", NO, "T a2", "y", ("y", ""), 60, 540)],
+    # y gives its queue up a second before it says that it has stopped.
+    "STOPS": [_observed("UNASSIGNED", "STOPPED_NOT_EXPIRED", "T a2", "y", ("y", ""), 99, 230)],
+    # H has two queues from 60 s on; y keeps a2, which is none of them: 51 s for the route.
+    "SHRUNK": [
+        _observed("AGAINST_STRATEGY", "STALE_ROUTE", "H a2", "y", ("", "y"), 60, 111),
+        _observed("AGAINST_STRATEGY", NO, "H a2", "y", ("", "y"), 111, 540),
+    ],
+    # Both clients' lists have b0, whatever the brokers tell.
+    "VIEWS-CONFIGURED": [
+        _of_group("VIEWS_DIFFER", 120, 240),
+        ("EXPECTED", "UNASSIGNED", "STRATEGY_LEAVES_OUT", "V a0", "", "", None, -300, 540),
+        ("EXPECTED", "DOUBLY_OWNED", "STRATEGY_NAMES_TWICE", "V b0", "x y", "x y", None, -300, 540),
+        _observed("DOUBLY_OWNED", "STRATEGY_NAMES_TWICE", "V b0", "x y", ("x y", "x y"), -300, 540),
+    ],
+    "LANGUAGES-LATE": [_of_group("MIXED_LANGUAGES", LAST_S - 30, LAST_S)],
+    # Consumed until five minutes after its last connection; C has a route until 420 s.
+    "NO-ROUTE-BEFORE": [("EXPECTED", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE", "GONE", "", None, None, -300, 60)],
+    "ROUTE-WENT-LATER": [],
+    # The broker lacks this strategy and answers with nothing: everyone keeps what it had, and that is nothing.
+    "TWIN-ASKS": [
+        _of_group("DUPLICATE_CLIENT_ID", -300, 540, "x"),
+        *(("EXPECTED", "UNASSIGNED", "STRATEGY_FAILS", f"T a{number}", "", "", None, -300, 540)
+          for number in range(3)),
+        *(("EXPECTED", "IDLE_CLIENT", "STRATEGY_FAILS", "T", each, None, None, -300, 540) for each in "xy"),
+    ],
 }  # fmt: skip
 
 
@@ -314,6 +364,8 @@ MOVES: dict[str, list[Rebalance]] = {
     # What x alone had is stale after 300 s; the next answer comes a second later, and a millisecond more.
     "STALE": [(301, "JOINED", "y", "", 2, 1, 1, 0)],
     "STALE-LONGER": [],
+    # Lists of two kinds, then of three, then of two: the first broker's stays the same.
+    "VIEWS-OF-THREE": [],
 }
 
 
@@ -346,6 +398,46 @@ def test_what_other_strategies_would_have_moved(site: SnapshotSite) -> None:
     every = site.rows("strategy_comparison", *columns[1:], consumer_group="EVERY", strategy="AVG")
     # Of one topic's six queues two were nobody's while x had two connections; the others shared evenly.
     assert [tuple(row.values()) for row in every] == [(6, 19, 12, 0, 0, 2, 0.0)]
+
+
+EVERYWHERE = {"AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"}
+NEARBY = "MACHINE_ROOM_NEARBY-AVG"
+
+
+@pytest.mark.parametrize(
+    ("group", "own", "others"),
+    [
+        ("NOTHING", {"AVG"}, EVERYWHERE - {"AVG"}),
+        ("CONFIGURED", {"CONFIG"}, EVERYWHERE),
+        ("TWIN-ASKS", set[str](), EVERYWHERE),  # what the broker gives is not its own
+        ("ROOMS", {"AVG"}, {*EVERYWHERE, "MACHINE_ROOM", NEARBY} - {"AVG"}),
+        ("ROOMS-OF-CLIENTS", {"AVG"}, {*EVERYWHERE, NEARBY} - {"AVG"}),
+        ("ROOMS-OF-BROKERS", {"AVG"}, {*EVERYWHERE, NEARBY} - {"AVG"}),
+        ("TWIN-ROOMS", {"MACHINE_ROOM"}, EVERYWHERE),
+    ],
+)
+def test_strategies_that_a_group_is_compared_under(
+    site: SnapshotSite, group: str, own: set[str], others: set[str]
+) -> None:
+    rows = site.rows("strategy_comparison", "strategy", "is_own", consumer_group=group)
+    assert sorted((row["strategy"], row["is_own"]) for row in rows) == sorted(
+        [*((name, True) for name in own), *((name, False) for name in others)]
+    )
+
+
+def test_rooms_are_those_of_the_settings(site: SnapshotSite) -> None:
+    """Broker IDC1@a has three queues, IDC2@b and IDC1@c@d one each."""
+
+    def figures(group: str, strategy: str) -> tuple[int, int]:
+        columns = ("imbalance_max", "unassigned_max")
+        (row,) = site.rows("strategy_comparison", *columns, consumer_group=group, strategy=strategy)
+        return row["imbalance_max"], row["unassigned_max"]
+
+    assert figures("ROOMS", "AVG") == (1, 0)
+    assert figures("ROOMS", "MACHINE_ROOM") == (1, 2)  # three of IDC1@a
+    for group in ("ROOMS", "ROOMS-OF-CLIENTS", "ROOMS-OF-BROKERS"):
+        assert figures(group, NEARBY) == (3, 0)  # four of IDC1, one of IDC2
+    assert figures("ROOMS", "CONSISTENT_HASH") == (5, 0)  # of three nodes each x1's come first; of ten it has one queue
 
 
 @pytest.mark.parametrize(
