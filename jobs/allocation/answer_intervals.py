@@ -18,13 +18,14 @@ def answer_intervals(
 ) -> DataFrame:
     """Intervals of equal answers per key.
 
-    Grain: `keys`, `start_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive), `last_answer_ms` (latest
-    capture with this answer), `unanswered` (captures in between without an answer).
+    Grain: `keys`, `start_ms`, `end_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive), `last_answer_ms`
+    (latest capture with this answer), `unanswered` (captures in between without an answer).
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key plus
     the usual (median) distance of its captures, nor past 24:00. A capture without an answer changes nothing.
 
-    What stood at 00:00 and no longer is an interval without length, for those who look for changes; see `lasting`.
+    What held until 00:00 and no longer is an interval without length, for those who look for changes; an answer of
+    00:00 starts with it. `lasting` leaves it out.
 
     Args:
         answers: `captured_at_ms`, `keys`, `value`; a null value = nothing is known.

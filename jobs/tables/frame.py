@@ -14,7 +14,7 @@ class Frame:
     Attributes:
         name: under which the stage materializes it.
         grain: what one row is.
-        keys: columns that together are unique.
+        keys: columns that together are unique; none = rows may be equal.
         columns: every column in its order, with its unit and the meaning of null in the comment.
     """
 

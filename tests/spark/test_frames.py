@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+import jobs.allocation.frames
 import jobs.fault_latency.frames
+from jobs.allocation.frames import SHARES
+from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.fault_latency.job import replayed
 from jobs.settings.load import load_settings
-from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
+from jobs.sources.client_log import SCHEMA as LOG_LINES
+from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO, SnapshotKind
+from jobs.spark.materialize import materializer
+from jobs.tables import (
+    FAULT_ITEM_STATE,
+    GROUP_MEMBERS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    SENDS,
+    TOPIC_BROKERS,
+    TOPIC_QUEUES,
+)
 from jobs.tables.day import Day
+from jobs.tables.frame import Frame
 from jobs.tables.table import Table
-from tests.given.site import D1
+from tests.given.site import D1, START, Line
+from tests.given.snapshot_site import connection, route, running_info
+
+FIRST, SECOND = jobs.fault_latency.frames.FRAMES, jobs.allocation.frames.FRAMES
+MIDNIGHT, MINUTE = START[D1], 60_000
+
+
+@pytest.mark.parametrize("frame", [*FIRST, *SECOND], ids=lambda frame: frame.name)
+def test_a_definition_is_whole(frame: Frame) -> None:
+    assert set(frame.keys) <= {column.name for column in frame.columns}
+    assert all(column.metadata["comment"] for column in frame.columns)
 
 
 def _empty(spark: SparkSession, table: Table) -> DataFrame:
@@ -33,12 +64,122 @@ def test_the_first_flow(spark: SparkSession) -> None:
         topic_brokers=_empty(spark, TOPIC_BROKERS),
         materialize=materialize,
     )
-    frames = jobs.fault_latency.frames.FRAMES
-    assert {frame.name for frame in frames} <= set(schemas)
-    assert [each for frame in frames for each in frame.differences(schemas[frame.name])] == []
-    for frame in frames:
-        assert set(frame.keys) <= {column.name for column in frame.columns}
-        assert all(column.metadata["comment"] for column in frame.columns)
+    assert {frame.name for frame in FIRST} <= set(schemas)
+    assert [each for frame in FIRST for each in frame.differences(schemas[frame.name])] == []
+
+
+@dataclass(frozen=True)
+class HandedOn:
+    """A frame as its stage handed it on: its definition, schema and rows."""
+
+    frame: Frame
+    schema: StructType
+    rows: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandedOn]:
+    """Frames of the second flow by name, of a day that has each way to come near to another row of the same key."""
+    definitions = {frame.name: frame for frame in SECOND} | {"shares-carried": SHARES}
+    write = materializer(spark, str(tmp_path_factory.mktemp("frames")))
+    handed_on: dict[str, HandedOn] = {}
+
+    def materialize(name: str, frame: DataFrame) -> DataFrame:
+        if name not in definitions:
+            return frame
+        written = write(name, frame)
+        rows = [row.asDict(recursive=True) for row in written.collect()]
+        handed_on[name] = HandedOn(definitions[name], frame.schema, rows)
+        return written
+
+    # The answers of 00:00 differ from what held before; brokers a and b disagree on the members of G.
+    consumers = [
+        *(connection(MIDNIGHT, ["x", "y"], "T", "U", broker_addr=each) for each in ("a:10911", "a:10912")),
+        connection(MIDNIGHT, ["x"], "T", "U", broker="b"),
+        connection(MIDNIGHT + MINUTE, ["x", "y"], "T", "U"),
+        connection(MIDNIGHT, ["x", "y"], consumer_group="THROWS"),
+        connection(MIDNIGHT, ["x", "y"], consumer_group="ALL", message_model="BROADCASTING"),
+        connection(MIDNIGHT, ["x", "y"], consumer_group="UNKNOWN"),
+    ]
+    routes = [
+        route(MIDNIGHT, a=2, b=1), route(MIDNIGHT + 5 * MINUTE, a=3, b=1), route(MIDNIGHT, topic="U", a=2, b=1)
+    ]  # fmt: skip
+    running = [
+        *(running_info(MIDNIGHT, "x", "AllocateMessageQueueAveragely", properties={"pid": each}) for each in "12"),
+        running_info(MIDNIGHT, "y", "AllocateMessageQueueAveragely", code=1),
+    ]
+    before = MIDNIGHT - MINUTE
+    queue = {"topic": "T", "broker_name": "a", "queue_id": 0, "readable": True, "writable": True, "has_master": True}
+    members = {"consumer_group": "G", "broker_name": "a", "client_ids": ["x"]}
+    allocation(
+        Snapshots(
+            _lines(spark, CONSUMERS, consumers),
+            _lines(spark, ROUTES, routes),
+            _lines(spark, RUNNING_INFO, running),
+            spark.createDataFrame([], LOG_LINES),
+        ),
+        Opening(
+            _some(spark, TOPIC_QUEUES.schema, [queue | {"last_answer_ms": before}]),
+            _some(spark, GROUP_MEMBERS.schema, [members | {"last_answer_ms": before}]),
+            _empty(spark, QUEUE_ALLOCATION),
+            _empty(spark, QUEUE_OWNERSHIP),
+        ),
+        Day(D1, "main"),
+        load_settings(
+            [], ['groups."THROWS".clients."y".strategy="MACHINE_ROOM"', 'groups."UNKNOWN".strategy="CONFIG"'], {}
+        ),
+        materialize,
+    )
+    return handed_on
+
+
+def _lines(spark: SparkSession, kind: SnapshotKind, lines: Sequence[Line]) -> DataFrame:
+    return _some(spark, StructType([StructField("captured_at_ms", LongType()), *kind.fields]), lines)
+
+
+def _some(spark: SparkSession, schema: StructType, rows: Sequence[Line]) -> DataFrame:
+    """The rows; columns that they do not name are null."""
+    return spark.createDataFrame(list(rows), StructType([StructField(each.name, each.dataType) for each in schema]))
+
+
+def test_the_second_flow(second_flow: dict[str, HandedOn]) -> None:
+    assert sorted(second_flow) == sorted([*(frame.name for frame in SECOND), "shares-carried"])
+    assert [each for name in second_flow for each in _differences(second_flow[name])] == []
+
+
+def _differences(handed_on: HandedOn) -> list[str]:
+    return handed_on.frame.differences(handed_on.schema)
+
+
+def test_keys_of_the_second_flow_are_unique_and_no_column_of_them_is_idle(second_flow: dict[str, HandedOn]) -> None:
+    """Rows of frames without keys are not; without one of its columns a key is none."""
+    repeated = {name for name, each in second_flow.items() if _repeats(each, each.frame.keys)}
+    assert repeated == {"connections", "answers"}
+    without_keys = {name for name, each in second_flow.items() if not each.frame.keys}
+    assert without_keys == repeated
+    idle = [
+        (name, left_out)
+        for name, each in second_flow.items()
+        for left_out in each.frame.keys
+        if not _repeats(each, [key for key in each.frame.keys if key != left_out])
+    ]
+    assert idle == []
+
+
+def _repeats(handed_on: HandedOn, keys: Sequence[str]) -> bool:
+    """Whether two rows are equal in the keys; without keys in all of their columns."""
+    names = keys or [column.name for column in handed_on.frame.columns]
+    return max(Counter(repr([row[name] for name in names]) for row in handed_on.rows).values()) > 1
+
+
+def test_only_columns_that_may_be_null_are_null(second_flow: dict[str, HandedOn]) -> None:
+    nulls = {
+        (name, column.name)
+        for name, each in second_flow.items()
+        for column in each.frame.columns
+        if not column.nullable and any(row[column.name] is None for row in each.rows)
+    }
+    assert nulls == set()
 
 
 def test_a_column_that_is_other_is_named() -> None:
