@@ -85,6 +85,7 @@ MAY_IMPORT = {
         "jobs.answers",
         "jobs.errors",
         "jobs.fault_latency",
+        "jobs.intervals",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",

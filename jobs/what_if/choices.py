@@ -32,7 +32,7 @@ def choices(attempts: DataFrame, slow_ms: int) -> DataFrame:
 def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame:
     """One row per `event_date` and `PROCESS`: brokers it could choose from, by its attempts and its topics' routes.
 
-    `brokers` is an array without duplicates. A route counts for its whole day.
+    `brokers` is a sorted array without duplicates. A route counts for its whole day.
 
     Args:
         chosen: as `choices` returns them.
@@ -44,7 +44,7 @@ def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame
     used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
     named = used.join(F.broadcast(routed), topic, "left")
     both = F.concat(F.collect_set("broker_name"), F.flatten(F.collect_set("hosts")))
-    return named.groupBy("event_date", *PROCESS).agg(F.array_distinct(both).alias("brokers"))
+    return named.groupBy("event_date", *PROCESS).agg(F.array_sort(F.array_distinct(both)).alias("brokers"))
 
 
 def totals(chosen: DataFrame) -> DataFrame:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.what_if.isolations import PROCESS
 
 _GROUP = ("event_date", *PROCESS, "rule")
@@ -17,32 +18,23 @@ def all_isolated(isolated: DataFrame, brokers: DataFrame) -> DataFrame:
     already.
 
     Args:
-        isolated: isolations cut at midnight.
-        brokers: the brokers that each process could choose from.
+        isolated: isolations cut at midnight; those of one broker and rule do not overlap.
+        brokers: as `brokers_of_process` returns them.
     """
-    moments = (
+    keys = (*_GROUP, "brokers")
+    of_choices = (
         isolated.join(brokers, ["event_date", *PROCESS])
         .where(F.array_contains("brokers", F.col("broker_name")))
         .select(
-            *_GROUP,
-            "broker_name",
-            "brokers",
-            F.explode(
-                F.array(
-                    F.struct(F.col("start_ms").alias("at_ms"), "begins", F.lit(1).alias("change")),
-                    F.struct(F.col("end_ms").alias("at_ms"), F.lit(False).alias("begins"), F.lit(-1).alias("change")),
-                )
-            ).alias("moment"),
+            *keys, "start_ms", "end_ms", F.lit(1).alias("isolations"), F.col("begins").cast("int").alias("begun_today")
         )
-        .select(*_GROUP, "broker_name", "brokers", "moment.*")
     )
-    # At the same millisecond an end comes before a start: what only touches does not overlap.
-    in_order = Window.partitionBy(*_GROUP).orderBy("at_ms", "begins", "broker_name")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return (
-        moments.withColumns({"isolated_now": F.sum("change").over(so_far), "end_ms": F.lead("at_ms").over(in_order)})
-        .where((F.col("isolated_now") == F.size("brokers")) & (F.col("end_ms") > F.col("at_ms")))
-        .select(
-            *_GROUP, F.col("at_ms").alias("start_ms"), "end_ms", "begins", F.explode("brokers").alias("broker_name")
-        )
+    counts = concurrent_counts(of_choices, keys, ("isolations", "begun_today"))
+    # After 00:00 such an interval starts with an isolation that begins; at 00:00 all of its isolations start.
+    return counts.where(F.col("isolations") == F.size("brokers")).select(
+        *_GROUP,
+        "start_ms",
+        "end_ms",
+        (F.col("begun_today") > 0).alias("begins"),
+        F.explode("brokers").alias("broker_name"),
     )
