@@ -17,6 +17,7 @@ from what_if_oracle import Client, Send, outcome
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
+from jobs.what_if.fallback import all_isolated
 from jobs.what_if.job import WhatIf, what_if
 from jobs.what_if.requested_policies import RequestedPolicies, requested_policies
 from tests.given.published_sends import ROWS, Row, frame, sent
@@ -108,6 +109,35 @@ def test_isolation_goes_on_over_midnight(told: Figures) -> None:
 def test_a_day_alone_and_in_another_order_of_policies_is_the_same(spark: SparkSession, told: Figures) -> None:
     turned = dataclasses.replace(ASKED, policies=ASKED.policies[::-1])
     assert figures(replayed(spark, ROWS, turned, D2)) == {key: row for key, row in told.items() if key[0] == D2}
+
+
+def test_all_brokers_are_isolated_from_the_last_start_to_the_first_end(spark: SparkSession) -> None:
+    """Each rule is a case; broker z is no choice. What lasted at midnight starts there, but does not begin."""
+    process, midnight = (D2, "main", "p1", "PG", "#1"), START[D2]
+    isolations = [
+        *((1, "a", 0, 10, False), (1, "b", 0, 5, False), (1, "b", 5, 8, True), (1, "z", 8, 9, True)),
+        *((2, "a", 0, 10, False), (2, "b", 0, 4, True)),  # at 00:00 itself b was a choice still
+        *((3, "a", 0, 5, False), (3, "b", 5, 9, True)),  # they touch
+        *((4, "a", 2, 9, True), (4, "b", 3, 7, True)),
+    ]
+    producer = "event_date date, cluster string, client_id string, producer_group string, process string"
+    isolated = spark.createDataFrame(
+        [
+            (*process, rule, name, midnight + start, midnight + end, begins)
+            for rule, name, start, end, begins in isolations
+        ],
+        f"{producer}, rule int, broker_name string, start_ms bigint, end_ms bigint, begins boolean",
+    )
+    brokers = spark.createDataFrame([(*process, ["a", "b"])], f"{producer}, brokers array<string>")
+    names = ("rule", "broker_name", "start_ms", "end_ms", "begins")
+    assert sorted(
+        (rule, name, start - midnight, end - midnight, begins)
+        for rule, name, start, end, begins in all_isolated(isolated, brokers).select(*names).collect()
+    ) == [
+        *((1, "a", 0, 5, False), (1, "a", 5, 8, True), (1, "b", 0, 5, False), (1, "b", 5, 8, True)),
+        *((2, "a", 0, 4, True), (2, "b", 0, 4, True)),
+        *((4, "a", 3, 7, True), (4, "b", 3, 7, True)),
+    ]
 
 
 OUTCOMES = ("SEND_OK", "SEND_OK", "SEND_OK", "SENT", "FLUSH_DISK_TIMEOUT", "RemotingTimeoutException",
