@@ -1,4 +1,4 @@
-"""Stretches as bars of a Plotly figure: merged when there are too many, side by side when they overlap."""
+"""Intervals as bars of a Plotly figure: merged when there are too many, side by side when they overlap."""
 
 from __future__ import annotations
 

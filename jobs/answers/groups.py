@@ -87,7 +87,7 @@ def owner_hover(bar: Bar) -> str:
     queue = f"{named(each['topic'])} {named(each['broker_name'])}:{each['queue_id']}"
     head = f"<b>{queue}</b><br>{named(bar.kind)}"
     when = interval_words(bar.start_ms, bar.end_ms)
-    return f"{head}<br>{when}" + (f"<br>{bar.rows:,} stretches, drawn as one" if bar.rows > 1 else "")
+    return f"{head}<br>{when}" + (f"<br>{bar.rows:,} intervals, drawn as one" if bar.rows > 1 else "")
 
 
 def rebalance_hover(change: Mapping[str, Any]) -> str:
@@ -132,7 +132,8 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
         queues = counted(len(order) - len(rows), "queue")
         left_out.append(f"{queues} of group {group} whose owner changed least")
     if len(bars) < len(drawn):
-        left_out.append(f"{len(drawn):,} stretches of {table.name} of group {group} are drawn as {len(bars):,} bars")
+        several = f"{len(drawn):,} intervals of {table.name} of group {group}"
+        left_out.append(f"{several} are drawn as {counted(len(bars), 'bar')}")
     own = sorted(
         (change for change in rebalances if change["consumer_group"] == group),
         key=lambda change: (-change["moved"], change["changed_at_ms"], change["topic"]),

@@ -16,7 +16,7 @@ from jobs.cli.parameters import INSTANT, LIMIT, QUEUE, Queue, Word
 from jobs.errors import UsageError
 
 SUBJECTS = {
-    "incidents": "stretches in which many producers isolate one broker",
+    "incidents": "intervals in which many producers isolate one broker",
     "findings": "what producers' nights showed that somebody should know",
     "isolations": "which producer held which broker as not available, when and why",
     "sends": "send attempts; name a producer or broker, there are many",

@@ -9,6 +9,7 @@ import pytest
 
 from jobs.answers.gantt import Bar, in_lanes, interval_words, lanes, merged
 from jobs.answers.groups import (
+    MOST_BARS,
     MOST_CHANGES,
     MOST_DRAWN,
     MOST_FINDINGS,
@@ -189,6 +190,13 @@ def test_the_queues_whose_owner_changed_least_are_left_out(tmp_path: Path) -> No
     assert found.not_drawn == ("2 queues of group g whose owner changed least",)
 
 
+def test_intervals_that_are_drawn_as_one_bar_are_counted(tmp_path: Path) -> None:
+    turns = [owned(0, "xy"[second % 2], second, second + 1) for second in range(MOST_BARS + 1)]
+    assert one(tmp_path, queue_ownership=turns).not_drawn == (
+        "601 intervals of queue_ownership of group g are drawn as 1 bar",
+    )
+
+
 def test_rebalances_that_moved_most_come_first(tmp_path: Path) -> None:
     most = [change(100 + number, 5) for number in range(MOST_CHANGES)]
     first = [change(9, 7), change(8, 6), change(7, 6, topic="U"), change(7, 6)]
@@ -220,10 +228,10 @@ def test_what_a_rebalance_and_an_owner_say() -> None:
     alone = Bar(0, NOBODY, True, START, START + 1_000, row)
     assert owner_hover(alone) == ("<b>T broker-a:3</b><br>nobody<br>2026-03-02 00:00:00.000 – 00:00:01.000 UTC, 1.0 s")
     together = Bar(0, NOBODY, True, START, START + 1_000, row, rows=2)
-    assert owner_hover(together) == f"{owner_hover(alone)}<br>2 stretches, drawn as one"
+    assert owner_hover(together) == f"{owner_hover(alone)}<br>2 intervals, drawn as one"
 
 
-def test_a_stretch_over_midnight_names_both_days() -> None:
+def test_an_interval_over_midnight_names_both_days() -> None:
     assert interval_words(START - 1, START).startswith("2026-03-01 23:59:59.999 – 2026-03-02 00:00:00.000 UTC, ")
 
 

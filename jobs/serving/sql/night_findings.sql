@@ -9,8 +9,8 @@
 -- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it
 -- kind: what was found
 -- cause: why, where the data shows it; UNEXPLAINED: it does not
--- start_at: start of the stretch, UTC
--- end_at: end of the stretch, exclusive, UTC
+-- start_at: start of the interval, UTC
+-- end_at: end of the interval, exclusive, UTC
 -- broker_name: broker; null = not one broker
 -- client_id: client id of the producer; null = not one producer
 -- producer_group: producer group; null = not one producer

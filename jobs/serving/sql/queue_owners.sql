@@ -1,5 +1,5 @@
 -- Who owns queue N now, since when, and who owned it before?
--- One row is one stretch in which a queue was held by one client, or should have been by the group's strategy, however
+-- One row is one interval in which a queue was held by one client, or should have been by the group's strategy, however
 -- many midnights lay between. Each source stands for itself: compare what consumers held with what the strategy says.
 -- Ask it: SELECT * FROM queue_owners WHERE is_current AND consumer_group = 'G' AND topic = 'T' AND queue_id = 3
 --
@@ -10,12 +10,12 @@
 -- queue_id: queue id; -1 = any queue of the broker (POP)
 -- source: RUNNING_INFO, CLIENT_LOG: who really held it; STRATEGY: who should
 -- client_id: the owner; null = the strategy gives it to nobody
--- since_at: when the stretch began, UTC; a stretch that began before the lake shows the first moment the lake knows
+-- since_at: when the interval began, UTC; an interval that began before the lake shows the first moment the lake knows
 -- until_at: end of what is known of it, exclusive, UTC
 -- since_ms: since_at, epoch ms
 -- until_ms: until_at, epoch ms
 -- is_current: nobody is known to have followed, and it lasts to the end of what the source knows of the group (to a minute)
--- strategy: of STRATEGY: the group's strategy at the end of the stretch; else null
+-- strategy: of STRATEGY: the group's strategy at the end of the interval; else null
 -- view_broker_name: of STRATEGY: broker whose member list this rests on; null = all agree
 WITH owned AS (
   SELECT cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
@@ -45,10 +45,10 @@ numbered AS (
         view_broker_name
       ORDER BY start_ms
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS stretch
+    ) AS run
   FROM marked
 ),
-stretches AS (
+intervals AS (
   SELECT
     cluster,
     consumer_group,
@@ -65,7 +65,7 @@ stretches AS (
     view_broker_name
   FROM numbered
   GROUP BY cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
-    view_broker_name, stretch
+    view_broker_name, run
 )
 SELECT
   cluster,
@@ -84,4 +84,4 @@ SELECT
     AND until_ms >= max(until_ms) OVER (PARTITION BY cluster, consumer_group, source) - 60000 AS is_current,
   strategy,
   view_broker_name
-FROM stretches
+FROM intervals

@@ -10,7 +10,7 @@
 -- isolated_producer_minutes: minutes of isolation, summed over producers whose switch is on
 -- isolations: isolations of the day, those that stood at 00:00 included
 -- isolating_producers: producers that isolated it
--- incidents: stretches in which many producers isolated it at the same time
+-- incidents: intervals in which many producers isolated it at the same time
 -- sends: attempts that ended on this day
 -- failures: of those, attempts that ended in an exception
 WITH latest AS (
