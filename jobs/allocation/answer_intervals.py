@@ -18,7 +18,7 @@ def answer_intervals(
 ) -> DataFrame:
     """Intervals of equal answers per key.
 
-    Grain: `keys`, `start_ms`, `end_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive), `last_answer_ms`
+    Grain: `keys`, `end_ms`. Columns: `keys`, `value`, `start_ms`, `end_ms` (exclusive), `last_answer_ms`
     (latest capture with this answer), `unanswered` (captures in between without an answer).
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key plus

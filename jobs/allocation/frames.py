@@ -32,7 +32,7 @@ _HOW = (
 ROUTES = Frame(
     name="routes",
     grain="one interval of equal routes of a topic, or the one that ended at 00:00",
-    keys=("topic", "start_ms", "end_ms"),
+    keys=("topic", "end_ms"),
     columns=(
         _TOPIC,
         required(
@@ -56,7 +56,7 @@ ROUTES = Frame(
 MEMBERS = Frame(
     name="members",
     grain="one interval of equal member lists of a group by one broker, or the one that ended at 00:00",
-    keys=("consumer_group", "broker_name", "start_ms", "end_ms"),
+    keys=("consumer_group", "broker_name", "end_ms"),
     columns=(
         _GROUP,
         BROKER_NAME,

@@ -86,7 +86,7 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
     def materialize(name: str, frame: DataFrame) -> DataFrame:
         if name not in definitions:
-            return frame
+            return spark.createDataFrame([], frame.schema)  # what follows plans from nothing, and nobody looks at it
         written = write(name, frame)
         rows = [row.asDict(recursive=True) for row in written.collect()]
         handed_on[name] = HandedOn(definitions[name], frame.schema, rows)
@@ -95,15 +95,17 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     # The answers of 00:00 differ from what held before; brokers a and b disagree on the members of G.
     consumers = [
         *(connection(MIDNIGHT, ["x", "y"], "T", "U", broker_addr=each) for each in ("a:10911", "a:10912")),
-        connection(MIDNIGHT, ["x"], "T", "U", broker="b"),
+        *(connection(each, ["x"], "T", "U", broker="b") for each in (MIDNIGHT, MIDNIGHT + MINUTE)),
         connection(MIDNIGHT + MINUTE, ["x", "y"], "T", "U"),
         connection(MIDNIGHT, ["x", "y"], consumer_group="THROWS"),
         connection(MIDNIGHT, ["x", "y"], consumer_group="ALL", message_model="BROADCASTING"),
         connection(MIDNIGHT, ["x", "y"], consumer_group="UNKNOWN"),
     ]
     routes = [
-        route(MIDNIGHT, a=2, b=1), route(MIDNIGHT + 5 * MINUTE, a=3, b=1), route(MIDNIGHT, topic="U", a=2, b=1)
-    ]  # fmt: skip
+        route(MIDNIGHT, a=2, b=1),
+        route(MIDNIGHT + MINUTE, a=3, b=1),
+        *(route(each, topic="U", a=2, b=1) for each in (MIDNIGHT, MIDNIGHT + MINUTE)),
+    ]
     running = [
         *(running_info(MIDNIGHT, "x", "AllocateMessageQueueAveragely", properties={"pid": each}) for each in "12"),
         running_info(MIDNIGHT, "y", "AllocateMessageQueueAveragely", code=1),
@@ -126,7 +128,13 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
         ),
         Day(D1, "main"),
         load_settings(
-            [], ['groups."THROWS".clients."y".strategy="MACHINE_ROOM"', 'groups."UNKNOWN".strategy="CONFIG"'], {}
+            [],
+            [
+                'groups."THROWS".clients."y".strategy="CONSISTENT_HASH"',
+                'groups."THROWS".clients."y".virtual_nodes=-1',
+                'groups."UNKNOWN".client_rebalance=false',  # by pull or by POP, nobody says
+            ],
+            {},
         ),
         materialize,
     )
