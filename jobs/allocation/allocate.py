@@ -69,7 +69,7 @@ def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[
         F.col("col.client_id").alias("client_id"),
         F.when(~_fails(F.col("col")), F.col("col.queues")).alias("got"),
     )
-    got = of_share if opening is None else of_share.unionByName(_owned_at_midnight(opening), allowMissingColumns=True)
+    got = of_share if opening is None else of_share.unionByName(owned_at_midnight(opening), allowMissingColumns=True)
 
     def last(*history: str) -> Column:
         # By range: of views that begin together, none is before the other.
@@ -93,8 +93,12 @@ def _carried(allocated: DataFrame, opening: DataFrame | None, subject: Sequence[
     return with_client.select(*(F.col("row")[name].alias(name) for name in names), shares).unionByName(without_client)
 
 
-def _owned_at_midnight(opening: DataFrame) -> DataFrame:
-    """One row per view and client: the queues that it had at 00:00, as `_carried` takes them."""
+def owned_at_midnight(opening: DataFrame) -> DataFrame:
+    """One row per view and client that had queues at 00:00: `got`, sorted, and `start_ms`, before any of the day.
+
+    Args:
+        opening: rows of `queue_allocation` valid at 00:00.
+    """
     by_client = opening.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id")
     queues = F.array_sort(F.collect_set(F.struct("broker_name", "queue_id"))).cast(_QUEUES)
     return by_client.agg(queues.alias("got")).withColumn("start_ms", F.lit(0).cast("bigint"))

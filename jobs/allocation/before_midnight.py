@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.allocation.allocate import owned_at_midnight
 from jobs.allocation.inputs import SUBJECT, VIEW, allocation_inputs
 from jobs.tables.day import Day
 
@@ -16,7 +17,7 @@ _LASTS_MS = 2_000  # longer than a collector's round, below which a view is left
 def inputs_before(
     routes: DataFrame, members: DataFrame, owned: DataFrame, strategies: DataFrame, day: Day
 ) -> DataFrame:
-    """As `allocation_inputs` returns them: stretches that end at 00:00.
+    """As `allocation_inputs` returns them: intervals that end at 00:00.
 
     Args:
         routes: `topic`, `route` valid at 00:00.
@@ -27,8 +28,8 @@ def inputs_before(
     """
     since_ms, until_ms = F.lit(day.start_ms - _LASTS_MS), F.lit(day.start_ms)
     topics = owned.select(*SUBJECT).distinct().withColumns({"from_ms": since_ms, "until_ms": until_ms})
-    stretch = {"start_ms": since_ms, "end_ms": until_ms}
-    return allocation_inputs(topics, routes.withColumns(stretch), members.withColumns(stretch), strategies)
+    interval = {"start_ms": since_ms, "end_ms": until_ms}
+    return allocation_inputs(topics, routes.withColumns(interval), members.withColumns(interval), strategies)
 
 
 def shares_before(inputs: DataFrame, owned: DataFrame) -> DataFrame:
@@ -38,11 +39,10 @@ def shares_before(inputs: DataFrame, owned: DataFrame) -> DataFrame:
         inputs: as `inputs_before` returns them.
         owned: rows of `queue_allocation` valid at 00:00.
     """
-    queue = F.struct("broker_name", "queue_id")
-    of_client = owned.where("client_id IS NOT NULL").groupBy(*VIEW, "client_id").agg(F.collect_set(queue).alias("of"))
-    share = F.struct("client_id", F.lit("RESULT"), F.lit(None).cast("string"), "of")
+    share = F.struct("client_id", F.lit("RESULT"), F.lit(None).cast("string"), "got")
     of_view = (
-        of_client.groupBy(*VIEW)
+        owned_at_midnight(owned)
+        .groupBy(*VIEW)
         .agg(F.collect_list(share).cast(_SHARES).alias("shares"))
         .withColumn("view", F.coalesce("view_broker_name", F.lit("")))
         .drop("view_broker_name")

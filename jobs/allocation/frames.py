@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.types import ArrayType, StructField, StructType
 
+from jobs.tables import QUEUE_ALLOCATION
 from jobs.tables.frame import Frame
 from jobs.tables.table import BROKER_NAME, FLAG, INT, LONG, TEXT, column, required
 
@@ -19,6 +20,7 @@ _OF_ANSWERS = (
     required("last_answer_ms", LONG, "last capture with this answer, maybe of the day before, epoch ms"),
     required("unanswered", LONG, "captures in it that got no answer"),
 )
+_OF_TABLES = {"event_date", "cluster", "start_at", "end_at"}  # which rows get when they are published
 _VIEW = column("view_broker_name", TEXT, "broker whose member list this rests on; null = all agree")
 _QUEUE = StructType([StructField("broker_name", TEXT), StructField("queue_id", INT)])
 _HOW = (
@@ -175,19 +177,7 @@ EXPECTED = Frame(
     name="expected",
     grain="one queue and owner in one interval of unchanged inputs; a queue without one has one row",
     keys=(*INPUTS.keys, "broker_name", "queue_id", "client_id"),
-    columns=(
-        _GROUP,
-        _TOPIC,
-        _VIEW,
-        _START,
-        _END,
-        *_HOW[1:],
-        BROKER_NAME,
-        required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
-        required("in_route", FLAG, "the topic has this queue; false for a configured queue that does not exist"),
-        column("client_id", TEXT, "client that gets it; null = none"),
-        required("is_carried", FLAG, "the owner's strategy throws, so it keeps what it had"),
-    ),
+    columns=tuple(each for each in QUEUE_ALLOCATION.columns if each.name not in _OF_TABLES),
 )
 
 FRAMES = (ROUTES, MEMBERS, CONNECTIONS, ANSWERS, TOPICS, INPUTS, SHARES, EXPECTED)
