@@ -8,22 +8,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.allocation.answer_intervals import answer_intervals, lasting
-from jobs.allocation.logged_ownership import (
-    LOG,
-    QUEUE,
-    at_midnight,
-    last_lines,
-    lives,
-    logged_holdings,
-    silences,
-    with_lives,
-)
-from jobs.allocation.shared_logs import shared_holdings, shared_lives, shared_logs, stories
+from jobs.allocation.process_logs import process_logs, silences_of_clients
 from jobs.intervals.coalesce import coalesce_equal
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 
 _CLIENT = ("consumer_group", "client_id")
+_QUEUE = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 _QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"
 
 
@@ -37,7 +28,7 @@ class Ownership:
             `known_until_ms`, `ended` (the client was gone after it).
         refused: `consumer_group`, `topic`, `broker_name`, `queue_id`, `at_ms`, `event` (LOCK_FAILED, OFFSET_UNKNOWN):
             queues that a client could not take.
-        silences: as `silences` of `logged_ownership` returns them.
+        silences: as `silences_of_clients` returns them.
     """
 
     holdings: DataFrame
@@ -67,26 +58,15 @@ def ownership(
     answered = materialize(
         "answered", _answered_queues(answers, opening.where("source = 'RUNNING_INFO'"), day, max_staleness_ms)
     )
-    owned_at_midnight = materialize("owned_at_midnight", at_midnight(opening, day))
-    events = materialize("events", with_lives(log_lines, owned_at_midnight))
-    last = materialize("last_lines", last_lines(log_lines, events, day))
-    shared = materialize("shared_logs", shared_logs(events, owned_at_midnight))
-    alone, at_midnight_alone = (each.join(shared, list(LOG), "left_anti") for each in (events, owned_at_midnight))
-    lifetimes_alone = materialize("lives", lives(alone, at_midnight_alone, last, day))
-    sessions = materialize("sessions", stories(events, owned_at_midnight, shared))
-    lifetimes_shared = materialize("shared_lives", shared_lives(sessions, last, day))
-    lifetimes = lifetimes_alone.unionByName(lifetimes_shared)
-    logged = logged_holdings(alone, lifetimes_alone, at_midnight_alone).unionByName(
-        shared_holdings(sessions, lifetimes_shared)
-    )
+    logs = process_logs(log_lines, opening, day, materialize)
     no_time = F.lit(None).cast("bigint")
     holdings = (
         answered.transform(_by_queue)
         .withColumns({"source": F.lit("RUNNING_INFO"), "process": F.lit(None).cast("string")})
-        .unionByName(logged.withColumns({"source": F.lit("CLIENT_LOG"), "last_answer_ms": no_time}))
         .where("end_ms > start_ms")
+        .unionByName(logs.holdings.withColumns({"source": F.lit("CLIENT_LOG"), "last_answer_ms": no_time}))
     )
-    known_by_log = lifetimes.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
+    known_by_log = logs.lifetimes.where("lived_from_ms IS NOT NULL AND lived_until_ms > lived_from_ms").select(
         *_CLIENT,
         F.lit("CLIENT_LOG").alias("source"),
         F.col("lived_from_ms").alias("known_from_ms"),
@@ -100,14 +80,11 @@ def ownership(
         F.col("end_ms").alias("known_until_ms"),
         F.lit(False).alias("ended"),
     )
-    refused = events.where("event IN ('LOCK_FAILED', 'OFFSET_UNKNOWN')").select(
-        "consumer_group", "topic", "broker_name", "queue_id", "at_ms", "event"
-    )
     return Ownership(
         materialize("holdings", holdings),
         materialize("known", known_by_log.unionByName(known_by_answers)),
-        refused,
-        silences(log_lines, lifetimes),
+        logs.refused,
+        silences_of_clients(logs),
     )
 
 
@@ -134,4 +111,4 @@ def _answered_queues(answers: DataFrame, opening: DataFrame, day: Day, max_stale
 def _by_queue(answered: DataFrame) -> DataFrame:
     each = answered.select(*_CLIENT, "start_ms", "end_ms", "last_answer_ms", F.explode("held"))
     by_queue = each.select("*", "col.*").drop("col").distinct()
-    return coalesce_equal(by_queue, (*QUEUE, "client_id"), (), [F.max("last_answer_ms").alias("last_answer_ms")])
+    return coalesce_equal(by_queue, (*_QUEUE, "client_id"), (), [F.max("last_answer_ms").alias("last_answer_ms")])

@@ -1,4 +1,4 @@
-"""Whose lines they are, where several clients rebalance at once: told from results alone."""
+"""Whose lines they are, where several clients rebalance at once: by results alone."""
 
 from __future__ import annotations
 
@@ -6,71 +6,70 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.allocation.logs.events import Event
+from jobs.allocation.logs.whose_changes import whose_changes
 from udfs.strategy import Queue
-from udfs.whose_changes import Line, whose_changes
 
 A0: Queue = ("a", 0)
 QUEUES: list[Queue] = [("a", 0), ("a", 1), ("b", 0)]
 
 
-def added(queue: Queue = A0) -> Line:
-    return Line("ADDED", (queue,))
+def added(queue: Queue = A0) -> Event:
+    return Event("ADDED", queues=(queue,))
 
 
-def removed(queue: Queue = A0) -> Line:
-    return Line("REMOVED", (queue,))
+def removed(queue: Queue = A0) -> Event:
+    return Event("REMOVED", queues=(queue,))
 
 
-def tells(client: str, *queues: Queue) -> Line:
-    return Line("ALLOCATED", queues, client)
+def shows(client: str, *queues: Queue, at_ms: int = 0) -> Event:
+    return Event("ALLOCATED", at_ms, queues=queues, client_id=client)
 
 
-DROPPED = Line("DROPPED", (A0,))
+def turn(event: str, client: str) -> Event:
+    return Event(event, client_id=client)
+
+
+DROPPED = Event("DROPPED", queues=(A0,))
 
 
 @pytest.mark.parametrize(
     ("lines", "before", "expected"),
     [
-        pytest.param([added(), tells("x", A0), removed(), tells("x")], {}, "xxxx", id="one client"),
-        pytest.param([added(), tells("x")], {}, "-x", id="taken by one who does not tell it"),
-        pytest.param([added(), tells("y", A0)], {"y": [A0]}, "-y", id="by one who has it already"),
-        pytest.param([removed(), tells("x", A0)], {}, "-x", id="given up by one that nobody knows"),
-        pytest.param([removed(), added(), tells("y", A0), tells("x")], {"x": [A0]}, "xyyx", id="handed over"),
-        pytest.param([added(), removed(), tells("y", A0), tells("x")], {"x": [A0]}, "yxyx", id="taken first"),
+        pytest.param([added(), shows("x", A0), removed(), shows("x")], {}, "xxxx", id="one client"),
+        pytest.param([added(), shows("x")], {}, "-x", id="taken by one whose result lacks it"),
+        pytest.param([added(), shows("y", A0)], {"y": [A0]}, "-y", id="by one who has it already"),
+        pytest.param([removed(), shows("x", A0)], {}, "-x", id="given up by one that nobody knows"),
+        pytest.param([removed(), added(), shows("y", A0), shows("x")], {"x": [A0]}, "xyyx", id="handed over"),
+        pytest.param([added(), removed(), shows("y", A0), shows("x")], {"x": [A0]}, "yxyx", id="taken first"),
         pytest.param(
-            [added(), added(), added(), tells("x", A0), tells("y", A0), tells("z", A0)], {}, "xyzxyz", id="all at once"
+            [added(), added(), added(), shows("x", A0), shows("y", A0), shows("z", A0)], {}, "xyzxyz", id="all at once"
         ),
         pytest.param(
-            [removed(), tells("x", A0), removed(), tells("z"), tells("y")],
+            [removed(), shows("x", A0), removed(), shows("z"), shows("y")],
             {"x": [A0], "y": [A0], "z": [A0]},
             "zxyzy",
             id="of three holders",
         ),
-        pytest.param([DROPPED, added(), tells("x", A0)], {"x": [A0]}, "xxx", id="dropped and taken again"),
+        pytest.param([DROPPED, added(), shows("x", A0)], {"x": [A0]}, "xxx", id="dropped and taken again"),
         pytest.param(
-            [DROPPED, added(), tells("y", A0)], {"x": [A0], "y": [A0]}, "yyy", id="dropped by one of two, who tells"
+            [DROPPED, added(), shows("y", A0)], {"x": [A0], "y": [A0]}, "yyy", id="dropped by one of two, who shows it"
         ),
-        pytest.param([tells("x", A0), removed()], {}, "x-", id="told, but the lock was not granted"),
-        pytest.param([Line("STOPPED", (), "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two has stopped"),
+        pytest.param([shows("x", A0), removed()], {}, "x-", id="shown, but the lock was not granted"),
+        pytest.param([turn("STOPPED", "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two has stopped"),
+        pytest.param([added(), turn("STOPPED", "x"), added(), shows("x", A0)], {}, "-xxx", id="taken before its end"),
+        pytest.param([added(), turn("BEGUN", "x"), added(), shows("x", A0)], {}, "-xxx", id="taken before its start"),
+        pytest.param([added(), shows("x", A0, at_ms=300_000)], {}, "xx", id="taken five minutes before the result"),
+        pytest.param([added(), shows("x", A0, at_ms=300_001)], {}, "-x", id="and a millisecond more"),
+        pytest.param([turn("BEGUN", "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two begins anew"),
         pytest.param(
-            [added(), Line("STOPPED", (), "x"), added(), tells("x", A0)], {}, "-xxx", id="taken before its end"
-        ),
-        pytest.param(
-            [added(), Line("BEGUN", (), "x"), added(), tells("x", A0)], {}, "-xxx", id="taken before its start"
-        ),
-        pytest.param(
-            [added(), Line("ALLOCATED", (A0,), "x", at_ms=300_000)], {}, "xx", id="taken five minutes before the result"
-        ),
-        pytest.param([added(), Line("ALLOCATED", (A0,), "x", at_ms=300_001)], {}, "-x", id="and a millisecond more"),
-        pytest.param([Line("BEGUN", (), "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two begins anew"),
-        pytest.param(
-            [DROPPED, added(), tells("x", A0)],
+            [DROPPED, added(), shows("x", A0)],
             {"y": [A0], "z": [A0]},
             "-xx",
             id="dropped by one of two, and taken by a third",
         ),
         pytest.param(
-            [DROPPED, tells("x", A0), added(), tells("y", A0)],
+            [DROPPED, shows("x", A0), added(), shows("y", A0)],
             {"x": [A0], "y": [A0]},
             "yxyy",
             id="dropped by the other of two",
@@ -78,14 +77,14 @@ DROPPED = Line("DROPPED", (A0,))
         pytest.param([], {"x": [A0]}, "", id="nothing"),
     ],
 )
-def test_whose_line_it_is(lines: list[Line], before: dict[str, list[Queue]], expected: str) -> None:
+def test_whose_line_it_is(lines: list[Event], before: dict[str, list[Queue]], expected: str) -> None:
     assert whose_changes(lines, before) == [None if each == "-" else each for each in expected]
 
 
 @st.composite
-def rebalances(draw: st.DrawFn) -> tuple[list[Line], dict[str, set[Queue]]]:
+def rebalances(draw: st.DrawFn) -> tuple[list[Event], dict[str, set[Queue]]]:
     """Lines of clients that rebalance at once, each one after the other for itself; and what each holds at the end."""
-    waiting: dict[str, list[Line]] = {client: [] for client in "xyz"}
+    waiting: dict[str, list[Event]] = {client: [] for client in "xyz"}
     ends: dict[str, set[Queue]] = {}
     for client, said in waiting.items():
         holds: set[Queue] = set()
@@ -93,7 +92,7 @@ def rebalances(draw: st.DrawFn) -> tuple[list[Line], dict[str, set[Queue]]]:
             if result != holds:
                 said += [removed(queue) for queue in sorted(holds - result)]
                 said += [added(queue) for queue in sorted(result - holds)]
-                said.append(tells(client, *sorted(result)))
+                said.append(shows(client, *sorted(result)))
                 holds = result
         ends[client] = holds
     mixed = []
@@ -103,7 +102,7 @@ def rebalances(draw: st.DrawFn) -> tuple[list[Line], dict[str, set[Queue]]]:
 
 
 @given(rebalances())
-def test_each_ends_with_what_it_told_last(story: tuple[list[Line], dict[str, set[Queue]]]) -> None:
+def test_each_ends_with_its_last_result(story: tuple[list[Event], dict[str, set[Queue]]]) -> None:
     lines, expected = story
     held: dict[str, set[Queue]] = {client: set() for client in expected}
     for line, client in zip(lines, whose_changes(lines, {}), strict=True):

@@ -1,0 +1,114 @@
+"""One day of one process's log: which of its consumers lived when, what they owned, when the process stood still."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from jobs.allocation.logs.events import Event, OwnedQueue
+from jobs.allocation.logs.incarnations import Incarnation, incarnations
+from jobs.allocation.logs.lives import Life, are_several, lives_of_one, owned_times
+from jobs.allocation.logs.shared import lives_of_several
+
+_PAUSE_MS = 10_000  # a live client's log never paused longer
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A consumer's life; `lived_from_ms` None = before the log's first line; `ended` = stopped or gone, not 24:00."""
+
+    consumer_group: str
+    client_id: str
+    lived_from_ms: int | None
+    lived_until_ms: int
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A queue that a client owned, from a line that adds it until it is given up or the client's life ends."""
+
+    consumer_group: str
+    queue: OwnedQueue
+    client_id: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True)
+class ProcessDay:
+    """What the log shows.
+
+    Attributes:
+        lifetimes: of consumers whose client is known.
+        holdings: of them; those that end before they begin are none.
+        silences: start and end of each time without one line.
+    """
+
+    lifetimes: list[Lifetime]
+    holdings: list[Holding]
+    silences: list[tuple[int, int]]
+
+
+def process_day(
+    events: Sequence[Event], times_ms: Sequence[int], opening: Sequence[Event], start_ms: int, end_ms: int
+) -> ProcessDay:
+    """Walk through the day.
+
+    Args:
+        events: the log's lines on ownership, in order.
+        times_ms: of all its lines, each once, ascending.
+        opening: what its clients owned at 00:00, ADDED then.
+        start_ms: 00:00.
+        end_ms: 24:00.
+
+    >>> lines = [
+    ...     Event("ADDED", 10_000, "G", "T", (("a", 0),)),
+    ...     Event("ALLOCATED", 11_000, "G", "T", (("a", 0),), client_id="x"),
+    ...     Event("STOPPED", 40_000, "G"),
+    ... ]
+    >>> day = process_day(lines, [10_000, 11_000, 40_000], [], 0, 86_400_000)
+    >>> day.lifetimes
+    [Lifetime(consumer_group='G', client_id='x', lived_from_ms=None, lived_until_ms=40000, ended=True)]
+    >>> [(*each.queue, each.client_id, each.start_ms, each.end_ms) for each in day.holdings]
+    [('T', 'a', 0, False, 'x', 10000, 40000)]
+    >>> day.silences
+    [(11000, 40000)]
+    """
+    lifetimes, holdings = [], []
+    for incarnation in incarnations(events, times_ms, start_ms, end_ms):
+        before = () if incarnation.number else opening
+        for consumer_group, life in _lives(incarnation, before, start_ms):
+            until_ms = incarnation.last_ms if life.stopped_ms is None else life.stopped_ms
+            lifetimes.append(
+                Lifetime(consumer_group, life.client_id, life.lived_from_ms, until_ms, ended=until_ms < end_ms)
+            )
+            holdings += [
+                Holding(consumer_group, queue, life.client_id, from_ms, to_ms)
+                for queue, from_ms, to_ms in owned_times(life.changes, until_ms)
+                if to_ms > from_ms
+            ]
+    silences = [(before_ms, at_ms) for before_ms, at_ms in pairwise(times_ms) if at_ms - before_ms > _PAUSE_MS]
+    return ProcessDay(lifetimes, holdings, silences)
+
+
+def _lives(incarnation: Incarnation, opening: Sequence[Event], start_ms: int) -> Iterator[tuple[str, Life]]:
+    """Lives of each consumer group's clients in the incarnation."""
+    lines: defaultdict[str | None, list[tuple[int, Event]]] = defaultdict(list)
+    owned_before: defaultdict[str | None, list[Event]] = defaultdict(list)
+    for place, event in enumerate(incarnation.events):
+        lines[event.consumer_group].append((place, event))
+    for each in opening:
+        owned_before[each.consumer_group].append(each)
+    of_clients = lines[None]
+    created = {event.client_id for _, event in of_clients if event.event == "INSTANCE"}
+    for group in [each for each in {**owned_before, **lines} if each is not None]:
+        placed, before = lines[group], owned_before[group]
+        of_group = [event for _, event in placed]
+        if are_several(of_group, before):
+            lives = lives_of_several(placed, of_clients, before, ran_before=incarnation.number == 0)
+        else:
+            lives = lives_of_one(of_group, before, created, start_ms)
+        yield from ((group, life) for life in lives)

@@ -1,0 +1,115 @@
+"""Lives of several clients of one group that write one log: their results name the client, other lines do not.
+
+`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5) writes a client's result each time that it changed what the client owns,
+after the changes' own lines, which name no client. So a change is the client's whose next result shows it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from jobs.allocation.logs.events import CHANGES, Event
+from jobs.allocation.logs.lives import Life
+from jobs.allocation.logs.whose_changes import whose_changes
+from udfs.strategy import Queue
+
+_SAID_AT_ONCE_MS = 1_000
+_Placed = tuple[int, Event]
+"""A line at its place in its incarnation."""
+
+
+def lives_of_several(
+    lines: Sequence[_Placed], of_clients: Sequence[_Placed], opening: Sequence[Event], *, ran_before: bool
+) -> list[Life]:
+    """Lives of each client of a group, one for each time that it had stopped before.
+
+    None of a log in which a consumer stopped and no line says which client (another group still uses it), in which a
+    client writes results that was not made in the process (two processes write one file), or in which queues are
+    taken and no client writes a result (a broadcasting group).
+
+    Args:
+        lines: of the group in one incarnation of a process.
+        of_clients: INSTANCE and INSTANCE_STOPPED in it, which are of any group.
+        opening: what clients of the group owned before.
+        ran_before: whether it began before the day's first line; its clients may have been made then.
+    """
+    begun = [
+        (place, Event("BEGUN", event.at_ms, client_id=event.made_client_id))
+        for place, event in lines
+        if event.made_client_id is not None
+    ]
+    results = [event.client_id for _, event in lines if event.event == "ALLOCATED"]
+    clients = {*results, *(each.client_id for each in opening), *(event.client_id for _, event in begun)}
+    stopped = [
+        (place, Event("STOPPED", event.at_ms, client_id=event.client_id))
+        for place, event in of_clients
+        if event.event == "INSTANCE_STOPPED" and event.client_id in clients
+    ]
+    made = {event.client_id for _, event in of_clients if event.event == "INSTANCE"}
+    is_of_another = not ran_before and not clients <= made
+    is_silent = not results and any(event.event == "ADDED" for _, event in lines)
+    if is_of_another or is_silent or not _are_paired(lines, stopped):
+        return []
+    turns = [*begun, *stopped]
+    known: defaultdict[str | None, list[Event]] = defaultdict(list)
+    for _, event in sorted([*_changes(lines, turns, opening), *turns], key=_place):
+        known[event.client_id].append(event)
+    owned_before = defaultdict(list)
+    for each in opening:
+        owned_before[each.client_id].append(each)
+    return [
+        life
+        for client_id in {**owned_before, **known}
+        if client_id is not None
+        for life in _lives(client_id, known[client_id], owned_before[client_id])
+    ]
+
+
+def _place(line: _Placed) -> int:
+    return line[0]
+
+
+def _are_paired(lines: Sequence[_Placed], stopped: Sequence[_Placed]) -> bool:
+    """Whether each consumer that stops is a client that does.
+
+    The thread that ends the client says both: a client that ends at another time was kept by another group.
+    """
+    ends_ms = [event.at_ms for _, event in lines if event.event == "STOPPED"]
+    return len(ends_ms) == len(stopped) and all(
+        0 <= end_ms - event.at_ms <= _SAID_AT_ONCE_MS for end_ms, (_, event) in zip(ends_ms, stopped, strict=True)
+    )
+
+
+def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequence[Event]) -> Iterator[_Placed]:
+    """Lines of `CHANGES` whose client is known, with it."""
+    of_topics: defaultdict[str | None, list[_Placed]] = defaultdict(list)
+    for place, event in lines:
+        if event.event in {"ALLOCATED", *CHANGES}:
+            of_topics[event.topic].append((place, event))
+    for topic, of_topic in of_topics.items():
+        owned_before: defaultdict[str, list[Queue]] = defaultdict(list)
+        for each in opening:
+            if each.topic == topic and each.client_id is not None:
+                owned_before[each.client_id].extend(each.queues)
+        in_order = sorted([*of_topic, *turns], key=_place)
+        clients = whose_changes([event for _, event in in_order], owned_before)
+        for (place, event), client_id in zip(in_order, clients, strict=True):
+            if client_id is not None and event.event in CHANGES:
+                yield place, replace(event, client_id=client_id)
+
+
+def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) -> Iterator[Life]:
+    """Lives of one client, from one STOPPED to the next; one of which nothing is known is none."""
+    until = [place + 1 for place, event in enumerate(events) if event.event == "STOPPED"]
+    for begin, end in zip([0, *until], [*until, len(events)], strict=True):
+        of_life, before = events[begin:end], () if begin else opening
+        if of_life or before:
+            starts = (*before, *(each for each in of_life if each.event == "BEGUN"))
+            yield Life(
+                client_id,
+                lived_from_ms=min((each.at_ms for each in starts), default=None),
+                stopped_ms=max((each.at_ms for each in of_life if each.event == "STOPPED"), default=None),
+                changes=(*before, *(each for each in of_life if each.event in CHANGES)),
+            )

@@ -1,0 +1,173 @@
+"""The thin Arrow wrapper round `jobs.allocation.logs`: each process's day is walked once, its rows have a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
+
+from jobs.allocation.logs.events import REFUSALS, Event
+from jobs.allocation.logs.process_day import process_day
+from jobs.spark.materialize import Materialize
+from jobs.tables.day import Day
+
+_OWNED = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
+_OF_EVENTS = ("file", "split", "row", "said_client_id", "event", *_OWNED, "client_id", "instance", "allocated")
+_ORDER = ("at_ms", "file", "split", "row")
+_AT_MIDNIGHT = "AT_MIDNIGHT"
+_TYPES = {
+    "kind": (StringType(), pa.string()),
+    "process": (StringType(), pa.string()),
+    "consumer_group": (StringType(), pa.string()),
+    "topic": (StringType(), pa.string()),
+    "broker_name": (StringType(), pa.string()),
+    "queue_id": (IntegerType(), pa.int32()),
+    "popped": (BooleanType(), pa.bool_()),
+    "client_id": (StringType(), pa.string()),
+    "start_ms": (LongType(), pa.int64()),
+    "end_ms": (LongType(), pa.int64()),
+    "ended": (BooleanType(), pa.bool_()),
+    "event": (StringType(), pa.string()),
+}
+_SPARK_ROWS = StructType([StructField(name, of) for name, (of, _) in _TYPES.items()])
+_ARROW_ROWS = pa.schema([(name, of) for name, (_, of) in _TYPES.items()])
+
+
+@dataclass(frozen=True)
+class ProcessLogs:
+    """What the logs of all processes show.
+
+    Attributes:
+        lifetimes: one life of a consumer whose client is known: `process`, `consumer_group`, `client_id`,
+            `lived_from_ms` (null = before the log's first line), `lived_until_ms`, `ended` (gone after it).
+        holdings: one time that a client owned a queue: `process`, `consumer_group`, `topic`, `broker_name`,
+            `queue_id`, `popped`, `client_id`, `start_ms`, `end_ms`.
+        refused: `consumer_group`, `topic`, `broker_name`, `queue_id`, `at_ms`, `event` (LOCK_FAILED, OFFSET_UNKNOWN):
+            queues that a client could not take.
+        silences: one time without one line: `process`, `silent_from_ms`, `silent_until_ms`; short ones too.
+    """
+
+    lifetimes: DataFrame
+    holdings: DataFrame
+    refused: DataFrame
+    silences: DataFrame
+
+
+def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize: Materialize) -> ProcessLogs:
+    """Walk through each process's day.
+
+    Args:
+        log_lines: published lines of the input `client_logs`.
+        opening: rows of `queue_ownership` valid at 00:00.
+        day: the day.
+        materialize: for the rows of all kinds.
+    """
+    # Most lines are not on ownership: of these only the time travels.
+    lines = log_lines.select(
+        "process", "at_ms", *(F.when(F.col("event").isNotNull(), F.col(name)).alias(name) for name in _OF_EVENTS)
+    )
+    at_midnight = opening.where("source = 'CLIENT_LOG'").select(
+        "process", *_OWNED, "client_id", F.lit(_AT_MIDNIGHT).alias("event"), F.lit(day.start_ms).alias("at_ms")
+    )
+    start_ms, end_ms = day.start_ms, day.end_ms
+
+    def walk(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = _rows(batches, start_ms, end_ms)
+        process = {"process": key[0].as_py()}
+        yield pa.RecordBatch.from_pylist([row | process for row in rows], schema=_ARROW_ROWS)
+
+    walked = lines.unionByName(at_midnight, allowMissingColumns=True).groupBy("process").applyInArrow(walk, _SPARK_ROWS)
+    rows = materialize("process_logs", walked)
+
+    def of_kind(kind: str, *columns: Column | str) -> DataFrame:
+        return rows.where(F.col("kind") == kind).select(*columns)
+
+    start, end = F.col("start_ms"), F.col("end_ms")
+    return ProcessLogs(
+        lifetimes=of_kind(
+            "LIFETIME",
+            *("process", "consumer_group", "client_id"),
+            *(start.alias("lived_from_ms"), end.alias("lived_until_ms"), "ended"),
+        ),
+        holdings=of_kind("HOLDING", "process", *_OWNED, "client_id", "start_ms", "end_ms"),
+        refused=of_kind("REFUSAL", *_OWNED[:4], start.alias("at_ms"), "event"),
+        silences=of_kind("SILENCE", "process", start.alias("silent_from_ms"), end.alias("silent_until_ms")),
+    )
+
+
+def silences_of_clients(logs: ProcessLogs) -> DataFrame:
+    """Times without one line of a client's log until the client ended, short ones too; of each log each once.
+
+    Columns: `consumer_group`, `client_id`, `silent_from_ms`, `silent_until_ms`.
+    """
+    client = ("consumer_group", "client_id")
+    last = logs.lifetimes.groupBy("process", *client).agg(F.max("lived_until_ms").alias("lived_until_ms"))
+    silent = logs.silences.join(last, "process").where("silent_from_ms < lived_until_ms")
+    return silent.select(*client, "silent_from_ms", "silent_until_ms")
+
+
+def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iterator[dict[str, Any]]:
+    """Of one process, without its name."""
+    all_times, written, opening = [], [], []
+    for batch in batches:
+        of_events = batch.filter(pc.is_valid(batch["event"])).to_pylist()
+        opening += [line for line in of_events if line["event"] == _AT_MIDNIGHT]
+        written += [line for line in of_events if line["event"] != _AT_MIDNIGHT]
+        is_line = pc.fill_null(pc.not_equal(batch["event"], _AT_MIDNIGHT), True)
+        all_times.append(pc.unique(batch["at_ms"].filter(is_line)))
+    times_ms = sorted({at_ms for of_batch in all_times for at_ms in of_batch.to_pylist()})
+    written.sort(key=lambda line: tuple(line[name] for name in _ORDER))
+    events = [_event(line) for line in written]
+    day = process_day(events, times_ms, [_event(line | {"event": "ADDED"}) for line in opening], start_ms, end_ms)
+    for life in day.lifetimes:
+        yield {
+            "kind": "LIFETIME",
+            "consumer_group": life.consumer_group,
+            "client_id": life.client_id,
+            "start_ms": life.lived_from_ms,
+            "end_ms": life.lived_until_ms,
+            "ended": life.ended,
+        }
+    for holding in day.holdings:
+        yield {
+            "kind": "HOLDING",
+            "consumer_group": holding.consumer_group,
+            "client_id": holding.client_id,
+            "start_ms": holding.start_ms,
+            "end_ms": holding.end_ms,
+        } | holding.queue._asdict()
+    for event in events:
+        if event.event in REFUSALS:
+            (broker_name, queue_id), *_ = event.queues
+            yield {
+                "kind": "REFUSAL",
+                "consumer_group": event.consumer_group,
+                "topic": event.topic,
+                "broker_name": broker_name,
+                "queue_id": queue_id,
+                "start_ms": event.at_ms,
+                "event": event.event,
+            }
+    for from_ms, until_ms in day.silences:
+        yield {"kind": "SILENCE", "start_ms": from_ms, "end_ms": until_ms}
+
+
+def _event(line: dict[str, Any]) -> Event:
+    queues = line["allocated"] or ([] if line["broker_name"] is None else [line])
+    return Event(
+        line["event"],
+        line["at_ms"],
+        line["consumer_group"],
+        line["topic"],
+        tuple((queue["broker_name"], queue["queue_id"]) for queue in queues),
+        bool(line["popped"]),
+        line["client_id"],
+        line["instance"],
+        line["said_client_id"],
+    )
