@@ -128,7 +128,7 @@ def _whole(figures: Sequence[Figures]) -> str:
 
 def _stage(figures: Sequence[Figures]) -> str:
     head = (
-        "size", "growth of work", "stretches", "to stretches, CPU s", "to shares", "to rows", "all", "growth",
+        "size", "growth of work", "stretches", "to facts, CPU s", "to rows", "shares in them", "all", "growth",
         "seconds", "growth", "per CPU s", "loop: CPU s", "per CPU s", "ratio",
     )  # fmt: skip
     base, rows = figures[0], []
@@ -138,7 +138,7 @@ def _stage(figures: Sequence[Figures]) -> str:
         loops = sum(loop.seconds for loop in each.peer.loops.values())
         rows.append((
             each.size.name, f"{each.size.units / base.size.units:.2g}", f"{sum(stage.inputs.values()):,}",
-            f"{stage.to_inputs.cpu_seconds:.2f}", f"{shares:.2f}", f"{stage.to_rows.cpu_seconds:.2f}",
+            f"{stage.to_facts.cpu_seconds:.2f}", f"{stage.to_rows.cpu_seconds:.2f}", f"{shares:.2f}",
             f"{total.cpu_seconds:.2f}", f"{total.cpu_seconds / of_base.cpu_seconds:.1f}", f"{total.seconds:.1f}",
             f"{total.seconds / of_base.seconds:.1f}", rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
             rate(each.size.units, loops), ratio(loops, total.cpu_seconds),

@@ -1,26 +1,35 @@
-"""The allocation stage alone, in a warm session: parsed lines to stretches of inputs, inputs to shares."""
+"""The allocation stage alone, in a warm session: lines to what is known of each group, that to rows of every table."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from bench.took import Took, all_rows, run_once, run_warm, together
-from jobs.allocation.allocate import computed_shares, queue_allocation
-from jobs.allocation.inputs import allocation_inputs, group_members, group_topics
-from jobs.allocation.observed_clients import ObservedClient
-from jobs.allocation.strategies import group_strategies
+from jobs.allocation.client_answers import connected_clients
+from jobs.allocation.group.inputs import Input, inputs
+from jobs.allocation.group.known import KINDS, known
+from jobs.allocation.group.observed_clients import observed_clients
+from jobs.allocation.group.shares import Strategies
+from jobs.allocation.group.strategy import group_strategy
+from jobs.allocation.group_days import group_days
+from jobs.allocation.group_facts import group_facts
+from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
+from jobs.allocation.member_lists import member_lists
 from jobs.allocation.topic_queues import carried_routes, topic_routes
+from jobs.intervals.of_lists import grouped
+from jobs.settings.consumer_groups import GroupSettings
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.snapshots import CONSUMERS, ROUTES, SnapshotKind
 from jobs.sources.topic_route import route_answers
-from jobs.tables import GROUP_MEMBERS, TOPIC_QUEUES
+from jobs.tables import GROUP_MEMBERS, QUEUE_ALLOCATION, TOPIC_QUEUES
 from jobs.tables.day import Day
 
 
@@ -29,13 +38,13 @@ class Stage:
     """Medians of a few runs.
 
     Attributes:
-        to_inputs: lines in memory to stretches of unchanged inputs.
-        inputs: how many stretches, by strategy.
-        to_shares: those stretches to what each client gets, by strategy.
-        to_rows: that to the rows of `queue_allocation`.
+        to_facts: lines in memory to what is known of each group.
+        inputs: how many stretches of unchanged inputs, by strategy.
+        to_shares: those stretches to what each client gets, by strategy, in one process: a part of `to_rows`.
+        to_rows: what is known to the rows of every table.
     """
 
-    to_inputs: Took
+    to_facts: Took
     inputs: dict[str, int]
     to_shares: dict[str, Took]
     to_rows: Took
@@ -43,7 +52,7 @@ class Stage:
     @property
     def total(self) -> Took:
         """All of it."""
-        return together((self.to_inputs, *self.to_shares.values(), self.to_rows))
+        return together((self.to_facts, self.to_rows))
 
 
 def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings: Settings) -> Stage:
@@ -51,41 +60,50 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
     consumers, routes = (_lines(spark, kind, snapshots).persist() for kind in (CONSUMERS, ROUTES))
     day, stale_ms = Day(date, settings.cluster), settings.max_staleness_ms
     no_routes = carried_routes(spark.createDataFrame([], TOPIC_QUEUES.schema))
-    no_members = spark.createDataFrame([], GROUP_MEMBERS.schema)
-    told = connections(consumers).persist()
-    for frame in (consumers, routes, told):
+    connected = connections(consumers).persist()
+    for frame in (consumers, routes, connected):
         run_once(all_rows(frame))
     of_topics = topic_routes(route_answers(routes), day, no_routes, stale_ms)
-    of_groups = group_members(member_answers(consumers), day, no_members, stale_ms)
-    to_stretches = [run_warm(all_rows(of_topics)), run_warm(all_rows(of_groups))]
-    inputs = allocation_inputs(
-        _topics(told, day, stale_ms),
-        of_topics.persist(),
-        of_groups.persist(),
-        group_strategies(spark, settings, _nothing_seen(told)),
-    ).where("undetermined IS NULL")
-    run_once(all_rows(inputs))  # fills what is kept
-    to_inputs = together([*to_stretches, run_warm(all_rows(inputs))])
-    kept = inputs.persist()
-    counts = {row["strategy"]: row["count"] for row in kept.groupBy("strategy").count().collect()}
-    to_shares = {
-        name: run_warm(all_rows(computed_shares(kept.where(F.col("strategy") == name)))) for name in sorted(counts)
-    }
-    shares = computed_shares(kept).persist()
-    run_once(all_rows(shares))
-    to_rows = run_warm(all_rows(queue_allocation(shares)))
+    of_members = member_lists(member_answers(consumers), day, spark.createDataFrame([], GROUP_MEMBERS.schema), stale_ms)
+    to_intervals = [run_warm(all_rows(of_topics)), run_warm(all_rows(of_members))]
+    subscribed = subscriptions(connected, member_answers(consumers), settings.groups)
+    topics = group_topics(subscribed, spark.createDataFrame([], QUEUE_ALLOCATION.schema), day, stale_ms)
+    facts = group_facts(
+        {
+            "member_lists": of_members.persist().drop("unanswered"),
+            "topics": with_routes(topics, of_topics.persist(), no_routes),
+            "connected": connected_clients(connected),
+        }
+    )
+    run_once(all_rows(facts))  # fills what is kept
+    to_facts = together([*to_intervals, run_warm(all_rows(facts))])
+    of_groups = facts.persist()
+    to_rows = run_warm(all_rows(group_days(of_groups, day, settings)))
+    by_strategy = grouped(_inputs(of_groups, settings), lambda each: each.strategy)
     spark.catalog.clearCache()
-    return Stage(to_inputs, counts, to_shares, to_rows)
+    return Stage(
+        to_facts,
+        {name: len(of_strategy) for name, of_strategy in sorted(by_strategy.items())},
+        {name: run_warm(_shares(of_strategy)) for name, of_strategy in sorted(by_strategy.items())},
+        to_rows,
+    )
 
 
-def _topics(told: DataFrame, day: Day, stale_ms: int) -> DataFrame:
-    seen = told.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
-    no_topics = told.sparkSession.createDataFrame([], "consumer_group string, topic string")
-    return group_topics(seen, no_topics, day, stale_ms)
+def _inputs(facts: DataFrame, settings: Settings) -> list[Input]:
+    """Inputs of the strategies of all groups."""
+    by_group = grouped((row.asDict(recursive=True) for row in facts.collect()), lambda row: str(row["consumer_group"]))
+    return [each for group, rows in by_group.items() for each in _of_group(group, rows, settings)]
 
 
-def _nothing_seen(told: DataFrame) -> dict[str, list[ObservedClient]]:
-    return {row["consumer_group"]: [] for row in told.select("consumer_group").distinct().collect()}
+def _of_group(group: str, rows: list[dict[str, Any]], settings: Settings) -> list[Input]:
+    of_group = known({kind: [row[kind] for row in rows if row.get(kind)] for kind in KINDS})
+    observed = observed_clients(of_group.connected, of_group.logged, of_group.running)
+    strategy = group_strategy(group, settings.groups.get(group, GroupSettings()), observed)
+    return inputs(of_group.topics, of_group.member_lists, strategy)
+
+
+def _shares(of_strategy: list[Input]) -> Callable[[], object]:
+    return lambda: Strategies().allocated(of_strategy)
 
 
 def _lines(spark: SparkSession, kind: SnapshotKind, snapshots: Path) -> DataFrame:

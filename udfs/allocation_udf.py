@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
-from udfs.shares import EVERYONE, shares
-from udfs.strategies import sorted_clients, sorted_queues
-from udfs.strategy import POP, RETRY_TOPIC, Queue, Strategy
+from udfs.shares import EVERYONE, shares_of_group
+from udfs.strategy import Queue
 
 _QUEUES = ArrayType(
     StructType([StructField("broker_name", StringType(), False), StructField("queue_id", IntegerType(), False)]), False
@@ -32,32 +28,6 @@ SHARES = ArrayType(
 )
 
 
-def shares_of(strategies_json: Column, topic: Column, queues: Column, client_ids: Column) -> Column:
-    r"""The share of each client of a group.
-
-    Args:
-        strategies_json: JSON object: client id to its strategy (`name` and the attributes of `Strategy`, or
-            `name` POP:… and `pop_share_queue_num`); `*` = every other client.
-        topic: topic.
-        queues: array of (`broker_name`, `queue_id`), in any order.
-        client_ids: array of client ids, in any order, duplicates kept.
-
-    Returns:
-        Array with one entry per different client id: `client_id`; `outcome` (RESULT; EMPTY = its queues of the topic
-        are dropped; UNCHANGED = the strategy throws, it keeps what it has); `message` of what was thrown; `queues`.
-
-    Examples:
-        >>> frame = spark.sql(
-        ...     "select '{\"*\": {\"name\": \"AVG\"}}' s, 'T' t,"
-        ...     " array(named_struct('broker_name', 'a', 'queue_id', 1)) q, array('y', 'x') c"
-        ... )
-        >>> row = frame.select(shares_of(*(F.col(name) for name in "stqc")).alias("shares")).first()
-        >>> [(share.client_id, [queue.queue_id for queue in share.queues]) for share in row.shares]
-        [('x', [1]), ('y', [])]
-    """
-    return F.arrow_udf(_shares_of_batch, SHARES)(strategies_json, topic, queues, client_ids)  # type: ignore[attr-defined,no-any-return]
-
-
 def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
     columns = (strategies.to_pylist(), topics.to_pylist(), queues.to_pylist(), client_ids.to_pylist())
     rows = [
@@ -70,7 +40,7 @@ def _shares_of_batch(strategies: pa.Array, topics: pa.Array, queues: pa.Array, c
 
 
 def allocated_of_batch(strategies: pa.Array, topics: pa.Array, client_ids: pa.Array, queues: pa.Array) -> pa.Array:
-    """For SQL's `allocate`: as `shares_of`, and a strategy may also be a bare name, or one for everyone."""
+    """For SQL's `allocate`: as `plain_shares`, and a strategy may also be a bare name, or one for everyone."""
     specs = pa.array([None if text is None else _for_everyone(text) for text in strategies.to_pylist()], pa.string())
     return _shares_of_batch(specs, topics, queues, client_ids)
 
@@ -105,12 +75,11 @@ _ARROW_SHARES = pa.list_(
 def plain_shares(
     strategies: Mapping[str, Mapping[str, Any]], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """`shares_of` for one input, without Spark.
+    """`udfs.shares.shares_of_group`, as rows.
 
     >>> plain_shares({"*": {"name": "CONFIG"}}, "T", [("a", 0)], ["x"])
     [{'client_id': 'x', 'outcome': 'EMPTY', 'message': None, 'queues': []}]
     """
-    given = {client_id: _of_topic(Strategy.from_json(spec), topic) for client_id, spec in strategies.items()}
     return [
         {
             "client_id": share.client_id,
@@ -118,16 +87,5 @@ def plain_shares(
             "message": share.message,
             "queues": [{"broker_name": broker_name, "queue_id": queue_id} for broker_name, queue_id in share.queues],
         }
-        for share in shares(given, topic, sorted_queues(queues), sorted_clients(client_ids))
+        for share in shares_of_group(strategies, topic, queues, client_ids)
     ]
-
-
-def _of_topic(strategy: Strategy, topic: str) -> Strategy:
-    """On a retry topic no configured queue, which are of the group's own topics, and no POP.
-
-    `QueryAssignmentProcessor.queryAssignment` (5.0.0 on) assigns retry topics to be pulled from.
-    """
-    if not topic.startswith(RETRY_TOPIC):
-        return strategy
-    own = () if strategy.name == "CONFIG" else strategy.queues
-    return dataclasses.replace(strategy, name=strategy.name.removeprefix(POP), queues=own)

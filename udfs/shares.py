@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from udfs.pop import pop_allocator
-from udfs.strategies import allocator
-from udfs.strategy import BY_BROKER, POP, AllocationError, Queue, Strategy, UnknownStrategyError
+from udfs.strategies import allocator, sorted_clients, sorted_queues
+from udfs.strategy import BY_BROKER, POP, RETRY_TOPIC, AllocationError, Queue, Strategy, UnknownStrategyError
 from udfs.strategy_rules import Allocator
 
 RESULT, EMPTY, UNCHANGED = "RESULT", "EMPTY", "UNCHANGED"
@@ -32,6 +33,36 @@ class Share:
     outcome: Literal["RESULT", "EMPTY", "UNCHANGED"]
     message: str | None
     queues: tuple[Queue, ...]
+
+
+def shares_of_group(
+    strategies: Mapping[str, Mapping[str, Any]], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
+) -> list[Share]:
+    """One share per different client id, from strategies as JSON has them, and queues and ids in any order.
+
+    Args:
+        strategies: client id to its strategy (`name` and the attributes of `Strategy`); `*` = every other client.
+        topic: topic.
+        queues: in any order.
+        client_ids: likewise; duplicates kept.
+
+    >>> given = {"*": {"name": "AVG"}}
+    >>> [(share.client_id, share.queues) for share in shares_of_group(given, "T", [("a", 1), ("a", 0)], ["y", "x"])]
+    [('x', (('a', 0),)), ('y', (('a', 1),))]
+    """
+    given = {client_id: _of_topic(Strategy.from_json(spec), topic) for client_id, spec in strategies.items()}
+    return shares(given, topic, sorted_queues(queues), sorted_clients(client_ids))
+
+
+def _of_topic(strategy: Strategy, topic: str) -> Strategy:
+    """On a retry topic no configured queue, which are of the group's own topics, and no POP.
+
+    `QueryAssignmentProcessor.queryAssignment` (5.0.0 on) assigns retry topics to be pulled from.
+    """
+    if not topic.startswith(RETRY_TOPIC):
+        return strategy
+    own = () if strategy.name == "CONFIG" else strategy.queues
+    return dataclasses.replace(strategy, name=strategy.name.removeprefix(POP), queues=own)
 
 
 def shares(

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from jobs.tables import QUEUE_ALLOCATION
+from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, STRATEGY_COMPARISON, Table
 from jobs.tables.frame import Frame
 from jobs.tables.table import BROKER_NAME, FLAG, INT, LONG, TEXT, column, required
 
 _GROUP = required("consumer_group", TEXT, "consumer group")
 _TOPIC = required("topic", TEXT, "topic")
 _CAPTURED = required("captured_at_ms", LONG, "when it was asked, epoch ms")
-_START = required("start_ms", LONG, "start, epoch ms; 00:00 when it held before")
-_END = required("end_ms", LONG, "end, exclusive, epoch ms")
 # What was known at 00:00 and no longer is an interval without length; the day's first answer may start there too.
 _OF_ANSWERS = (
-    _START,
+    required("start_ms", LONG, "start, epoch ms; 00:00 when it held before"),
     required("end_ms", LONG, "end, exclusive, epoch ms; equal to `start_ms` of what held until 00:00 and no longer"),
     required("last_answer_ms", LONG, "last capture with this answer, maybe of the day before, epoch ms"),
     required("unanswered", LONG, "captures in it that got no answer"),
 )
-_OF_TABLES = {"event_date", "cluster", "start_at", "end_at"}  # which rows get when they are published
-_VIEW = column("view_broker_name", TEXT, "broker whose member list this rests on; null = all agree")
-_QUEUE = StructType([StructField("broker_name", TEXT), StructField("queue_id", INT)])
-_HOW = (
-    required("strategies_json", TEXT, "how each client allocates, as `udfs.allocation_udf` takes it; `*` = all others"),
-    required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
-    required(
-        "strategy_source", TEXT, "where it is known from: SETTINGS, RUNNING_INFO, CLIENT_LOG, CONNECTION, ASSUMED"
-    ),
-)
+OF_GROUPS = (QUEUE_ALLOCATION, QUEUE_OWNERSHIP, ALLOCATION_FINDINGS, REBALANCES, STRATEGY_COMPARISON)
+"""Tables whose rows each belong to one group."""
+_OF_EACH_ROW = {"event_date", "cluster", "consumer_group"}
+
+
+def _own_columns(table: Table) -> StructType:
+    """Those that differ within a group's day; instants only as numbers."""
+    columns = (each for each in table.columns if each.name not in _OF_EACH_ROW and not each.name.endswith("_at"))
+    return StructType([StructField(each.name, each.dataType) for each in columns])
+
 
 ROUTES = Frame(
     name="routes",
@@ -120,64 +118,14 @@ ANSWERS = Frame(
     ),
 )
 
-TOPICS = Frame(
-    name="topics",
-    grain="one topic that a group consumed on the day",
-    keys=("consumer_group", "topic"),
+GROUP_DAYS = Frame(
+    name="group_days",
+    grain="one row of one of the tables that are of groups; the columns of the others are null",
+    keys=("consumer_group", *(table.name for table in OF_GROUPS)),
     columns=(
         _GROUP,
-        _TOPIC,
-        required("from_ms", LONG, "first connection that names it, epoch ms; 00:00 when it was allocated then"),
-        required("until_ms", LONG, "when the last one goes stale, exclusive, epoch ms; 24:00 at the latest"),
+        *(column(table.name, _own_columns(table), f"a row of {table.name}; null = of another") for table in OF_GROUPS),
     ),
 )
 
-INPUTS = Frame(
-    name="inputs",
-    grain="one interval of unchanged inputs of a strategy, per view where brokers disagree on the members",
-    keys=("consumer_group", "topic", "view_broker_name", "start_ms"),
-    columns=(
-        _GROUP,
-        _TOPIC,
-        _VIEW,
-        required("queues", ArrayType(_QUEUE), "queues to consume from; may be empty"),
-        required("client_ids", ArrayType(TEXT), "members, sorted, one entry per connection; may be empty"),
-        required("views", INT, "different member lists among the brokers of the topic"),
-        _START,
-        _END,
-        *_HOW,
-        column("undetermined", TEXT, "why the owners cannot be computed; null = they can"),
-    ),
-)
-
-SHARES = Frame(
-    name="shares",
-    grain="one row of `inputs` whose owners can be computed",
-    keys=INPUTS.keys,
-    columns=(
-        *INPUTS.columns,
-        required(
-            "shares",
-            ArrayType(
-                StructType(
-                    [
-                        StructField("client_id", TEXT),
-                        StructField("outcome", TEXT),
-                        StructField("message", TEXT),
-                        StructField("queues", ArrayType(_QUEUE)),
-                    ]
-                )
-            ),
-            "one per different client: RESULT, EMPTY (it drops all) or UNCHANGED (its strategy throws `message`)",
-        ),
-    ),
-)
-
-EXPECTED = Frame(
-    name="expected",
-    grain="one queue and owner in one interval of unchanged inputs; a queue without one has one row",
-    keys=(*INPUTS.keys, "broker_name", "queue_id", "client_id"),
-    columns=tuple(each for each in QUEUE_ALLOCATION.columns if each.name not in _OF_TABLES),
-)
-
-FRAMES = (ROUTES, MEMBERS, CONNECTIONS, ANSWERS, TOPICS, INPUTS, SHARES, EXPECTED)
+FRAMES = (ROUTES, MEMBERS, CONNECTIONS, ANSWERS, GROUP_DAYS)

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.allocation.allocate import queue_allocation, with_shares
 from jobs.allocation.answer_intervals import lasting
-from jobs.allocation.before_midnight import inputs_before, shares_before
-from jobs.allocation.causes import (
-    acting,
-    differing_views,
-    duplicate_ids,
-    flapping,
+from jobs.allocation.client_answers import (
+    connected_clients,
+    logged_strategies,
     mixed_languages,
-    not_subscribed,
-    rebalance_not_run,
-    refusals,
-    silent_clients,
-    stale_route,
-    stopped_not_expired,
-    with_slack,
+    process_queues,
+    subscribed_topics,
+    usual_gaps,
 )
-from jobs.allocation.comparison import differences
-from jobs.allocation.findings import findings, with_causes
-from jobs.allocation.group_findings import of_allocation, of_groups, of_topics
-from jobs.allocation.inputs import SUBJECT, allocation_inputs, group_members, group_topics, with_configured_topics
-from jobs.allocation.observed_clients import observed_clients
-from jobs.allocation.ownership import ownership
-from jobs.allocation.rebalances import of_one_view, rebalances, strategy_comparison
-from jobs.allocation.strategies import group_strategies
+from jobs.allocation.frames import GROUP_DAYS
+from jobs.allocation.group_days import group_days, rows_of
+from jobs.allocation.group_facts import group_facts
+from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
+from jobs.allocation.member_lists import member_lists
+from jobs.allocation.process_logs import process_logs, silences_of_clients
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import latest_answers, running_info
 from jobs.sources.topic_route import route_answers
 from jobs.spark.materialize import Materialize
+from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, STRATEGY_COMPARISON, Table
 from jobs.tables.day import Day
 from jobs.tables.partition import with_partition_columns
 
@@ -97,68 +87,50 @@ def allocation(
         materialize: for frames that several tables read.
     """
     stale_ms = settings.max_staleness_ms
-    spark = snapshots.consumers.sparkSession
     before = carried_routes(opening.topic_queues)
-    all_routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
-    lists = member_answers(snapshots.consumers)
-    all_members = materialize("members", group_members(lists, day, opening.group_members, stale_ms))
-    routes, members = lasting(all_routes), lasting(all_members)
-    consumer_connections = materialize("connections", connections(snapshots.consumers))
+    routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    answers_on_members = member_answers(snapshots.consumers)
+    members = materialize("members", member_lists(answers_on_members, day, opening.group_members, stale_ms))
+    connected = materialize("connections", connections(snapshots.consumers))
     answers = materialize("answers", running_info(snapshots.running_info))
-    strategies = group_strategies(
-        spark, settings, observed_clients(consumer_connections, latest_answers(answers), snapshots.client_logs)
+    subscribed = subscriptions(connected, answers_on_members, settings.groups)
+    topics = group_topics(subscribed, opening.queue_allocation, day, stale_ms)
+    logs = process_logs(snapshots.client_logs, opening.queue_ownership, day, materialize)
+    facts = group_facts(
+        {
+            "member_lists": members.drop("unanswered"),
+            "topics": with_routes(topics, routes, before),
+            "connected": connected_clients(connected),
+            "running": latest_answers(answers),
+            "logged": logged_strategies(snapshots.client_logs),
+            "languages": mixed_languages(connected),
+            "subscribed": subscribed_topics(answers, day, stale_ms),
+            "answered": process_queues(answers, opening.queue_ownership, day, stale_ms),
+            "answer_gaps": usual_gaps(answers),
+            "lifetimes": logs.lifetimes.drop("process"),
+            "logged_holdings": logs.holdings,
+            "refusals": logs.refused,
+            "silences": silences_of_clients(logs),
+            "owners_before": opening.queue_allocation.select(
+                "consumer_group", "topic", "view_broker_name", "broker_name", "queue_id", "client_id"
+            ),
+            "members_before": opening.group_members.select("consumer_group", "broker_name", "client_ids"),
+        }
     )
-    subscriptions = consumer_connections.select(
-        "consumer_group", F.explode("topics").alias("topic"), "captured_at_ms"
-    ).transform(with_configured_topics, lists, settings.groups)
-    topics = materialize(
-        "topics", group_topics(subscriptions, opening.queue_allocation.select(*SUBJECT).distinct(), day, stale_ms)
-    )
-    inputs = materialize("inputs", allocation_inputs(topics, routes, members, strategies))
-    determined = inputs.where("undetermined IS NULL")
-    allocated = with_shares(determined, materialize, "shares", opening=opening.queue_allocation)
-    expected = materialize("expected", queue_allocation(allocated))
-    all_at_midnight = inputs_before(before, opening.group_members, opening.queue_allocation, strategies, day)
-    at_midnight = materialize("inputs_before", all_at_midnight.where("undetermined IS NULL"))
-    shares_at_midnight = shares_before(at_midnight, opening.queue_allocation)
-    owned = ownership(answers, snapshots.client_logs, opening.queue_ownership, day, stale_ms, materialize)
-    subjects = topics.select(*SUBJECT).distinct()
-    languages, flaps = mixed_languages(consumer_connections, stale_ms), materialize("flaps", flapping(all_members))
-    causes = reduce(
-        DataFrame.unionByName,
-        (
-            duplicate_ids(members),
-            not_subscribed(answers, subjects, day, stale_ms),
-            acting(flaps.drop("client_id"), "FLAPPING"),
-            differing_views(inputs),
-            stopped_not_expired(owned.known),
-            silent_clients(owned.silences),
-            refusals(owned.refused),
-            stale_route(all_routes, subjects, day),
-            rebalance_not_run(all_members, day),
-            languages,
-        ),
-    )
-    differ = materialize("differences", differences(expected, owned.holdings, owned.known, day))
-    all_findings = (
-        with_causes(differ, materialize("causes", with_slack(causes, answers, owned.known)))
-        .unionByName(of_allocation(expected, allocated))
-        .unionByName(of_groups(members, inputs, flaps, languages, day))
-        .unionByName(of_topics(topics, routes, day))
-    )
+    days = materialize(GROUP_DAYS.name, group_days(facts, day, settings))
+
+    def rows(table: Table, *instants: str) -> DataFrame:
+        return rows_of(table, days).transform(with_partition_columns, day, *instants)
+
     return Allocation(
-        topic_queues=topic_queues(routes).transform(with_partition_columns, day, "start_ms", "end_ms"),
-        route_changes=route_changes(all_routes).transform(with_partition_columns, day, "changed_at_ms"),
-        group_members=members.withColumn("members", F.size("client_ids")).transform(
-            with_partition_columns, day, "start_ms", "end_ms"
-        ),
-        queue_allocation=expected.transform(with_partition_columns, day, "start_ms", "end_ms"),
-        queue_ownership=owned.holdings.transform(with_partition_columns, day, "start_ms", "end_ms"),
-        allocation_findings=findings(all_findings).transform(with_partition_columns, day, "start_ms", "end_ms"),
-        rebalances=rebalances(of_one_view(allocated).unionByName(of_one_view(shares_at_midnight))).transform(
-            with_partition_columns, day, "changed_at_ms"
-        ),
-        strategy_comparison=strategy_comparison(
-            of_one_view(determined), of_one_view(at_midnight), settings, materialize
-        ).transform(with_partition_columns, day),
+        topic_queues=topic_queues(lasting(routes)).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        route_changes=route_changes(routes).transform(with_partition_columns, day, "changed_at_ms"),
+        group_members=lasting(members)
+        .withColumn("members", F.size("client_ids"))
+        .transform(with_partition_columns, day, "start_ms", "end_ms"),
+        queue_allocation=rows(QUEUE_ALLOCATION, "start_ms", "end_ms"),
+        queue_ownership=rows(QUEUE_OWNERSHIP, "start_ms", "end_ms"),
+        allocation_findings=rows(ALLOCATION_FINDINGS, "start_ms", "end_ms"),
+        rebalances=rows(REBALANCES, "changed_at_ms"),
+        strategy_comparison=rows(STRATEGY_COMPARISON),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.allocation.findings import WHAT, WHY
+from jobs.allocation.group.sentence import WHAT, WHY
 from jobs.allocation.summary import AllocationSummary
 from jobs.text.terminal import days_text, duration, grid, left_out, one_line, safe
 

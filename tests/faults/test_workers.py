@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
-import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -43,11 +43,11 @@ def test_a_python_worker_that_dies_fails_the_run_and_the_next_makes_good(
     site.log("consumers", [connection(hour, ["c1", "c2"]), members(hour, ["c1", "c2"])])
     site.log("routes", [route(hour, a=4)])
 
-    def dying(strategies: pa.Array, topics: pa.Array, queues: pa.Array, client_ids: pa.Array) -> pa.Array:
-        os._exit(len(strategies) + len(topics) + len(queues) + len(client_ids))
+    def dying(*of_group: object) -> NoReturn:
+        os._exit(len(of_group))
 
     with monkeypatch.context() as patched:
-        patched.setattr("udfs.allocation_udf._shares_of_batch", dying)
+        patched.setattr("jobs.allocation.group_days.group_day", dying)
         with pytest.raises((Py4JError, PySparkException)) as caught:
             site.run(D1)
     said = str(failure(caught.value, str(site.lake)))

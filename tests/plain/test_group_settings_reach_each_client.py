@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation.observed_clients import ObservedClient
-from jobs.allocation.strategies import group_strategy
+from jobs.allocation.group.observed_clients import ObservedClient
+from jobs.allocation.group.strategy import group_strategy
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 
 OF_GROUP: dict[str, Any] = {

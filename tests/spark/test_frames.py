@@ -13,7 +13,6 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 
 import jobs.allocation.frames
 import jobs.fault_latency.frames
-from jobs.allocation.frames import SHARES
 from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.fault_latency.job import replayed
 from jobs.settings.load import load_settings
@@ -80,7 +79,7 @@ class HandedOn:
 @pytest.fixture(scope="module")
 def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandedOn]:
     """Frames of the second flow by name, of a day that has each way to come near to another row of the same key."""
-    definitions = {frame.name: frame for frame in SECOND} | {"shares-carried": SHARES}
+    definitions = {frame.name: frame for frame in SECOND}
     write = materializer(spark, str(tmp_path_factory.mktemp("frames")))
     handed_on: dict[str, HandedOn] = {}
 
@@ -98,16 +97,17 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
         *(connection(each, ["x"], "T", "U", broker="b") for each in (MIDNIGHT, MIDNIGHT + MINUTE)),
         connection(MIDNIGHT + MINUTE, ["x", "y"], "T", "U"),
         connection(MIDNIGHT, ["x", "y"], consumer_group="THROWS"),
-        connection(MIDNIGHT, ["x", "y"], consumer_group="ALL", message_model="BROADCASTING"),
+        *(connection(MIDNIGHT, ["x"], consumer_group=name, message_model="BROADCASTING") for name in ("ALL", "ALL_2")),
         connection(MIDNIGHT, ["x", "y"], consumer_group="UNKNOWN"),
     ]
     routes = [
         route(MIDNIGHT, a=2, b=1),
         route(MIDNIGHT + MINUTE, a=3, b=1),
-        *(route(each, topic="U", a=2, b=1) for each in (MIDNIGHT, MIDNIGHT + MINUTE)),
+        *(route(MIDNIGHT + n * MINUTE, topic="U", a=2 + n, b=1) for n in range(2)),
     ]
+    queues = [("T", "a", 0), ("T", "a", 1)]
     running = [
-        *(running_info(MIDNIGHT, "x", "AllocateMessageQueueAveragely", properties={"pid": each}) for each in "12"),
+        *(running_info(MIDNIGHT, "x", "AllocateMessageQueueAveragely", queues, properties={"pid": n}) for n in "12"),
         running_info(MIDNIGHT, "y", "AllocateMessageQueueAveragely", code=1),
     ]
     before = MIDNIGHT - MINUTE
@@ -151,7 +151,7 @@ def _some(spark: SparkSession, schema: StructType, rows: Sequence[Line]) -> Data
 
 
 def test_the_second_flow(second_flow: dict[str, HandedOn]) -> None:
-    assert sorted(second_flow) == sorted([*(frame.name for frame in SECOND), "shares-carried"])
+    assert sorted(second_flow) == sorted(frame.name for frame in SECOND)
     assert [each for name in second_flow for each in _differences(second_flow[name])] == []
 
 

@@ -1,23 +1,17 @@
-"""Strategies of consumer groups, as settings, running consumers or their logs name them."""
+"""The strategy of a consumer group, as settings, running consumers or their logs name it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-
-from jobs.allocation.observed_clients import ObservedClient, in_common
+from jobs.allocation.group.observed_clients import ObservedClient, in_common
 from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
-from jobs.settings.model import Settings
 from udfs.plain_version import plain_version_number
 from udfs.releases import since
 from udfs.strategy import BY_BROKER, OF_BROKERS, POP
 
-GROUP_STRATEGIES = (
-    "consumer_group string, strategies_json string, strategy string, strategy_source string, undetermined string"
-)
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
 _SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "ASSUMED")
@@ -33,34 +27,36 @@ class _How:
     undetermined: str | None = None
 
 
-def group_strategies(spark: SparkSession, settings: Settings, observed: dict[str, list[ObservedClient]]) -> DataFrame:
-    """One row per `consumer_group`: how it allocates.
+class GroupStrategy(NamedTuple):
+    """How a group allocates.
 
-    Columns: `strategies_json` (for `udfs.allocation_udf`), `strategy` (MIXED when members differ), `strategy_source`,
-    `undetermined` (why nothing can be computed; null = it can).
+    Attributes:
+        consumer_group: the group.
+        strategies_json: how each client does, as `udfs.shares` takes it; `*` = all others.
+        strategy: MIXED when members differ.
+        strategy_source: where it is known from.
+        undetermined: why nothing can be computed; None = it can.
+    """
+
+    consumer_group: str
+    strategies_json: str
+    strategy: str
+    strategy_source: str
+    undetermined: str | None
+
+
+def group_strategy(group: str, configured: GroupSettings, observed: list[ObservedClient]) -> GroupStrategy:
+    """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
 
     Args:
-        settings: what the site says of its groups; it wins.
+        group: the group.
+        configured: what the site says of it; it wins.
         observed: as `observed_clients` returns them.
-    """
-    rows = [
-        group_strategy(group, settings.groups.get(group, GroupSettings()), observed.get(group, []))
-        for group in {*observed, *settings.groups}
-    ]
-    return spark.createDataFrame(sorted(rows), GROUP_STRATEGIES)
-
-
-def group_strategy(
-    group: str, configured: GroupSettings, observed: list[ObservedClient]
-) -> tuple[str, str, str, str, str | None]:
-    """One row of `group_strategies`.
-
-    Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
     """
     models = (configured.message_model, *(each.message_model for each in observed))
     if next((model for model in models if model), None) == "BROADCASTING":
         source = "SETTINGS" if configured.message_model else "CONNECTION"
-        return group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None
+        return GroupStrategy(group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None)
     of_client, common = {each.client_id: each for each in observed}, in_common(observed)
     default = _how(configured, configured, common, common)
     of_clients = {
@@ -72,7 +68,7 @@ def group_strategy(
     used = [of_clients[client_id] for client_id in of_client] or [default, *of_clients.values()]
     names = {each.spec["name"] for each in used}
     others = {client_id: each.spec for client_id, each in of_clients.items() if each.spec != default.spec}
-    return (
+    return GroupStrategy(
         group,
         json.dumps({"*": default.spec, **others}, sort_keys=True),
         names.pop() if len(names) == 1 else "MIXED",

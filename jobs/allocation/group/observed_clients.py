@@ -1,20 +1,17 @@
-"""Clients of each consumer group as snapshots and logs show them: the rules by which each allocates queues."""
+"""Clients of a consumer group as snapshots and logs show them: the rules by which each allocates queues."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from udfs.strategy import NEARBY
 
 # MQVersion.Version: from V4_0_0_SNAPSHOT on, each release after its snapshot, ten patches a minor, ten minors a major.
 _V4_0_0_SNAPSHOT, _HIGHER_VERSION = 212, 612
 _OLDER, _NEWER = "3.9.9", "5.9.9"
+_ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly", "message_model")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,58 +37,66 @@ class ObservedClient:
     message_model: str | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Connected:
+    """A client as the group's connections show it; `version` = `MQVersion`'s ordinal."""
+
+    client_id: str
+    message_model: str | None
+    version: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Logged:
+    """A client and the strategy that its last result of the day names."""
+
+    client_id: str
+    strategy: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Running:
+    """A client as its own latest answer shows it."""
+
+    client_id: str
+    strategy: str | None
+    client_version: str | None
+    client_rebalance: bool | None
+    consume_orderly: bool | None
+    message_model: str | None
+
+
 def observed_clients(
-    connections: DataFrame, running: DataFrame, log_lines: DataFrame
-) -> dict[str, list[ObservedClient]]:
-    """Observed clients by group; small: one per client that consumed on the day.
+    connected: Iterable[Connected], logged: Iterable[Logged], running: Iterable[Running]
+) -> list[ObservedClient]:
+    """One per client that consumed on the day, by client id; of a strategy the client's own answer wins.
 
-    Args:
-        connections: as `connections` returns them.
-        running: as `latest_answers` returns them; they win.
-        log_lines: published lines of the input `client_logs`.
+    >>> observed_clients([Connected("x", "CLUSTERING", 409)], [Logged("x", "AVG")], []) # doctest: +ELLIPSIS
+    [ObservedClient(client_id='x', strategy='AVG', strategy_source='CLIENT_LOG', client_version='4.9.8', ...)]
     """
-    connected = (
-        connections.select("consumer_group", "message_model", F.explode_outer("clients").alias("client"))
-        .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
-        .agg(F.max("message_model").alias("message_model"), F.max("client.version").alias("version"))
-    )
-    clients: dict[tuple[str, str], ObservedClient] = {}
-    for row in connected.where("client_id IS NOT NULL").collect():
-        version = None if row["version"] is None else version_of(row["version"])
-        clients[row["consumer_group"], row["client_id"]] = ObservedClient(
-            row["client_id"], message_model=row["message_model"], client_version=version
+    clients: dict[str, ObservedClient] = {}
+    for shown in connected:
+        version = None if shown.version is None else version_of(shown.version)
+        clients[shown.client_id] = ObservedClient(
+            shown.client_id, client_version=version, message_model=shown.message_model
         )
-    for row in _logged(log_lines).collect():
-        key = row["consumer_group"], row["client_id"]
-        named = {"strategy": row["strategy"], "strategy_source": "CLIENT_LOG"}
-        clients[key] = dataclasses.replace(clients.get(key, ObservedClient(row["client_id"])), **named)
-    for row in running.collect():
-        key = row["consumer_group"], row["client_id"]
-        clients[key] = _with_answer(clients.get(key, ObservedClient(row["client_id"])), row.asDict())
-    groups: dict[str, list[ObservedClient]] = {}
-    for (group, _), each in sorted(clients.items(), key=lambda item: item[0]):
-        groups.setdefault(group, []).append(each)
-    return groups
+    for named in logged:
+        client = clients.get(named.client_id, ObservedClient(named.client_id))
+        clients[named.client_id] = dataclasses.replace(client, strategy=named.strategy, strategy_source="CLIENT_LOG")
+    for answer in running:
+        client = clients.get(answer.client_id, ObservedClient(answer.client_id))
+        clients[answer.client_id] = _with_answer(client, answer)
+    return [clients[client_id] for client_id in sorted(clients)]
 
 
-def _logged(log_lines: DataFrame) -> DataFrame:
-    """One row per `consumer_group` and `client_id`: the `strategy` that its last result of the day names."""
-    results = log_lines.where("event = 'ALLOCATED' AND strategy IS NOT NULL AND client_id IS NOT NULL")
-    in_time = F.struct("at_ms", "file", "split", "row")
-    return results.groupBy("consumer_group", "client_id").agg(F.max_by("strategy", in_time).alias("strategy"))
-
-
-def _with_answer(observed: ObservedClient, answer: dict[str, Any]) -> ObservedClient:
+def _with_answer(observed: ObservedClient, answer: Running) -> ObservedClient:
     """The client with its answer, which wins, but for the strategy inside MACHINE_ROOM_NEARBY: only a log has it."""
-    answered = {name: answer[name] for name in _ANSWERED if answer[name] is not None}
+    answered = {name: value for name in _ANSWERED if (value := getattr(answer, name)) is not None}
     if (observed.strategy or "").startswith(NEARBY) and f"{answered.get('strategy')}-" == NEARBY:
         del answered["strategy"]
     elif "strategy" in answered:
         answered["strategy_source"] = "RUNNING_INFO"
     return dataclasses.replace(observed, **answered)
-
-
-_ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly", "message_model")
 
 
 def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:

@@ -1,0 +1,57 @@
+"""What stood when the day began, by the day before: a change captured at 00:00:00.000 is a change of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jobs.allocation.group.inputs import Input, inputs
+from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, Topic
+from jobs.allocation.group.shares import Allocated, Had
+from jobs.allocation.group.strategy import GroupStrategy
+from jobs.intervals.of_lists import grouped
+from jobs.tables.day import Day
+from udfs.shares import Share
+
+_LASTS_MS = 2_000  # longer than a collector's round, below which a view is left out
+
+
+def inputs_before(
+    topics: Iterable[Topic],
+    members: Iterable[MembersBefore],
+    owners: Iterable[OwnerBefore],
+    strategy: GroupStrategy | None,
+    day: Day,
+) -> list[Input]:
+    """Inputs that can be computed, as `inputs` returns them: intervals that end at 00:00.
+
+    Args:
+        topics: of the day that begins, with the routes before it.
+        members: at 00:00.
+        owners: at 00:00; topics of which there are none had no history.
+        strategy: how the group allocates.
+        day: the day that begins.
+    """
+    since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
+    allocated = {each.topic for each in owners}
+    topics_before = [
+        Topic(each.topic, since_ms, until_ms, (Route(each.route_before, since_ms, until_ms, since_ms),), None)
+        for each in topics
+        if each.topic in allocated and each.route_before is not None
+    ]
+    lists = [MemberList(each.broker_name, each.client_ids, since_ms, until_ms, since_ms) for each in members]
+    return [each for each in inputs(topics_before, lists, strategy) if each.undetermined is None]
+
+
+def allocated_before(inputs_of_midnight: Iterable[Input], had: Sequence[Had]) -> list[Allocated]:
+    """The inputs with their shares, as the day before published them."""
+    of_view = grouped(had, lambda each: (each.topic, each.view_broker_name))
+    return [
+        Allocated(
+            each,
+            tuple(
+                Share(of.client_id, "RESULT", None, of.queues)
+                for of in of_view.get((each.topic, each.view_broker_name), ())
+            ),
+        )
+        for each in inputs_of_midnight
+    ]

@@ -1,0 +1,242 @@
+"""Why a queue may be owned by another than the strategies say: what the data shows, each with the time it acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from jobs.allocation.group.differences import EXPIRES_MS
+from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import (
+    AnswerGap,
+    Known,
+    MemberList,
+    Refusal,
+    Silence,
+    Subscribed,
+    Topic,
+)
+from jobs.allocation.group.ownership import Sight, clients_with_log
+from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
+from jobs.tables.day import Day
+
+_SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
+_REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
+_ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
+_SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
+_STOP_MS = 1_000  # before a client's last line it has begun to stop
+_FLAPS = 3  # returns of one member within ten minutes
+_FLAPPING_MS = 600_000
+_AWAY_MS = 120_000
+_REFUSED = {"LOCK_FAILED": "LOCK_NOT_GRANTED", "OFFSET_UNKNOWN": "OFFSET_UNKNOWN"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What acts, and on what: None = on all of the group."""
+
+    cause: str
+    acts_from_ms: int
+    acts_until_ms: int
+    topic: str | None = None
+    broker_name: str | None = None
+    queue_id: int | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flap:
+    """A time in which a member dropped off and returned again and again."""
+
+    client_id: str
+    start_ms: int
+    end_ms: int
+
+
+class _Answer(Protocol):
+    @property
+    def start_ms(self) -> int: ...
+    @property
+    def end_ms(self) -> int: ...
+    @property
+    def last_answer_ms(self) -> int: ...
+
+
+def causes(
+    known: Known, inputs: Sequence[Input], sights: Sequence[Sight], flaps: Iterable[Flap], day: Day, stale_ms: int
+) -> list[Cause]:
+    """All that act on the group, longer by the usual distance of answers where its members are seen by these only.
+
+    Args:
+        known: of the group.
+        inputs: of its strategies.
+        sights: when it is known what its clients own.
+        flaps: as `flaps` returns them.
+        day: the day.
+        stale_ms: how long an answer holds at most.
+    """
+    slack_ms = _slack_ms(known.answer_gaps, sights)
+    plain = (
+        *duplicate_ids([each for each in known.member_lists if each.end_ms > each.start_ms]),
+        *_not_subscribed(known.subscribed, known.topics, stale_ms),
+        *(Cause("FLAPPING", each.start_ms, each.end_ms) for each in flaps),
+        *differing_views(inputs),
+        *_stopped_not_expired(sights),
+        *_silent_clients(known.silences),
+        *_refusals(known.refusals),
+        *_stale_routes(known.topics, day),
+        *rebalance_not_run(known.member_lists, day),
+        *(Cause("MIXED_LANGUAGES", each.first_ms, each.last_ms + stale_ms) for each in known.languages),
+    )
+    return [
+        Cause(
+            each.cause,
+            each.acts_from_ms - slack_ms,
+            each.acts_until_ms + slack_ms,
+            each.topic,
+            each.broker_name,
+            each.queue_id,
+            each.client_id,
+        )
+        for each in plain
+    ]
+
+
+def _slack_ms(gaps: Iterable[AnswerGap], sights: Iterable[Sight]) -> int:
+    with_log = clients_with_log(sights)
+    return max((each.gap_ms for each in gaps if each.gap_ms is not None and each.client_id not in with_log), default=0)
+
+
+def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
+    """One id on two connections: both own the same share, another share nobody (first index of the id).
+
+    By several brokers, or by the only one that has the group: one broker alone lists a client twice that came
+    back to it before its old connection was dropped. It holds for the queues of every broker.
+
+    Args:
+        member_lists: intervals that have a length.
+    """
+    is_only_broker = len({each.broker_name for each in member_lists}) == 1
+    spans = (
+        (start_ms, end_ms)
+        for start_ms, end_ms, covering in covered_parts(each for each in member_lists if each.names_twice)
+        if is_only_broker or len({each.broker_name for each in covering}) > 1
+    )
+    for start_ms, end_ms in joined(spans):
+        yield Cause("DUPLICATE_CLIENT_ID", start_ms, end_ms + _REBALANCE_MS)
+
+
+def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
+    """Brokers that name different members: each client asks one of them at random, unless it takes every queue."""
+    for start_ms, end_ms in of_several_views(each for each in inputs if each.strategy != "BROADCASTING"):
+        yield Cause("VIEWS_DIFFER", start_ms, end_ms + _REBALANCE_MS)
+
+
+def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
+    """When the group's brokers differ for longer than a change takes to reach all."""
+    spans = joined((each.start_ms, each.end_ms) for each in inputs if each.views > 1)
+    return [(start_ms, end_ms) for start_ms, end_ms in spans if end_ms - start_ms > _SCAN_MS]
+
+
+def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], stale_ms: int) -> Iterator[Cause]:
+    """A member that does not subscribe the topic gets a share and leaves it: running info has its own topics."""
+    for each in subscribed:
+        for topic in topics:
+            if topic.topic not in each.topics and None not in each.topics:
+                yield Cause(
+                    "NOT_SUBSCRIBED",
+                    each.start_ms - stale_ms,
+                    each.end_ms + stale_ms,
+                    topic=topic.topic,
+                    client_id=each.client_id,
+                )
+
+
+def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[Cause]:
+    """After the members changed each client rebalances within 20 s at most; when they did is known by captures.
+
+    Whichever broker names them: the change holds for the queues of every broker.
+    """
+    for of_broker in grouped(member_lists, lambda each: each.broker_name).values():
+        for from_ms, changed_ms in _changes(of_broker, day):
+            yield Cause("REBALANCE_NOT_RUN", from_ms, changed_ms + _REBALANCE_MS)
+
+
+def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
+    """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
+    for topic in topics:
+        for from_ms, changed_ms in _changes(topic.routes, day):
+            yield Cause("STALE_ROUTE", from_ms, changed_ms + _ROUTE_POLL_MS + _REBALANCE_MS, topic=topic.topic)
+
+
+def _changes(answers: Iterable[_Answer], day: Day) -> Iterator[tuple[int, int]]:
+    """The last capture that still showed the old state, and the change, of intervals of equal answers.
+
+    The first capture counts as a change, as what was before is not known; what stood at 00:00 does not.
+    """
+    ordered = in_time(answers)
+    if ordered and ordered[0].start_ms > day.start_ms:
+        yield ordered[0].start_ms, ordered[0].start_ms
+    for before, after in pairwise(ordered):
+        yield before.last_answer_ms, after.start_ms
+
+
+def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
+    """A client that is gone keeps its share until the broker drops it."""
+    for each in sights:
+        if each.ended:
+            until_ms = each.end_ms + EXPIRES_MS + _REBALANCE_MS
+            yield Cause("STOPPED_NOT_EXPIRED", each.end_ms - _STOP_MS, until_ms, client_id=each.client_id)
+
+
+def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
+    """A process that stood still (paused, frozen) keeps its queues in memory while the broker drops it."""
+    for each in silences:
+        if each.silent_until_ms - each.silent_from_ms > _SILENCE_MS:
+            until_ms = each.silent_until_ms + _REBALANCE_MS
+            yield Cause("CLIENT_SILENT", each.silent_from_ms, until_ms, client_id=each.client_id)
+
+
+def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
+    """A queue that a client could not lock, or whose offset the broker did not know: tried again each rebalance."""
+    for each in refusals:
+        yield Cause(
+            _REFUSED[each.event],
+            each.at_ms - _REBALANCE_MS,
+            each.at_ms + _REBALANCE_MS,
+            topic=each.topic,
+            broker_name=each.broker_name,
+            queue_id=each.queue_id,
+        )
+
+
+def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
+    """Members that drop off a broker's list and return within two minutes, three times in ten."""
+    of_members = grouped(
+        ((client_id, each) for each in member_lists for client_id in dict.fromkeys(each.client_ids)),
+        lambda pair: (pair[0], pair[1].broker_name),
+    )
+    return [
+        Flap(client_id, third_ms, last_ms + _REBALANCE_MS)
+        for (client_id, _), rows in of_members.items()
+        for third_ms, last_ms in _often(_returns(each for _, each in rows))
+    ]
+
+
+def _returns(lists: Iterable[MemberList]) -> list[int]:
+    """When a member was back after a short time away, in time."""
+    pairs = pairwise(in_time(lists))
+    return [after.start_ms for before, after in pairs if 1 <= after.start_ms - before.end_ms <= _AWAY_MS]
+
+
+def _often(returns: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of each three in a row within ten minutes.
+
+    >>> list(_often([0, 300_000, 600_000, 901_000]))
+    [(0, 600000)]
+    """
+    for first_ms, last_ms in zip(returns, returns[_FLAPS - 1 :], strict=False):
+        if last_ms - first_ms <= _FLAPPING_MS:
+            yield first_ms, last_ms

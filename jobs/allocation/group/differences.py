@@ -1,0 +1,164 @@
+"""What the strategies give beside what clients owned: intervals in which the two differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jobs.allocation.group.expected import Expected
+from jobs.allocation.group.ownership import ANSWERS, Holding, Sight, clients_with_log
+from jobs.intervals.of_lists import covered_parts, grouped, touching
+from jobs.tables.day import Day
+from udfs.strategy import POP
+
+EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
+HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
+
+TopicQueue = tuple[str, str, int]
+"""Topic, broker name and queue id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An interval in which a queue was not owned as the strategies give it.
+
+    Attributes:
+        queue: the queue.
+        kind: DOUBLY_OWNED, UNASSIGNED or AGAINST_STRATEGY.
+        client_ids: those concerned.
+        owners_expected: sorted, in any view.
+        owners_observed: sorted.
+        in_route: the topic has the queue.
+        is_mixed: members use different strategies.
+        as_given: the strategies themselves say so.
+        start_ms: start.
+        end_ms: end, exclusive.
+    """
+
+    queue: TopicQueue
+    kind: str
+    client_ids: tuple[str, ...]
+    owners_expected: tuple[str, ...]
+    owners_observed: tuple[str, ...]
+    in_route: bool
+    is_mixed: bool
+    as_given: bool
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Allocation:
+    """When the allocation of a topic is known: a queue that the topic no longer has may still be owned."""
+
+    start_ms: int
+    end_ms: int
+    strategy: str
+
+
+def differences(
+    expected: Sequence[Expected], holdings: Sequence[Holding], sights: Sequence[Sight], day: Day
+) -> list[Difference]:
+    """Differences of all queues.
+
+    That a client does not own what it should is only said while what it owns is known, or just after it ended.
+    Those of up to a second are hand-overs and left out.
+
+    Args:
+        expected: who should own which queue.
+        holdings: who did.
+        sights: when that is known.
+        day: the day.
+    """
+    with_log = clients_with_log(sights)
+    observed = [each for each in holdings if each.source != ANSWERS or each.client_id not in with_log]
+    of_best_source = (each for each in sights if each.source != ANSWERS or each.client_id not in with_log)
+    in_sight = grouped((_until_forgotten(each, day) for each in of_best_source), lambda each: each.client_id)
+    if not observed and not in_sight:
+        return []
+    parts = (
+        difference
+        for queue, rows in _by_queue(expected, observed)
+        for start_ms, end_ms, covering in covered_parts(rows)
+        for difference in _apart(queue, start_ms, end_ms, covering, in_sight)
+    )
+    return [
+        dataclasses.replace(run[0], end_ms=run[-1].end_ms)
+        for of_key in grouped(parts, lambda each: (each.queue, each.kind, each.client_ids)).values()
+        for run in touching(of_key, _what_differs)
+        if run[-1].end_ms - run[0].start_ms > HAND_OVER_MS
+    ]
+
+
+def are_shared(strategy: str) -> bool:
+    """Whether a queue may well have several owners: all take everything, or several pop from it."""
+    return strategy == "BROADCASTING" or strategy.startswith(POP)
+
+
+_Row = Expected | Holding | _Allocation
+
+
+def _by_queue(expected: Sequence[Expected], observed: Sequence[Holding]) -> Iterator[tuple[TopicQueue, list[_Row]]]:
+    of_expected, of_observed = grouped(expected, _queue_of), grouped(observed, _queue_of)
+    intervals = {(each.topic, each.start_ms, each.end_ms, each.strategy) for each in expected}
+    allocations = grouped(intervals, lambda each: each[0])
+    for queue in {**of_expected, **of_observed}:
+        rows: list[_Row] = [*of_expected.get(queue, ()), *of_observed.get(queue, ())]
+        if queue in of_observed:
+            rows += [_Allocation(*interval[1:]) for interval in allocations.get(queue[0], ())]
+        yield queue, rows
+
+
+def _queue_of(row: Expected | Holding) -> TopicQueue:
+    return row.topic, row.broker_name, row.queue_id
+
+
+def _apart(
+    queue: TopicQueue, start_ms: int, end_ms: int, covering: Sequence[_Row], in_sight: Mapping[str, Sequence[Sight]]
+) -> Iterator[Difference]:
+    """How the two differ in one part of a queue's time: of all who own it wrongly, else of each in sight that lacks it.
+
+    Times in sight may overlap, as may then what comes of them.
+    """
+    should = [each for each in covering if isinstance(each, Expected)]
+    strategy = max((each.strategy for each in covering if not isinstance(each, Holding)), default=None)
+    owners = {each.client_id for each in should if each.client_id is not None}
+    observed = {each.client_id for each in covering if isinstance(each, Holding)}
+    if strategy is None or (owners == observed and len(observed) <= 1):
+        return
+    is_double = len(observed) > 1 and not are_shared(strategy)
+    is_of_views = any(each.view_broker_name is not None for each in should)
+    difference = Difference(
+        queue=queue,
+        kind="DOUBLY_OWNED" if is_double else "AGAINST_STRATEGY" if observed else "UNASSIGNED",
+        client_ids=tuple(sorted(owners | observed)),
+        owners_expected=tuple(sorted(owners)),
+        owners_observed=tuple(sorted(observed)),
+        in_route=any(each.in_route for each in should),
+        is_mixed=strategy == "MIXED",
+        as_given=owners == observed and (not is_of_views or strategy == "CONFIG"),
+        start_ms=start_ms,
+        end_ms=end_ms,
+    )
+    if is_double or observed - owners:
+        yield difference
+        return
+    for client_id in owners - observed:
+        for sight in in_sight.get(client_id, ()):
+            if sight.end_ms > start_ms and sight.start_ms < end_ms:
+                yield dataclasses.replace(
+                    difference,
+                    client_ids=(client_id,),
+                    start_ms=max(start_ms, sight.start_ms),
+                    end_ms=min(end_ms, sight.end_ms),
+                )
+
+
+def _until_forgotten(sight: Sight, day: Day) -> Sight:
+    """One that has ended longer, until its group forgets the client."""
+    return dataclasses.replace(sight, end_ms=min(sight.end_ms + EXPIRES_MS, day.end_ms)) if sight.ended else sight
+
+
+def _what_differs(each: Difference) -> tuple[object, ...]:
+    return each.owners_expected, each.owners_observed, each.in_route, each.is_mixed, each.as_given

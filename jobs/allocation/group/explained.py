@@ -1,0 +1,84 @@
+"""Differences as findings, each with its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+
+from jobs.allocation.group.causes import Cause
+from jobs.allocation.group.differences import HAND_OVER_MS, Difference
+from jobs.allocation.group.finding import Finding
+from jobs.intervals.of_lists import grouped
+from jobs.tables.allocation_findings import ACTING_CAUSES
+
+_Of = tuple[str | None, str | None, int | None]
+_Piece = tuple[int, int, int | None]
+"""From, until, and the rank of the cause that acts; None = none does."""
+
+
+def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> list[Finding]:
+    """Differences as findings, cut where time without a cause begins or ends.
+
+    One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
+    """
+    by_subject = grouped(causes, lambda each: (each.topic, each.broker_name, each.queue_id))
+    once = {(each.queue, each.kind, each.client_ids, each.start_ms, each.end_ms): each for each in differences}
+    return [finding for each in once.values() for finding in _explained(each, _acting(each, by_subject))]
+
+
+def _acting(difference: Difference, causes: Mapping[_Of, Sequence[Cause]]) -> list[Cause]:
+    """Causes that concern the difference: of the group, its topic or its queue; of any client or one of its own."""
+    subjects: tuple[_Of, ...] = ((None, None, None), (difference.queue[0], None, None), difference.queue)
+    return [
+        cause
+        for subject in subjects
+        for cause in causes.get(subject, ())
+        if (cause.client_id is None or cause.client_id in difference.client_ids)
+        and cause.acts_from_ms < difference.end_ms
+        and cause.acts_until_ms > difference.start_ms
+    ]
+
+
+def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Finding]:
+    own = _own_cause(difference)
+    runs = groupby(_pieces(difference, acting), lambda piece: own is not None or piece[2] is not None)
+    for pieces in (list(run) for _, run in runs):
+        start_ms, end_ms = pieces[0][0], pieces[-1][1]
+        if end_ms - start_ms > HAND_OVER_MS:
+            first = min((rank for _, _, rank in pieces if rank is not None), default=None)
+            cause = "UNEXPLAINED" if first is None else ACTING_CAUSES[first]
+            yield Finding(
+                start_ms=start_ms,
+                end_ms=end_ms,
+                kind=difference.kind,
+                basis="OBSERVED",
+                cause=own or cause,
+                topic=difference.queue[0],
+                broker_name=difference.queue[1],
+                queue_id=difference.queue[2],
+                client_ids=difference.client_ids,
+                owners_expected=difference.owners_expected,
+                owners_observed=difference.owners_observed,
+            )
+
+
+def _own_cause(difference: Difference) -> str | None:
+    """What the difference itself says, whatever acts."""
+    if not difference.in_route and difference.owners_expected:
+        return "QUEUE_DOES_NOT_EXIST"
+    if difference.as_given:
+        return "MIXED_STRATEGIES" if difference.is_mixed else "STRATEGY_NAMES_TWICE"
+    return None
+
+
+def _pieces(difference: Difference, acting: Sequence[Cause]) -> Iterator[_Piece]:
+    """The difference cut where a cause begins or ends, each with the first that acts."""
+    edges = {edge for cause in acting for edge in (cause.acts_from_ms, cause.acts_until_ms)}
+    inside = {edge for edge in edges if difference.start_ms < edge < difference.end_ms}
+    for from_ms, until_ms in pairwise(sorted({difference.start_ms, *inside, difference.end_ms})):
+        ranks = (
+            ACTING_CAUSES.index(cause.cause)
+            for cause in acting
+            if cause.acts_from_ms <= from_ms and cause.acts_until_ms > from_ms
+        )
+        yield from_ms, until_ms, min(ranks, default=None)

@@ -1,0 +1,42 @@
+"""A finding on a queue, a client, a topic or the group; columns of `allocation_findings`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from jobs.intervals.of_lists import grouped, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding; None = of no single topic or queue, or not observed."""
+
+    start_ms: int
+    end_ms: int
+    kind: str
+    basis: Literal["EXPECTED", "OBSERVED"] = "EXPECTED"
+    cause: str = "NONE_NEEDED"
+    topic: str | None = None
+    broker_name: str | None = None
+    queue_id: int | None = None
+    client_ids: tuple[str, ...] = ()
+    owners_expected: tuple[str, ...] | None = None
+    owners_observed: tuple[str, ...] | None = None
+    sentence: str = ""
+
+
+def without_pauses(findings: Iterable[Finding]) -> list[Finding]:
+    """One for each run of equal ones that overlap or touch.
+
+    >>> first, second = Finding(0, 5, "FLAPPING"), Finding(5, 9, "FLAPPING")
+    >>> [(each.start_ms, each.end_ms) for each in without_pauses([first, second])]
+    [(0, 9)]
+    """
+    equal = grouped(findings, lambda each: replace(each, start_ms=0, end_ms=0))
+    return [
+        replace(of, start_ms=start_ms, end_ms=end_ms)
+        for of, runs in equal.items()
+        for start_ms, end_ms in joined((each.start_ms, each.end_ms) for each in runs)
+    ]

@@ -1,0 +1,166 @@
+"""Findings from members, routes and strategies alone: what they leave out, and what a group should not do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from jobs.allocation.group.causes import Flap, of_several_views
+from jobs.allocation.group.differences import are_shared
+from jobs.allocation.group.expected import Expected
+from jobs.allocation.group.finding import Finding, without_pauses
+from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import Languages, MemberList, Topic
+from jobs.allocation.group.shares import Allocated
+from jobs.intervals.of_lists import covered_parts, grouped
+from jobs.tables.day import Day
+from udfs.shares import UNCHANGED
+from udfs.strategy import BY_BROKER, RETRY_TOPIC
+
+_IN_A_ROOM = re.compile("^([^@]*)@[^@]+@*$")  # two parts, as Java's split counts them
+
+
+def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) -> list[Finding]:
+    """What the strategies themselves leave unassigned, give twice or give nothing; retry topics left out."""
+    plain = [row for row in allocated if not row.input.is_of_retries]
+    intervals = {(row.input.topic, row.input.view_broker_name, row.start_ms): row for row in plain}
+    of_intervals = grouped(expected, lambda each: (each.topic, each.view_broker_name, each.start_ms))
+    of_queues = (
+        finding
+        for interval, rows in of_intervals.items()
+        if interval in intervals
+        for finding in _of_queues(intervals[interval], rows)
+    )
+    idle = (finding for row in plain for finding in _idle(row))
+    return without_pauses([*of_queues, *idle])
+
+
+def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding]:
+    if not row.input.client_ids:
+        return
+    for (broker_name, queue_id), rows in grouped(expected, lambda each: (each.broker_name, each.queue_id)).items():
+        owners = tuple(sorted({each.client_id for each in rows if each.client_id is not None}))
+        if not owners or (len(owners) > 1 and not are_shared(row.input.strategy)):
+            yield Finding(
+                start_ms=row.start_ms,
+                end_ms=row.end_ms,
+                kind="DOUBLY_OWNED" if owners else "UNASSIGNED",
+                cause=_cause_of_queue(row, broker_name, is_unassigned=not owners),
+                topic=row.input.topic,
+                broker_name=broker_name,
+                queue_id=queue_id,
+                client_ids=owners,
+                owners_expected=owners,
+            )
+
+
+def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) -> str:
+    strategy = row.input.strategy
+    has_lists = strategy.endswith("CONFIG")  # each id has a list of its own
+    loses_shares = row.input.has_twins and not has_lists and not strategy.startswith(BY_BROKER)
+    if is_unassigned and loses_shares and not _is_left_out(row.input, broker_name):
+        return "DUPLICATE_CLIENT_ID"  # which gives no queue to a second one
+    if row.fails:
+        return "STRATEGY_FAILS"
+    if strategy == "MIXED":
+        return "MIXED_STRATEGIES"
+    return "STRATEGY_LEAVES_OUT" if is_unassigned else "STRATEGY_NAMES_TWICE"
+
+
+def _is_left_out(of: Input, broker_name: str) -> bool:
+    """Whether nobody gets the queue however many members there are: its broker is in none of MACHINE_ROOM's rooms."""
+    if not of.strategy.endswith("MACHINE_ROOM"):
+        return False
+    room = _IN_A_ROOM.search(broker_name)
+    rooms = {each for spec in json.loads(of.strategies_json).values() for each in spec.get("machine_rooms") or ()}
+    return room is None or room.group(1) not in rooms
+
+
+def _idle(row: Allocated) -> Iterator[Finding]:
+    has_more = len(set(row.input.client_ids)) > len(row.input.queues)
+    for share in row.shares:
+        if not share.queues:
+            cause = "MORE_CLIENTS_THAN_QUEUES" if has_more else "STRATEGY_LEAVES_OUT"
+            yield Finding(
+                start_ms=row.start_ms,
+                end_ms=row.end_ms,
+                kind="IDLE_CLIENT",
+                cause="STRATEGY_FAILS" if share.outcome == UNCHANGED else cause,
+                topic=row.input.topic,
+                client_ids=(share.client_id,),
+            )
+
+
+def of_group(
+    member_lists: Sequence[MemberList],
+    inputs: Sequence[Input],
+    flaps: Iterable[Flap],
+    languages: Iterable[Languages],
+    day: Day,
+    stale_ms: int,
+) -> list[Finding]:
+    """What concerns the whole group.
+
+    Args:
+        member_lists: intervals that have a length.
+        inputs: of its strategies.
+        flaps: members that drop off and return.
+        languages: when its members spoke several.
+        day: the day.
+        stale_ms: how long an answer holds at most.
+    """
+
+    def within(start_ms: int, end_ms: int) -> tuple[int, int]:
+        return max(start_ms, day.start_ms), min(end_ms, day.end_ms)
+
+    return without_pauses(
+        [
+            *(
+                Finding(each.start_ms, each.end_ms, "DUPLICATE_CLIENT_ID", client_ids=_twins(each.client_ids))
+                for each in member_lists
+                if each.names_twice
+            ),
+            *(Finding(each.start_ms, each.end_ms, "EMPTY_CLIENT_ID") for each in member_lists if "" in each.client_ids),
+            *(
+                Finding(start_ms, end_ms, "GROUP_WITHOUT_CONSUMERS")
+                for start_ms, end_ms, covering in covered_parts(member_lists)
+                if not any(each.client_ids for each in covering)
+            ),
+            *(
+                Finding(each.start_ms, each.end_ms, "NOT_DETERMINABLE", cause=each.undetermined, topic=each.topic)
+                for each in inputs
+                if each.undetermined is not None
+            ),
+            *(Finding(each.start_ms, each.end_ms, "MIXED_STRATEGIES") for each in inputs if each.strategy == "MIXED"),
+            *(Finding(start_ms, end_ms, "VIEWS_DIFFER") for start_ms, end_ms in of_several_views(inputs)),
+            *(Finding(*within(each.start_ms, each.end_ms), "FLAPPING", client_ids=(each.client_id,)) for each in flaps),
+            *(Finding(*within(each.first_ms, each.last_ms + stale_ms), "MIXED_LANGUAGES") for each in languages),
+        ]
+    )
+
+
+def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids that stand there more than once."""
+    return tuple(client_id for client_id, count in Counter(client_ids).items() if count > 1)
+
+
+def of_topics(topics: Iterable[Topic], day: Day) -> list[Finding]:
+    """Topics that the group consumes and that have no route: the name server said so, or no snapshot shows them."""
+    plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
+    spans = [span for topic in plain for span in _without_route(topic, day)]
+    return without_pauses(
+        Finding(start_ms, end_ms, "TOPIC_WITHOUT_ROUTE", cause=cause, topic=topic)
+        for topic, cause, start_ms, end_ms in spans
+        if end_ms > start_ms
+    )
+
+
+def _without_route(topic: Topic, day: Day) -> Iterator[tuple[str, str, int, int]]:
+    routes = [each for each in topic.routes if each.end_ms > each.start_ms]
+    if not routes:
+        yield topic.topic, "ROUTE_UNKNOWN", max(topic.from_ms, day.start_ms), topic.until_ms
+    for each in routes:
+        if not each.brokers:
+            yield topic.topic, "NO_ROUTE", max(each.start_ms, topic.from_ms), min(each.end_ms, topic.until_ms)

@@ -1,0 +1,131 @@
+"""Inputs of the strategies: per topic and view, intervals of unchanged members, queues and strategy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jobs.allocation.group.known import MemberList, Route, RoutedBroker, Topic
+from jobs.allocation.group.strategy import GroupStrategy
+from jobs.intervals.of_lists import covered_parts, grouped, touching
+from udfs.strategy import POP, RETRY_TOPIC, Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One interval of unchanged inputs of a strategy.
+
+    Attributes:
+        topic: the topic.
+        view_broker_name: broker whose member list this rests on; None = the brokers of the topic agree.
+        queues: those to consume from.
+        client_ids: members, sorted, duplicates kept.
+        views: number of different member lists.
+        start_ms: start.
+        end_ms: end, exclusive.
+        strategies_json: how each client allocates, as `udfs.shares` takes it.
+        strategy: of the group; MIXED when members differ.
+        strategy_source: where it is known from.
+        undetermined: why the owners cannot be computed; None = they can.
+    """
+
+    topic: str
+    view_broker_name: str | None
+    queues: tuple[Queue, ...]
+    client_ids: tuple[str, ...]
+    views: int
+    start_ms: int
+    end_ms: int
+    strategies_json: str = ""
+    strategy: str = ""
+    strategy_source: str = ""
+    undetermined: str | None = None
+
+    @property
+    def is_of_retries(self) -> bool:
+        """The topic is the one that the group retries from."""
+        return self.topic.startswith(RETRY_TOPIC)
+
+    @property
+    def has_twins(self) -> bool:
+        """Two connections have one client id."""
+        return len(set(self.client_ids)) < len(self.client_ids)
+
+
+def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy: GroupStrategy | None) -> list[Input]:
+    """Inputs of every topic, by topic, view and time; none of a group whose clients nothing shows.
+
+    A client asks a random broker of the topic for the members. A broker that knows no such group answers with an
+    error, on which the client changes nothing: such a view allocates nothing while another broker knows the group.
+
+    Args:
+        topics: what the group consumes.
+        member_lists: intervals that have a length.
+        strategy: how it allocates; None = neither settings nor any client shows it.
+    """
+    if strategy is None:
+        return []
+    return [_allocating(each, strategy) for topic in topics for each in _of_topic(topic, member_lists)]
+
+
+def readable_queues(brokers: Iterable[RoutedBroker]) -> tuple[Queue, ...]:
+    """Queues that consumers share.
+
+    >>> readable_queues([RoutedBroker("a", 2), RoutedBroker("b", 0)])
+    (('a', 0), ('a', 1))
+    """
+    return tuple((broker.broker_name, queue_id) for broker in brokers for queue_id in range(broker.readable))
+
+
+def _of_topic(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input]:
+    by_view = grouped(_by_part(topic, member_lists), lambda each: each.view_broker_name)
+    for of_view in by_view.values():
+        for run in touching(of_view, lambda each: (each.queues, each.client_ids, each.views)):
+            yield dataclasses.replace(run[0], end_ms=run[-1].end_ms)
+
+
+def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input]:
+    """The same, cut wherever the route or the answer of any broker changes."""
+    answers: list[Route | MemberList] = [*_consumed(topic), *member_lists]
+    for start_ms, end_ms, covering in covered_parts(answers):
+        route = next((each for each in covering if isinstance(each, Route)), None)
+        if route is None:
+            continue
+        asked_brokers = {broker.broker_name for broker in route.brokers}
+        by_broker = sorted(
+            (each.client_ids, each.broker_name)
+            for each in covering
+            if isinstance(each, MemberList) and each.broker_name in asked_brokers
+        )
+        lists = {client_ids for client_ids, _ in by_broker}
+        for client_ids, broker_name in by_broker[:1] if len(lists) == 1 else by_broker:
+            if client_ids or len(lists) == 1:
+                view = None if len(lists) == 1 else broker_name
+                yield Input(topic.topic, view, readable_queues(route.brokers), client_ids, len(lists), start_ms, end_ms)
+
+
+def _consumed(topic: Topic) -> list[Route]:
+    """Its routes while the group consumes it."""
+    return [
+        dataclasses.replace(
+            route, start_ms=max(route.start_ms, topic.from_ms), end_ms=min(route.end_ms, topic.until_ms)
+        )
+        for route in topic.routes
+        if route.end_ms > route.start_ms and route.end_ms > topic.from_ms and route.start_ms < topic.until_ms
+    ]
+
+
+def _allocating(each: Input, strategy: GroupStrategy) -> Input:
+    """With the strategy; of a retry topic the broker assigns whole queues, whatever the mode."""
+    name, undetermined = strategy.strategy, strategy.undetermined
+    if each.is_of_retries:
+        name = name.removeprefix(POP)
+        undetermined = None if undetermined == "REQUEST_MODE_UNKNOWN" else undetermined
+    return dataclasses.replace(
+        each,
+        strategies_json=strategy.strategies_json,
+        strategy=name,
+        strategy_source=strategy.strategy_source,
+        undetermined=undetermined,
+    )

@@ -1,0 +1,241 @@
+"""What is known of one consumer group on one day: intervals of equal answers, what its clients logged, 00:00."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jobs.allocation.group.observed_clients import Connected, Logged, Running
+
+
+class RoutedBroker(NamedTuple):
+    """A broker of a topic's route, and how many queues consumers may take from it."""
+
+    broker_name: str
+    readable: int
+
+
+class ProcessQueue(NamedTuple):
+    """A queue that a client works on; `popped`: for POP."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    popped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberList:
+    """One interval of equal answers of one broker; the one that ended at 00:00 has no length.
+
+    Attributes:
+        broker_name: who answered.
+        client_ids: sorted, duplicates kept; none = it knows no such group.
+        start_ms: start.
+        end_ms: end, exclusive.
+        last_answer_ms: last capture with these members.
+    """
+
+    broker_name: str
+    client_ids: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    last_answer_ms: int
+
+    @property
+    def names_twice(self) -> bool:
+        """Two connections have one client id."""
+        return len(set(self.client_ids)) < len(self.client_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One interval of equal answers of the name server on a topic; no brokers = no such topic, or no queues."""
+
+    brokers: tuple[RoutedBroker, ...]
+    start_ms: int
+    end_ms: int
+    last_answer_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic that the group consumes.
+
+    Attributes:
+        topic: its name.
+        from_ms: first connection that names it; 00:00 when it was allocated then.
+        until_ms: when the last one goes stale, exclusive.
+        routes: intervals of the day, in time; none = no snapshot shows it.
+        route_before: brokers at 00:00, by the day before; None = not known.
+    """
+
+    topic: str
+    from_ms: int
+    until_ms: int
+    routes: tuple[Route, ...]
+    route_before: tuple[RoutedBroker, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """One interval of equal answers of a client: the topics that it subscribes."""
+
+    client_id: str
+    topics: tuple[str | None, ...]
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One interval of equal answers of a client: the queues that it works on, maybe none."""
+
+    client_id: str
+    queues: tuple[ProcessQueue, ...]
+    start_ms: int
+    end_ms: int
+    last_answer_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGap:
+    """The usual time between two answers of a client; None = it answered once."""
+
+    client_id: str
+    gap_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """First and last connection that shows members of several languages."""
+
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """When a client ran, by its log; `lived_from_ms` None = from before the log's first line, unknown since when."""
+
+    client_id: str
+    lived_from_ms: int | None
+    lived_until_ms: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedHolding:
+    """One queue that one client owned, by its log."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    popped: bool
+    client_id: str
+    process: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A queue that a client could not take: `event` is LOCK_FAILED or OFFSET_UNKNOWN."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    at_ms: int
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which a client's log has no line."""
+
+    client_id: str
+    silent_from_ms: int
+    silent_until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerBefore:
+    """A queue and its owner at 00:00, as the day before published them."""
+
+    topic: str
+    view_broker_name: str | None
+    broker_name: str
+    queue_id: int
+    client_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MembersBefore:
+    """Members at 00:00, as one broker named them the day before."""
+
+    broker_name: str
+    client_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Everything that is known of one group; what is here belongs to it alone."""
+
+    member_lists: Sequence[MemberList] = ()
+    topics: Sequence[Topic] = ()
+    connected: Sequence[Connected] = ()
+    running: Sequence[Running] = ()
+    logged: Sequence[Logged] = ()
+    languages: Sequence[Languages] = ()
+    subscribed: Sequence[Subscribed] = ()
+    answered: Sequence[Answered] = ()
+    answer_gaps: Sequence[AnswerGap] = ()
+    lifetimes: Sequence[Lifetime] = ()
+    logged_holdings: Sequence[LoggedHolding] = ()
+    refusals: Sequence[Refusal] = ()
+    silences: Sequence[Silence] = ()
+    owners_before: Sequence[OwnerBefore] = ()
+    members_before: Sequence[MembersBefore] = ()
+
+
+KINDS = {
+    "member_lists": MemberList,
+    "topics": Topic,
+    "connected": Connected,
+    "running": Running,
+    "logged": Logged,
+    "languages": Languages,
+    "subscribed": Subscribed,
+    "answered": Answered,
+    "answer_gaps": AnswerGap,
+    "lifetimes": Lifetime,
+    "logged_holdings": LoggedHolding,
+    "refusals": Refusal,
+    "silences": Silence,
+    "owners_before": OwnerBefore,
+    "members_before": MembersBefore,
+}
+"""Attributes of `Known`, and what each holds."""
+_LISTED = {"queues": ProcessQueue, "brokers": RoutedBroker, "route_before": RoutedBroker, "routes": Route}
+
+
+def known(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Known:
+    """From rows by kind, as Arrow hands them out.
+
+    >>> known({"members_before": [{"broker_name": "a", "client_ids": ["x"]}]}).members_before
+    [MembersBefore(broker_name='a', client_ids=('x',))]
+    """
+    return Known(**{kind: [_made(KINDS[kind], row) for row in of_kind] for kind, of_kind in rows.items()})
+
+
+def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:
+    return kind(**{name: _value(name, value) for name, value in row.items()})
+
+
+def _value(name: str, value: Any) -> Any:
+    """Lists as tuples, so that what is equal can be found by it."""
+    if not isinstance(value, list):
+        return value
+    of = _LISTED.get(name)
+    return tuple(value if of is None else (_made(of, each) for each in value))

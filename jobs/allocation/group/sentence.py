@@ -1,0 +1,82 @@
+"""A finding in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from jobs.allocation.group.finding import Finding
+
+WHY = {
+    "DUPLICATE_CLIENT_ID": "two connections of the group have one client id",
+    "NOT_SUBSCRIBED": "the client does not subscribe the topic",
+    "QUEUE_DOES_NOT_EXIST": "the topic has no such queue",
+    "MIXED_STRATEGIES": "members of the group use different strategies",
+    "MIXED_LANGUAGES": "members of the group are clients of different languages",
+    "FLAPPING": "members of the group drop off and return",
+    "VIEWS_DIFFER": "brokers tell different members",
+    "STOPPED_NOT_EXPIRED": "the client is gone, and its broker has not dropped it yet",
+    "CLIENT_SILENT": "the client's process stood still",
+    "LOCK_NOT_GRANTED": "the broker did not grant the lock of the queue",
+    "OFFSET_UNKNOWN": "the broker did not tell the group's offset",
+    "STALE_ROUTE": "the route had changed, and clients ask for it every 30 s",
+    "REBALANCE_NOT_RUN": "members had changed, and clients rebalance within 20 s",
+    "STRATEGY_FAILS": "the strategy fails on this input, so everyone keeps what it had",
+    "STRATEGY_LEAVES_OUT": "the strategy, as it is set up, leaves it out",
+    "STRATEGY_NAMES_TWICE": "the strategy, as it is set up, gives it to several",
+    "MORE_CLIENTS_THAN_QUEUES": "the group has more clients than the topic has queues",
+    "REQUEST_MODE_UNKNOWN": "the broker assigns, and settings do not say request_mode",
+    "STRATEGY_UNKNOWN": "its class is the site's own, or settings do not say how the strategy is set up",
+    "ROUTE_UNKNOWN": "no snapshot tells of it, or it is a static topic, whose logical queues are not read",
+    "NO_ROUTE": "it answered that there is no such topic",
+    "UNEXPLAINED": "the data does not show why",
+}
+_GIVEN = {"UNASSIGNED": "nobody is given the queue", "DOUBLY_OWNED": "several clients are given the queue"}
+WHAT = {
+    "UNASSIGNED": "nobody has the queue",
+    "DOUBLY_OWNED": "several clients have the queue",
+    "AGAINST_STRATEGY": "another than the strategy names has the queue",
+    "IDLE_CLIENT": "the client gets no queue",
+    "NOT_DETERMINABLE": "who should own the queues cannot be said",
+    "MIXED_LANGUAGES": "clients of different languages may allocate differently",
+    "MIXED_STRATEGIES": "members use different strategies",
+    "DUPLICATE_CLIENT_ID": "two connections have one client id; they own the same queues, and others nobody",
+    "EMPTY_CLIENT_ID": "a member has an empty client id",
+    "GROUP_WITHOUT_CONSUMERS": "no broker knows a consumer of the group",
+    "TOPIC_WITHOUT_ROUTE": "the name server knows no route",
+    "VIEWS_DIFFER": "brokers tell different members, and each client asks one of them at random",
+    "FLAPPING": "the client dropped off and returned again and again",
+}
+
+
+def in_words(consumer_group: str, finding: Finding) -> Finding:
+    """The finding with its sentence."""
+    return replace(finding, sentence=sentence(consumer_group, finding))
+
+
+def sentence(consumer_group: str, finding: Finding) -> str:
+    """Whose queue or which topic, what is wrong, for how long, and why.
+
+    >>> sentence("g", Finding(0, 1_250, "IDLE_CLIENT", cause="NONE_NEEDED", topic="T", client_ids=("x", "")))
+    'g, T: the client gets no queue for 1.3 s (x, "")'
+    """
+    queue = None if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
+    whose = ", ".join(name for name in (consumer_group, finding.topic, queue) if name is not None)
+    is_given = finding.basis == "EXPECTED" and finding.kind in _GIVEN
+    fact = (_GIVEN if is_given else WHAT)[finding.kind]
+    tenths = (finding.end_ms - finding.start_ms + 50) // 100
+    clients = _listed(finding.client_ids) if finding.queue_id is None and finding.client_ids else None
+    details = [each for each in (_owners(finding), clients, WHY.get(finding.cause)) if each is not None]
+    said = f"{whose}: {fact} for {tenths / 10} s"
+    return f"{said} ({'; '.join(details)})" if details else said
+
+
+def _owners(finding: Finding) -> str | None:
+    expected, observed = finding.owners_expected, finding.owners_observed
+    if expected is not None and observed is not None:
+        return f"expected {_listed(expected) or 'nobody'}, held by {_listed(observed) or 'nobody'}"
+    return _listed(expected) if expected else None
+
+
+def _listed(client_ids: Iterable[str]) -> str:
+    return ", ".join(client_id or '""' for client_id in client_ids)

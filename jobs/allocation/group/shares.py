@@ -1,0 +1,116 @@
+"""Queues of each client by the strategies, which run once per different input, however often the input returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import OwnerBefore
+from jobs.intervals.of_lists import grouped
+from udfs.moves import owners_of
+from udfs.shares import UNCHANGED, Share, shares_of_group
+from udfs.strategy import Queue
+
+
+@dataclass(frozen=True)
+class Allocated:
+    """An input whose owners can be computed, and the share of each different client."""
+
+    input: Input
+    shares: tuple[Share, ...]
+
+    @property
+    def start_ms(self) -> int:
+        """Start of the input."""
+        return self.input.start_ms
+
+    @property
+    def end_ms(self) -> int:
+        """Its end, exclusive."""
+        return self.input.end_ms
+
+    @cached_property
+    def owners(self) -> dict[Queue, frozenset[str]]:
+        """Owners by queue; one that nobody owns is absent."""
+        return owners_of((share.client_id, share.queues) for share in self.shares)
+
+    @property
+    def fails(self) -> bool:
+        """A strategy throws on the input."""
+        return any(share.outcome == UNCHANGED for share in self.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Had:
+    """Queues that a client got by one view, from `start_ms` on."""
+
+    client_id: str
+    topic: str
+    view_broker_name: str | None
+    start_ms: int
+    queues: tuple[Queue, ...]
+
+
+class Strategies:
+    """What the strategies give, by input."""
+
+    def __init__(self) -> None:
+        self._computed: dict[Hashable, tuple[Share, ...]] = {}
+
+    def shares(self, each: Input) -> tuple[Share, ...]:
+        """Shares of the different clients, computed when they are first asked for."""
+        of = each.strategies_json, each.topic, each.queues, each.client_ids
+        if of not in self._computed:
+            given = json.loads(each.strategies_json)
+            self._computed[of] = tuple(shares_of_group(given, each.topic, each.queues, each.client_ids))
+        return self._computed[of]
+
+    def allocated(self, inputs: Iterable[Input], before: Sequence[Had] = ()) -> list[Allocated]:
+        """Each input with its shares, also of a client whose strategy throws: of this topic it keeps what it had.
+
+        Args:
+            inputs: those that can be computed.
+            before: what clients had at 00:00.
+        """
+        rows = [Allocated(each, self.shares(each)) for each in inputs]
+        if not any(row.fails for row in rows):
+            return rows
+        had = grouped((*before, *_had(rows)), lambda each: (each.client_id, each.topic))
+        return [Allocated(row.input, tuple(_with_kept_queues(row, had))) for row in rows]
+
+
+def _with_kept_queues(row: Allocated, had: Mapping[tuple[str, str], Sequence[Had]]) -> Iterator[Share]:
+    """Shares of an input: a client whose strategy throws has its last queues, of two as late those by its own view."""
+    view = row.input.view_broker_name
+    for share in row.shares:
+        earlier = (
+            (each.start_ms, each.view_broker_name == view, each.queues)
+            for each in had.get((share.client_id, row.input.topic), ())
+            if each.start_ms < row.start_ms and share.outcome == UNCHANGED
+        )
+        yield dataclasses.replace(share, queues=max(earlier, default=(0, False, share.queues))[2])
+
+
+def _had(rows: Iterable[Allocated]) -> Iterator[Had]:
+    return (
+        Had(share.client_id, row.input.topic, row.input.view_broker_name, row.start_ms, share.queues)
+        for row in rows
+        for share in row.shares
+        if share.outcome != UNCHANGED
+    )
+
+
+def had_at_midnight(owners: Iterable[OwnerBefore]) -> list[Had]:
+    """What each client had at 00:00 by each view, earlier than all of the day."""
+    of_views = grouped(
+        (each for each in owners if each.client_id is not None),
+        lambda each: (each.client_id or "", each.topic, each.view_broker_name),
+    )
+    return [
+        Had(*of_view, 0, tuple(sorted({(each.broker_name, each.queue_id) for each in rows})))
+        for of_view, rows in of_views.items()
+    ]

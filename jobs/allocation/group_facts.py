@@ -1,0 +1,24 @@
+"""What is known of each consumer group, in one frame: from here on no group has to do with another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+CONSUMER_GROUP = "consumer_group"
+
+
+def group_facts(facts: Mapping[str, DataFrame]) -> DataFrame:
+    """`consumer_group` and, of each row, one struct that is not null, named after its kind.
+
+    Args:
+        facts: rows by kind, as `jobs.allocation.group.known` names them: `consumer_group` and the kind's attributes.
+    """
+    of_kinds = (
+        rows.select(CONSUMER_GROUP, F.struct(*(name for name in rows.columns if name != CONSUMER_GROUP)).alias(kind))
+        for kind, rows in facts.items()
+    )
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_kinds)

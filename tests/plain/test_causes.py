@@ -1,0 +1,152 @@
+"""Causes why a queue is owned by another than the strategies say: when each acts, and on what."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+
+import pytest
+
+from jobs.allocation.group.causes import (
+    Cause,
+    Flap,
+    causes,
+    differing_views,
+    duplicate_ids,
+    flaps,
+    of_several_views,
+    rebalance_not_run,
+)
+from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import AnswerGap, Known, MemberList, Refusal, Route, Silence, Subscribed, Topic
+from jobs.allocation.group.ownership import ANSWERS, LOG, Sight
+from jobs.tables.day import Day
+
+DAY = Day(dt.date(2026, 11, 21), "c")
+STALE_MS = 300_000
+Answer = tuple[str, str, float, float]
+"""Broker, its members, from and until, seconds after midnight."""
+
+
+def _ms(second: float) -> int:
+    return DAY.start_ms + int(second * 1_000)
+
+
+def _lists(*answers: Answer) -> list[MemberList]:
+    return [MemberList(broker, tuple(ids), _ms(since), _ms(until), _ms(until)) for broker, ids, since, until in answers]
+
+
+def _acts(found: Iterable[Cause]) -> list[tuple[float, float]]:
+    """From and until, seconds after midnight."""
+    return [((each.acts_from_ms - DAY.start_ms) / 1_000, (each.acts_until_ms - DAY.start_ms) / 1_000) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param([("a", "xxy", 100, 200), ("b", "xxy", 110, 210)], [(110, 221)], id="two brokers name it"),
+        pytest.param([("a", "xxy", 100, 200), ("b", "xy", 100, 200)], [], id="one of two: x came back to it"),
+        pytest.param([("a", "xxy", 100, 200), ("b", "xxy", 200, 300)], [], id="one after the other"),
+        pytest.param([("a", "xxy", 100, 200)], [(100, 221)], id="the only broker that has the group"),
+        pytest.param([("a", "xy", 100, 200), ("b", "xy", 100, 200)], [], id="each id once"),
+    ],
+)
+def test_duplicate_ids_are_named_by_more_than_one_broker(
+    answers: list[Answer], expected: list[tuple[float, float]]
+) -> None:
+    acting = list(duplicate_ids(_lists(*answers)))
+    assert _acts(acting) == expected
+    assert all(each.broker_name is None for each in acting)
+
+
+def test_a_change_of_members_acts_on_every_brokers_queues() -> None:
+    acting = list(rebalance_not_run(_lists(("a", "x", 100, 200), ("a", "xy", 210, 300)), DAY))
+    first_answer, changed = (100, 121), (200, 231)
+    assert _acts(acting) == [first_answer, changed]
+    assert [each.broker_name for each in acting] == [None, None]
+
+
+def test_what_stood_at_midnight_is_no_change_and_what_ended_then_is() -> None:
+    assert _acts(rebalance_not_run(_lists(("a", "x", 0, 200)), DAY)) == []
+    assert _acts(rebalance_not_run(_lists(("a", "x", 0, 0), ("a", "y", 0, 200)), DAY)) == [(0, 21)]
+
+
+def _input(strategy: str, views: int = 2, until: float = 130) -> Input:
+    return Input("T", None, (), (), views, _ms(100), _ms(until), strategy=strategy)
+
+
+@pytest.mark.parametrize(("strategy", "expected"), [("AVG", [(100, 151)]), ("BROADCASTING", [])])
+def test_who_takes_every_queue_asks_no_broker_for_members(strategy: str, expected: list[tuple[float, float]]) -> None:
+    assert _acts(differing_views([_input(strategy)])) == expected
+
+
+@pytest.mark.parametrize(("views", "until", "expected"), [(2, 110.001, 1), (2, 110, 0), (1, 130, 0)])
+def test_views_differ_for_longer_than_a_change_takes_to_reach_all(views: int, until: float, expected: int) -> None:
+    assert len(of_several_views([_input("AVG", views, until)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("returns", "expected"),
+    [
+        pytest.param([(100, 110), (220, 230), (400, 520)], [Flap("x", _ms(110), _ms(541))], id="three times"),
+        pytest.param([(100, 110), (400, 520)], [], id="twice"),
+        pytest.param([(100, 110), (220, 230), (590, 710)], [Flap("x", _ms(110), _ms(731))], id="in ten minutes"),
+        pytest.param([(100, 110), (220, 230), (590, 710.001)], [], id="a return after more than two minutes away"),
+        pytest.param([(100, 110), (220, 230), (600, 711)], [], id="in more than ten minutes"),
+        pytest.param([(100, 110), (220, 230), (400, 400)], [], id="never away"),
+    ],
+)
+def test_members_that_return_again_and_again(returns: list[tuple[float, float]], expected: list[Flap]) -> None:
+    """Each pair: dropped off and back, on broker a; y stays."""
+    edges = [0.0, *(second for pair in returns for second in pair), 2_000.0]
+    away = [("a", "y", left, back) for left, back in returns if back > left]
+    there = [("a", "xy", edges[n], edges[n + 1]) for n in range(0, len(edges), 2)]
+    assert flaps(_lists(*there, *away)) == expected
+
+
+def _causes(known: Known, *sights: Sight) -> list[Cause]:
+    return causes(known, [], sights, [], DAY, STALE_MS)
+
+
+def _topic(name: str = "T", *routes: Route) -> Topic:
+    return Topic(name, _ms(0), _ms(900), routes, None)
+
+
+@pytest.mark.parametrize(("topics", "expected"), [(("U",), 1), (("T", "U"), 0), ((None, "U"), 0)])
+def test_a_client_without_the_topic(topics: tuple[str | None, ...], expected: int) -> None:
+    known = Known(topics=[_topic()], subscribed=[Subscribed("x", topics, _ms(1_000), _ms(1_010))])
+    acting = [Cause("NOT_SUBSCRIBED", _ms(700), _ms(1_310), topic="T", client_id="x")]
+    assert _causes(known) == acting * expected
+
+
+def test_a_route_that_changed_acts_on_its_topic() -> None:
+    before, after = Route((), _ms(0), _ms(500), _ms(495)), Route((), _ms(500), _ms(900), _ms(900))
+    assert _causes(Known(topics=[_topic("T", after, before), _topic("U", before)])) == [
+        Cause("STALE_ROUTE", _ms(495), _ms(551), topic="T")
+    ]
+
+
+def test_a_client_that_is_gone() -> None:
+    gone, there = (Sight(name, LOG, _ms(1), _ms(50), ended) for name, ended in (("x", True), ("y", False)))
+    assert _causes(Known(), gone, there) == [Cause("STOPPED_NOT_EXPIRED", _ms(49), _ms(201), client_id="x")]
+
+
+def test_a_process_that_stood_still() -> None:
+    silences = [Silence("x", _ms(100), _ms(130)), Silence("y", _ms(100), _ms(130.001))]
+    assert _causes(Known(silences=silences)) == [Cause("CLIENT_SILENT", _ms(100), _ms(151.001), client_id="y")]
+
+
+def test_queues_that_a_client_could_not_take() -> None:
+    refusals = [Refusal("T", "a", 0, _ms(100), "LOCK_FAILED"), Refusal("T", "a", 1, _ms(200), "OFFSET_UNKNOWN")]
+    assert _causes(Known(refusals=refusals)) == [
+        Cause("LOCK_NOT_GRANTED", _ms(79), _ms(121), "T", "a", 0),
+        Cause("OFFSET_UNKNOWN", _ms(179), _ms(221), "T", "a", 1),
+    ]
+
+
+def test_causes_act_longer_where_members_are_seen_by_answers_only() -> None:
+    gaps = [AnswerGap("x", 5_000), AnswerGap("y", 9_000), AnswerGap("z", None)]
+    known = Known(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=gaps)
+    assert _acts(_causes(known)) == [(-9, 230)]
+    assert _acts(_causes(known, Sight("y", ANSWERS, 0, 1, ended=False))) == [(-9, 230)]
+    assert _acts(_causes(known, Sight("y", LOG, 0, 1, ended=False))) == [(-5, 226)]

@@ -1,0 +1,222 @@
+"""What should be owned beside what was, and why the two differ."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+import pytest
+
+from jobs.allocation.group.causes import Cause
+from jobs.allocation.group.differences import Difference, differences
+from jobs.allocation.group.expected import Expected
+from jobs.allocation.group.explained import explained
+from jobs.allocation.group.finding import Finding, without_pauses
+from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, ProcessQueue
+from jobs.allocation.group.ownership import ANSWERS, LOG, Holding, Sight, holdings, sights
+from jobs.allocation.group.sentence import sentence
+from jobs.tables.day import Day
+
+DAY = Day(dt.date(1970, 1, 1), "c")
+QUEUE = ("T", "a", 0)
+
+
+def _should(client_id: str | None, start_ms: int = 0, end_ms: int = 10_000, **other: object) -> Expected:
+    values = {
+        "strategy": "AVG", "strategy_source": "SETTINGS", "view_broker_name": None, "in_route": True,
+        "is_carried": False, "broker_name": "a", "queue_id": 0,
+    } | other  # fmt: skip
+    return Expected(topic="T", start_ms=start_ms, end_ms=end_ms, client_id=client_id, **values)  # type: ignore[arg-type]
+
+
+def _did(client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = LOG, queue_id: int = 0) -> Holding:
+    return Holding(start_ms, end_ms, "T", "a", queue_id, client_id, source, "p", popped=False, last_answer_ms=None)
+
+
+def _sight(client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = LOG, *, ended: bool = False) -> Sight:
+    return Sight(client_id, source, start_ms, end_ms, ended)
+
+
+def _found(should: Sequence[Expected], did: Sequence[Holding], *times: Sight) -> list[tuple[str, str, int, int]]:
+    """Kind, clients concerned, from, until."""
+    return [
+        (each.kind, "".join(each.client_ids), each.start_ms, each.end_ms)
+        for each in differences(should, did, times, DAY)
+    ]
+
+
+def test_as_it_should_be() -> None:
+    assert _found([_should("x")], [_did("x")], _sight("x")) == []
+
+
+def test_another_has_it() -> None:
+    assert _found([_should("x")], [_did("y")], _sight("y")) == [("AGAINST_STRATEGY", "xy", 0, 10_000)]
+
+
+def test_two_have_it_unless_queues_are_shared() -> None:
+    both = [_did("x"), _did("y")]
+    assert _found([_should("x")], both) == [("DOUBLY_OWNED", "xy", 0, 10_000)]
+    for strategy in ("BROADCASTING", "POP:AVG"):
+        assert _found([_should(name, strategy=strategy) for name in "xy"], both) == []
+
+
+@pytest.mark.parametrize(("start_ms", "expected"), [(8_999, [("AGAINST_STRATEGY", "xy", 8_999, 10_000)]), (9_000, [])])
+def test_a_second_is_a_hand_over(start_ms: int, expected: list[tuple[str, str, int, int]]) -> None:
+    assert _found([_should("x")], [_did("y", start_ms)]) == expected
+
+
+def test_who_lacks_a_queue_is_said_while_it_is_in_sight() -> None:
+    assert _found([_should("x")], [], _sight("x", 2_000, 5_000)) == [("UNASSIGNED", "x", 2_000, 5_000)]
+    assert _found([_should("x")], [], _sight("y")) == []
+    assert _found([_should("x"), _should("y")], [_did("y")], _sight("x", 2_000, 5_000)) == [
+        ("AGAINST_STRATEGY", "x", 2_000, 5_000)
+    ]
+
+
+def test_a_client_that_is_gone_lacks_it_until_its_group_forgets_it() -> None:
+    should = [_should("x", 0, 200_000)]
+    assert _found(should, [], _sight("x", 0, 5_000, ended=True)) == [("UNASSIGNED", "x", 0, 135_000)]
+    late = DAY.end_ms - 100_000
+    should = [_should("x", late, DAY.end_ms)]
+    assert _found(should, [], _sight("x", late, late + 5_000, ended=True)) == [("UNASSIGNED", "x", late, DAY.end_ms)]
+
+
+def test_times_in_sight_that_overlap_give_a_difference_each() -> None:
+    overlapping = _sight("x", 0, 5_000), _sight("x", 3_000, 9_000)
+    assert _found([_should("x")], [], *overlapping) == [
+        ("UNASSIGNED", "x", 0, 5_000),
+        ("UNASSIGNED", "x", 3_000, 9_000),
+    ]
+    touching = _sight("x", 0, 5_000), _sight("x", 5_000, 9_000)
+    assert _found([_should("x")], [], *touching) == [("UNASSIGNED", "x", 0, 9_000)]
+
+
+def test_of_a_client_with_a_log_only_that_counts() -> None:
+    answered = _did("y", source=ANSWERS)
+    assert _found([_should("x")], [answered]) == [("AGAINST_STRATEGY", "xy", 0, 10_000)]
+    assert _found([_should("x")], [answered], _sight("y", 20_000, 30_000)) == []
+    assert _found([_should("x")], [], _sight("x", source=ANSWERS), _sight("x", 20_000, 30_000)) == []
+
+
+def test_a_queue_that_the_topic_lacks_is_known_while_the_topic_is() -> None:
+    assert _found([_should("x", 0, 6_000)], [_did("x", 0, 6_000), _did("x", 2_000, queue_id=9)]) == [
+        ("AGAINST_STRATEGY", "x", 2_000, 6_000)
+    ]
+
+
+def test_a_difference_says_what_the_strategies_themselves_say() -> None:
+    twice = [_should("x", strategy="MIXED"), _should("y", strategy="MIXED")]
+    both = [_did("x"), _did("y")]
+    (found,) = differences(twice, both, [], DAY)
+    assert (found.as_given, found.is_mixed, found.in_route) == (True, True, True)
+    for strategy, as_given in (("MIXED", False), ("CONFIG", True)):
+        in_views = [_should("x", strategy=strategy, view_broker_name="a"), _should("y", strategy=strategy)]
+        (found,) = differences(in_views, both, [], DAY)
+        assert found.as_given is as_given
+
+
+def _difference(**other: object) -> Difference:
+    values = {
+        "queue": QUEUE, "kind": "UNASSIGNED", "client_ids": ("x",), "owners_expected": ("x",), "owners_observed": (),
+        "in_route": True, "is_mixed": False, "as_given": False, "start_ms": 0, "end_ms": 10_000,
+    } | other  # fmt: skip
+    return Difference(**values)  # type: ignore[arg-type]
+
+
+def _caused(difference: Difference, *causes: Cause) -> list[tuple[str, int, int]]:
+    return [(each.cause, each.start_ms, each.end_ms) for each in explained([difference], causes)]
+
+
+def test_time_without_a_cause_is_cut_off() -> None:
+    assert _caused(_difference(), Cause("FLAPPING", 3_000, 7_000)) == [
+        ("UNEXPLAINED", 0, 3_000), ("FLAPPING", 3_000, 7_000), ("UNEXPLAINED", 7_000, 10_000)
+    ]  # fmt: skip
+    assert _caused(_difference()) == [("UNEXPLAINED", 0, 10_000)]
+
+
+@pytest.mark.parametrize(("start_ms", "expected"), [
+    (1_000, [("FLAPPING", 1_000, 10_000)]),
+    (1_001, [("UNEXPLAINED", 0, 1_001), ("FLAPPING", 1_001, 10_000)]),
+])  # fmt: skip
+def test_what_is_cut_off_may_be_a_hand_over(start_ms: int, expected: list[tuple[str, int, int]]) -> None:
+    assert _caused(_difference(), Cause("FLAPPING", start_ms, 99_000)) == expected
+
+
+def test_time_with_causes_is_one_finding_by_the_first_of_all() -> None:
+    later, first = Cause("STALE_ROUTE", 0, 5_000), Cause("CLIENT_SILENT", 5_000, 10_000)
+    assert _caused(_difference(), later, first) == [("CLIENT_SILENT", 0, 10_000)]
+
+
+@pytest.mark.parametrize(("of", "is_concerned"), [
+    ({}, True), ({"topic": "T"}, True), ({"topic": "U"}, False), ({"client_id": "x"}, True),
+    ({"client_id": "y"}, False), ({"topic": "T", "broker_name": "a", "queue_id": 0}, True),
+    ({"topic": "T", "broker_name": "a", "queue_id": 1}, False), ({"topic": "T", "client_id": "y"}, False),
+])  # fmt: skip
+def test_a_cause_concerns_what_it_names(of: dict[str, object], is_concerned: bool) -> None:  # noqa: FBT001
+    cause = Cause("FLAPPING", 0, 10_000, **of)  # type: ignore[arg-type]
+    assert _caused(_difference(), cause) == [("FLAPPING" if is_concerned else "UNEXPLAINED", 0, 10_000)]
+
+
+def test_what_the_difference_itself_says_wins() -> None:
+    cause = Cause("DUPLICATE_CLIENT_ID", 3_000, 7_000)
+    assert _caused(_difference(in_route=False), cause) == [("QUEUE_DOES_NOT_EXIST", 0, 10_000)]
+    assert _caused(_difference(as_given=True), cause) == [("STRATEGY_NAMES_TWICE", 0, 10_000)]
+    assert _caused(_difference(as_given=True, is_mixed=True), cause) == [("MIXED_STRATEGIES", 0, 10_000)]
+    assert _caused(_difference(in_route=False, owners_expected=()), cause)[0] == ("UNEXPLAINED", 0, 3_000)
+
+
+def test_equal_differences_are_one_finding() -> None:
+    assert len(explained([_difference(), _difference(), _difference(end_ms=9_000)], [])) == 2
+
+
+def test_answers_that_show_a_queue_again_are_one_holding() -> None:
+    shown, popped = ProcessQueue("T", "a", 0, popped=False), ProcessQueue("T", "a", 0, popped=True)
+    answered = [
+        Answered("x", (shown, shown), 0, 10, 8), Answered("x", (popped, shown), 10, 20, 19),
+        Answered("x", (shown,), 30, 40, 35),
+    ]  # fmt: skip
+    owned = sorted((each.popped, each.start_ms, each.end_ms, each.last_answer_ms) for each in holdings(answered, []))
+    assert owned == [(False, 0, 20, 19), (False, 30, 40, 35), (True, 10, 20, 19)]
+
+
+def test_a_logged_holding_without_length_is_none() -> None:
+    logged = [
+        LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=5, end_ms=end) for end in (5, 6)
+    ]
+    assert [(each.source, each.process, each.end_ms) for each in holdings([], logged)] == [(LOG, "p", 6)]
+
+
+def test_a_life_is_in_sight_from_its_start_on() -> None:
+    lives = [Lifetime("x", None, 10, ended=True), Lifetime("x", 10, 10, ended=True), Lifetime("x", 9, 10, ended=True)]
+    assert sights([], lives) == [Sight("x", LOG, 9, 10, ended=True)]
+    assert sights([Answered("x", (), 0, 10, 8)], []) == [Sight("x", ANSWERS, 0, 10, ended=False)]
+
+
+def test_findings_of_other_clients_are_apart() -> None:
+    x, y = Finding(0, 5, "FLAPPING", client_ids=("x",)), Finding(5, 9, "FLAPPING", client_ids=("y",))
+    assert without_pauses([x, y]) == [x, y]
+
+
+@pytest.mark.parametrize(("finding", "expected"), [
+    (
+        Finding(0, 1_249, "UNASSIGNED", topic="T", broker_name="a", queue_id=0, client_ids=(), owners_expected=(),
+                cause="STRATEGY_LEAVES_OUT"),
+        "g, T, a queue 0: nobody is given the queue for 1.2 s (the strategy, as it is set up, leaves it out)",
+    ),
+    (
+        Finding(0, 86_400_000, "UNASSIGNED", basis="OBSERVED", topic="T", broker_name="a", queue_id=0,
+                client_ids=("x",), owners_expected=("x", ""), owners_observed=(), cause="FLAPPING"),
+        (
+            'g, T, a queue 0: nobody has the queue for 86400.0 s (expected x, "", held by nobody; members of the group'
+            " drop off and return)"
+        ),
+    ),
+    (
+        Finding(0, 50, "DOUBLY_OWNED", topic="T", broker_name="a", queue_id=0, client_ids=("x", "y"),
+                owners_expected=("x", "y")),
+        "g, T, a queue 0: several clients are given the queue for 0.1 s (x, y)",
+    ),
+    (Finding(0, 49, "GROUP_WITHOUT_CONSUMERS"), "g: no broker knows a consumer of the group for 0.0 s"),
+])  # fmt: skip
+def test_a_finding_in_words(finding: Finding, expected: str) -> None:
+    assert sentence("g", finding) == expected

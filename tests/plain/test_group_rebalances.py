@@ -1,0 +1,118 @@
+"""What changes moved, by which view, and how other strategies would have done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jobs.allocation.group.comparison import comparison
+from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.rebalances import of_one_view, rebalances
+from jobs.allocation.group.shares import Allocated, Strategies
+from jobs.settings.consumer_groups import GroupSettings
+from udfs.strategy import Queue
+
+AVG = json.dumps({"*": {"name": "AVG"}})
+FOUR = tuple(("a", number) for number in range(4))
+
+
+def _input(
+    ids: str, start_ms: int, end_ms: int, *, queues: tuple[Queue, ...] = FOUR, view: str | None = None,
+    strategy: str = "AVG", topic: str = "T",
+) -> Input:  # fmt: skip
+    return Input(topic, view, queues, tuple(ids), 1, start_ms, end_ms, strategies_json=AVG, strategy=strategy)
+
+
+def _triggers(*inputs: Input) -> list[tuple[str, str, str, int, int]]:
+    """Trigger, who joined, who left, moved, the fewest moves."""
+    return [
+        (each.trigger, "".join(each.joined), "".join(each.left), each.moved, each.fewest_moves)
+        for each in rebalances(Strategies().allocated(inputs))
+    ]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), [
+    ("x", "xy", ("JOINED", "y", "", 2, 2)),
+    ("xy", "x", ("LEFT", "", "y", 2, 2)),
+    ("xy", "xz", ("JOINED_AND_LEFT", "z", "y", 2, 2)),
+    ("x", "xx", ("JOINED", "", "", 2, 2)),
+    ("xxx", "xyz", ("LEFT", "yz", "", 2, 2)),
+])  # fmt: skip
+def test_a_change_of_members(before: str, after: str, expected: tuple[str, str, str, int, int]) -> None:
+    assert [row[:3] for row in _triggers(_input(before, 0, 10), _input(after, 10, 20))] == [expected[:3]]
+
+
+def test_what_it_moves() -> None:
+    assert _triggers(_input("xz", 0, 10), _input("xyz", 10, 20)) == [("JOINED", "y", "", 1, 1)]
+    assert _triggers(_input("yz", 0, 10), _input("xyz", 10, 20)) == [("JOINED", "x", "", 3, 1)]
+
+
+def test_a_change_of_queues() -> None:
+    assert _triggers(_input("xy", 0, 10, queues=FOUR[:2]), _input("xy", 10, 20)) == [("QUEUES", "", "", 1, 0)]
+    both = _input("x", 0, 10, queues=FOUR[:2]), _input("xy", 10, 20)
+    assert [row[:3] for row in _triggers(*both)] == [("MEMBERS_AND_QUEUES", "y", "")]
+    assert _triggers(_input("xy", 0, 10, queues=FOUR[::-1]), _input("xy", 10, 20)) == []
+
+
+def test_a_change_of_the_view_whatever_else_changes() -> None:
+    assert [row[0] for row in _triggers(_input("x", 0, 10), _input("xy", 10, 20, view="a"))] == ["VIEW"]
+
+
+@pytest.mark.parametrize(("start_ms", "count"), [(1_010, 1), (1_011, 0)])
+def test_a_pause_of_more_than_a_round_is_no_change(start_ms: int, count: int) -> None:
+    assert len(_triggers(_input("x", 0, 10), _input("xy", start_ms, 9_000))) == count
+
+
+def test_other_topics_are_other_histories() -> None:
+    assert _triggers(_input("x", 0, 10), _input("xy", 10, 20, topic="U")) == []
+
+
+def test_one_view_is_the_first_brokers_where_it_lasts() -> None:
+    rows = [
+        Allocated(_input("x", start, end, view=view), ())
+        for start, end, view in [(0, 5_000, None), (5_000, 9_000, "b"), (5_000, 9_000, "a"), (9_000, 10_000, "a")]
+    ]
+    assert of_one_view(rows) == [rows[0], rows[2]]
+    assert of_one_view(rows[1:2]) == rows[1:2]
+
+
+def test_each_strategy_over_the_same_day() -> None:
+    today = [_input("xy", 0, 30, queues=FOUR[:3]), _input("xyz", 30, 40, queues=FOUR[:3])]
+    of = {row.strategy: row for row in comparison(today, [], None, Strategies())}
+    assert sorted(of) == ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]
+    own, circle = of["AVG"], of["AVG_BY_CIRCLE"]
+    assert (own.is_own, circle.is_own) == (True, False)
+    assert (own.rebalances, own.moves, own.fewest_moves) == (1, 2, 1)  # xxy, xyz
+    assert (circle.moves, circle.fewest_moves) == (1, 1)  # xyx, xyz
+    assert (own.imbalance_max, own.imbalance_mean, own.broker_skew, own.unassigned_max) == (1, 0.75, 1, 0)
+
+
+def test_what_stood_at_midnight_counts_as_what_changed_then_and_nothing_else() -> None:
+    (row,) = (
+        each
+        for each in comparison([_input("xy", 10, 20)], [_input("x", 0, 10)], None, Strategies())
+        if each.strategy == "AVG"
+    )
+    assert (row.rebalances, row.moves, row.imbalance_max) == (1, 2, 0)
+    assert comparison([], [_input("x", 0, 10)], None, Strategies()) == []
+
+
+def _compared(strategy: str, configured: GroupSettings | None = None) -> dict[str, bool]:
+    """Strategies, and whether each is the group's own."""
+    rows = comparison([_input("x", 0, 10, strategy=strategy)], [], configured, Strategies())
+    return {row.strategy: row.is_own for row in rows}
+
+
+def test_who_broadcasts_is_left_out_and_what_the_broker_assigns_is_compared_without_its_own() -> None:
+    everywhere = {"AVG": False, "AVG_BY_CIRCLE": False, "CONSISTENT_HASH": False}
+    assert _compared("BROADCASTING") == {}
+    assert _compared("POP:AVG") == _compared("BROKER:CONFIG") == everywhere
+    assert _compared("MIXED") == everywhere | {"MIXED": True}
+
+
+def test_rooms_that_settings_name_are_tried() -> None:
+    rooms = GroupSettings(machine_rooms=("A",), broker_room="^(a)", virtual_nodes=3)
+    assert set(_compared("AVG", rooms)) == {
+        "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY-AVG"
+    }  # fmt: skip
