@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.effects.key_moves import with_order_key
 from jobs.fault_latency.job import fault_latency, order_key_moves, replayed
-from jobs.lake.tables_io import Commit
+from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening
 from jobs.runs.flow_tables import FLOW_TABLES
@@ -17,6 +17,7 @@ from jobs.runs.run_log import FAULT_LATENCY
 from jobs.runs.runner import check_rows, run_flow
 from jobs.settings.model import Settings
 from jobs.sources.staging import StagedSends, stage_sends
+from jobs.spark.no_rows import no_rows
 from jobs.tables import FAULT_ITEM_STATE, ORDER_KEY_MOVES, PRODUCER_DAYS, SEND_CALLS, SENDS, TOPIC_BROKERS, Table, named
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
@@ -52,7 +53,7 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
 def _order_key_moves(sends: DataFrame, context: RunContext, day: Day, staged: StagedSends) -> DataFrame:
     """The day's moves; a day without order keys costs one look into the column."""
     if with_order_key(sends).isEmpty():
-        return context.spark.createDataFrame([], ORDER_KEY_MOVES.schema)
+        return no_rows(context.spark, ORDER_KEY_MOVES.schema)
     return order_key_moves(sends, day, context.settings, publish_queues=staged.publish_queues(day))
 
 

@@ -1,7 +1,7 @@
 """The lake: the only module that reads or publishes Delta with Spark.
 
-A day of a cluster is swapped whole (`replaceWhere`): a rerun changes nothing, a correction with fewer rows
-leaves nothing stale. No transaction spans two tables, so a run's SUCCEEDED row comes last.
+A day of a cluster is swapped whole: a rerun changes nothing, a correction with fewer rows leaves nothing stale. No
+transaction spans two tables, so a run's SUCCEEDED row comes last.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -20,24 +19,18 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.lake.commits import Commit, commit_of
+from jobs.lake.day_swap import DaySwap, of_day
 from jobs.lake.definitions import check_table, create_or_upgrade, newest_snapshot, sql_name
 from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.store import check_store
+from jobs.spark.no_rows import may_hold_rows
 from jobs.tables import RUN_LOG, TABLES, Table
 from jobs.tables.table import sql_text
 from jobs.uri import local_folder
 
 _AT_ONCE = 4
-
-
-@dataclass(frozen=True)
-class Commit:
-    """Result of one write to a table."""
-
-    table: str
-    version: int
-    rows: int
 
 
 class Lake:
@@ -141,19 +134,28 @@ class Lake:
         """
         user_metadata = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
         # As text: of a Column, by DataFrameWriterV2.overwrite, Delta makes this very text before it reads it.
-        where = f"event_date = DATE'{day.isoformat()}' AND cluster = {sql_text(cluster)}"
+        where = f"{of_day(day)} AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
         with self._writing(f"cannot publish {day} in table {table.name}"):
-            (
-                rows.select(*table.schema.fieldNames())
-                .write.format("delta")
-                .mode("overwrite")
-                .option("replaceWhere", where)
-                .option("userMetadata", user_metadata)
-                .save(self.path(table))
-            )
-            return self._commit(table, user_metadata)
+            ordered = rows.select(*table.schema.fieldNames())
+            swap = DaySwap(self._spark, self.path(table), where, user_metadata)
+            files = swap.files_of(cluster, day) if swap.fits(ordered) else None
+            if files is None or (files and only):  # a file may hold rows of the other flow too
+                self._replace(table, ordered, where, user_metadata)
+            elif files or may_hold_rows(ordered):
+                swap.commit(ordered, files, day)
+            return commit_of(table.name, self.newest(table), swap.before, user_metadata)
+
+    def _replace(self, table: Table, rows: DataFrame, where: str, user_metadata: str) -> None:
+        """Swap what holds `where` for rows of which it holds, whichever files it is in."""
+        (
+            rows.write.format("delta")
+            .mode("overwrite")
+            .option("replaceWhere", where)
+            .option("userMetadata", user_metadata)
+            .save(self.path(table))
+        )
 
     def publish_day_of_each(
         self, frames: Sequence[tuple[Table, DataFrame]], cluster: str, day: dt.date, metadata: Mapping[str, str]
@@ -173,15 +175,6 @@ class Lake:
             old = (F.col("event_date") < F.lit(day)) & (F.col("cluster") == F.lit(cluster))
             if not self.read(table).where(old).isEmpty():
                 DeltaTable.forPath(self._spark, self.path(table)).delete(old)
-
-    def _commit(self, table: Table, user_metadata: str) -> Commit:
-        """The commit that carries this metadata; Delta makes none when nothing was there and nothing came."""
-        history = DeltaTable.forPath(self._spark, self.path(table)).history(20)
-        commits = history.select("version", "operationMetrics", "userMetadata").collect()
-        for row in commits:
-            if row["userMetadata"] == user_metadata:
-                return Commit(table.name, row["version"], rows_written(row["operationMetrics"]) or 0)
-        return Commit(table.name, commits[0]["version"], 0)
 
     @contextmanager
     def locked(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
@@ -211,14 +204,3 @@ class Lake:
             self._lock.check()
         with explained(what):
             yield
-
-
-def rows_written(metrics: Mapping[str, str] | None) -> int | None:
-    """The rows that a commit brought, without those copied from files that it replaced; None = it does not say.
-
-    >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
-    2
-    """
-    if not metrics or "numOutputRows" not in metrics:
-        return None
-    return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))

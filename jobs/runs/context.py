@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime as dt
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from pyspark.sql import SparkSession
@@ -26,6 +27,8 @@ class RunContext:
         settings: all settings.
         run: the call of the command.
         progress: says each step on the way.
+        openings: cluster to the published days of the flow, each with what it started from, as the run log has them;
+            a cluster comes in when it is first asked for.
     """
 
     spark: SparkSession
@@ -33,6 +36,7 @@ class RunContext:
     settings: Settings
     run: Run
     progress: Progress
+    openings: dict[str, dict[dt.date, tuple[str, str]]] = field(default_factory=dict)
 
     @property
     def staging(self) -> str:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.lake.tables_io import Commit
+from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
 from jobs.settings.model import Settings
 from jobs.sources.staged import Staged

@@ -35,7 +35,14 @@ def events(lake: Lake) -> DataFrame:
     return log.withColumn("event_order", F.struct(seq, "logged_at", "run_id"))
 
 
-def published_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
+def published_openings(context: RunContext, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
+    """`logged_openings`, read once: in a lake that is held no other run publishes a day."""
+    if cluster not in context.openings:
+        context.openings[cluster] = logged_openings(context.lake, flow, cluster)
+    return context.openings[cluster]
+
+
+def logged_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
     """Published days, each with what it started from and the hash of that state, by its latest success."""
     of_flow = (F.col("flow") == flow) & (F.col("cluster") == F.lit(cluster))
     succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & of_flow)
@@ -80,6 +87,8 @@ def log_run(
     if rows:
         ordered = [tuple(row[name] for name in names) for row in rows]
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
+    if done and done.day.cluster in context.openings:
+        context.openings[done.day.cluster][done.day.date] = (done.started_from, done.opening_state)
 
 
 def _next_seq(lake: Lake) -> int:

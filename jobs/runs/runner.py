@@ -11,7 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.errors import FaultlineError, ReconciliationError
-from jobs.lake.tables_io import Commit, Lake
+from jobs.lake.commits import Commit
+from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
 from jobs.runs.midnight import closing_state, opening_of
@@ -104,7 +105,7 @@ def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, comm
     """Publish every table derived from the day's lines and the state at 00:00."""
     lake = context.lake
     with context.progress.step(f"{flow.derives} of {day.date}"):
-        opening = opening_of(flow, lake, day)
+        opening = opening_of(flow, context, day)
         rows = flow.derive(context, day, opening, staged)
         frames = [(table, rows[table.name]) for table in flow.derived]
         derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata)
@@ -128,7 +129,7 @@ def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequenc
     day stays as it is and is reported in `stale_days`.
     """
     last = result.days[-1]
-    openings = published_openings(context.lake, flow.name, last.day.cluster)
+    openings = published_openings(context, flow.name, last.day.cluster)
     while (after := last.day.after) not in days and after.date in openings:
         if openings[after.date] == ("PREVIOUS_DAY", last.closing_state):
             return

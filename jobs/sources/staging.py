@@ -29,6 +29,7 @@ from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
 from jobs.sources.staged import Staged, StagedInput
 from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_brokers
+from jobs.spark.no_rows import no_rows
 from jobs.tables import SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 
@@ -57,7 +58,7 @@ class StagedSends(Staged):
     def topic_brokers(self, day: Day) -> DataFrame:
         """Rows of the table `topic_brokers` of the day; none when the site gave no routes."""
         if self.routes is None:
-            return self.inputs[0].lines.sparkSession.createDataFrame([], TOPIC_BROKERS.schema)
+            return no_rows(self.inputs[0].lines.sparkSession, TOPIC_BROKERS.schema)
         return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
             {
                 "event_date": F.lit(day.date),
@@ -179,9 +180,11 @@ def _with_copies(spark: SparkSession, target: str) -> DataFrame:
     lines = spark.read.parquet(target)
     if "second_hash" not in lines.columns:
         return lines
-    copies(lines).write.parquet(f"{target}-copies")
-    copied = spark.read.parquet(f"{target}-copies")
-    return lines if copied.isEmpty() else with_copies(lines, copied)
+    counted = Observation("copies")
+    copies(lines).observe(counted, F.count("*").alias("rows")).write.parquet(f"{target}-copies")
+    if not counted.get["rows"]:
+        return lines
+    return with_copies(lines, spark.read.parquet(f"{target}-copies"))
 
 
 def _stage_routes(

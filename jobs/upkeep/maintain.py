@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pyspark.sql import Row, SparkSession
 
 from jobs.errors import InputMissingError
+from jobs.lake.commits import rows_written
 from jobs.lake.maintenance import MaintainedLake
-from jobs.lake.tables_io import rows_written
 from jobs.runs.context import commit_metadata
 from jobs.runs.run import Run
 from jobs.settings.model import Settings

@@ -14,7 +14,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from jobs.errors import LakeBusyError, LakeError, ReconciliationError
-from jobs.lake.tables_io import Commit
+from jobs.lake.commits import Commit
 from jobs.runs import context as run_context
 from jobs.runs import runner
 from jobs.runs.context import RunContext

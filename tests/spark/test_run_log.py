@@ -12,7 +12,7 @@ from jobs.answers.published import open_published
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import DayResult, Run
-from jobs.runs.run_log import FAULT_LATENCY, log_run, published_openings
+from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_openings
 from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
@@ -28,7 +28,7 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
     assert [done.day.date for done in recomputed.days] == [D1, D2]
     again = set_back.run(D1)
     assert [done.day.date for done in again.days] == [D1]  # what D2 starts from is what it was made from
-    assert published_openings(Lake(spark, str(set_back.lake)), FAULT_LATENCY, "main")[D2][0] == "PREVIOUS_DAY"
+    assert logged_openings(Lake(spark, str(set_back.lake)), FAULT_LATENCY, "main")[D2][0] == "PREVIOUS_DAY"
     log = set_back.rows("run_log", "event_seq", "run_id", "status", "event_date")
     assert [(row["run_id"], row["status"], row["event_date"]) for row in log] == [
         ("run-40", "STARTED", D2), ("run-40", "SUCCEEDED", D2),
@@ -52,7 +52,7 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
         *(f"CAST(NULL AS {each.dataType.simpleString()}) AS {each.name}" for each in older.columns[7:]),
     )  # fmt: skip
     lake.append(older, logged)
-    assert list(published_openings(lake, FAULT_LATENCY, "main")) == [D1]
+    assert list(logged_openings(lake, FAULT_LATENCY, "main")) == [D1]
     assert open_published(str(tmp_path), None, None, None).unsure == (D1,)
     lake.create_tables((RUN_LOG,))
     run = Run(
@@ -61,4 +61,4 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {})
     log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert open_published(str(tmp_path), None, None, None).unsure == ()
-    assert published_openings(lake, FAULT_LATENCY, "main") == {D1: ("PREVIOUS_DAY", "opened")}
+    assert logged_openings(lake, FAULT_LATENCY, "main") == {D1: ("PREVIOUS_DAY", "opened")}

@@ -1,0 +1,52 @@
+"""What a commit says of itself, read from its own file in the table's log: no Spark job, and no commit before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Result of one write to a table."""
+
+    table: str
+    version: int
+    rows: int
+
+
+def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commit:
+    """The commit that carries this metadata; Delta makes none when nothing was there and nothing came.
+
+    Args:
+        table: its name.
+        newest: Delta's own snapshot after the write.
+        before: the version before the write.
+        user_metadata: what the write gave its commit.
+    """
+    for version in range(newest.version(), before, -1):
+        info = _commit_info(newest.deltaLog(), version)
+        if info.get("userMetadata") == user_metadata:
+            return Commit(table, version, rows_written(info.get("operationMetrics")) or 0)
+    return Commit(table, newest.version(), 0)
+
+
+def rows_written(metrics: Mapping[str, str] | None) -> int | None:
+    """The rows that a commit brought, without those copied from files that it replaced; None = it does not say.
+
+    >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
+    2
+    """
+    if not metrics or "numOutputRows" not in metrics:
+        return None
+    return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))
+
+
+def _commit_info(log: Any, version: int) -> Mapping[str, Any]:
+    """What Delta writes into the first line of its commits; another program may have written this one."""
+    path = log.logPath().suffix(f"/{version:020}.json")
+    lines = log.store().read(path, log.newDeltaHadoopConf())
+    info: Mapping[str, Any] = {} if lines.isEmpty() else json.loads(lines.head()).get("commitInfo") or {}
+    return info

@@ -1,0 +1,121 @@
+"""A day of a cluster swapped by a transaction of Delta's own, where the table's state names the files that hold it.
+
+Delta notes a table's files beside its commits while they are few (`.crc`), each with its least and greatest cluster. So
+nobody has to plan a delete and to look into the files, as `replaceWhere` does. The transaction conflicts with whoever
+adds files of the day meanwhile, as that of `replaceWhere` does.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+
+class DaySwap:
+    """A transaction on one table, begun.
+
+    Attributes:
+        before: the version that it began with.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, where: str, user_metadata: str) -> None:
+        """Begin it.
+
+        Args:
+            spark: the session.
+            path: the table's.
+            where: what each new row fulfils.
+            user_metadata: goes into the commit.
+        """
+        jvm: Any = spark._jvm
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)  # Delta asks this thread's
+        self._jvm, self._session, self._where, self._user_metadata = jvm, spark._jsparkSession, where, user_metadata
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+        self._transaction = log.startTransaction()
+        self.before: int = self._transaction.snapshot().version()
+
+    def files_of(self, cluster: str, day: dt.date) -> list[Any] | None:
+        """The files that hold the day of the cluster and nothing else; None where nothing says so."""
+        noted = self._transaction.snapshot().checksumOpt()
+        if noted.isEmpty() or noted.get().allFiles().isEmpty():
+            return None
+        files = noted.get().allFiles().get()
+        found = []
+        for file in (files.apply(number) for number in range(files.size())):
+            if file.partitionValues().apply("event_date") == day.isoformat():
+                is_its = only_of(cluster, file.stats())
+                if is_its is None:
+                    return None
+                if is_its:
+                    found.append(file)
+        return found
+
+    def fits(self, rows: DataFrame) -> bool:
+        """Whether the rows have the table's columns, in their order."""
+        stored = StructType.fromJson(json.loads(self._transaction.metadata().schema().json()))
+        return [(each.name, each.dataType.simpleString()) for each in stored] == rows.dtypes
+
+    def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:
+        """Put the day's rows in the place of the files; no commit is made when there are neither."""
+        delta = self._jvm.org.apache.spark.sql.delta
+        self._transaction.trackReadPredicates(_seq(self._jvm, [self._parsed(of_day(day))]), True, True)
+        self._transaction.trackFilesRead(_seq(self._jvm, replaced))
+        each_row = getattr(delta.constraints, "Constraints$Check")(self._where, self._parsed(self._where))
+        written = self._transaction.writeFiles(
+            rows._jdf,  # noqa: SLF001 - what Delta takes
+            _seq(self._jvm, [each_row]),
+        )
+        actions = written.concat(_seq(self._jvm, [file.remove() for file in replaced]))
+        if not actions.isEmpty():
+            some, none = self._jvm.scala.Option.apply, self._jvm.scala.Option.empty()
+            operation = getattr(delta, "DeltaOperations$Write")(
+                self._jvm.org.apache.spark.sql.SaveMode.Overwrite,
+                none,
+                some(self._where),
+                some(self._user_metadata),
+                *[none] * 5,
+            )
+            self._transaction.commit(actions, operation)
+
+    def _parsed(self, condition: str) -> Any:
+        return self._session.sessionState().sqlParser().parseExpression(condition)
+
+
+def _seq(jvm: Any, values: Sequence[Any]) -> Any:
+    """The values as Scala's `Seq`."""
+    made = jvm.java.util.ArrayList()
+    for value in values:
+        made.add(value)
+    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq()
+
+
+def of_day(day: dt.date) -> str:
+    """The condition of a day's rows."""
+    return f"event_date = DATE'{day.isoformat()}'"
+
+
+def only_of(cluster: str, stats: str | None) -> bool | None:
+    """Whether all rows of a file are the cluster's; False when none is, None when some may be.
+
+    Args:
+        cluster: the cluster.
+        stats: what Delta noted of the file; a long name's beginning may stand for the least, a text after it for the
+            greatest.
+
+    >>> stats = '{"minValues": {"cluster": "a"}, "maxValues": {"cluster": "c"}}'
+    >>> only_of("b", stats), only_of("d", stats), only_of("a", stats.replace('"c"}', '"a"}')), only_of("a", "{}")
+    (None, False, True, None)
+    """
+    noted = json.loads(stats or "{}")
+    try:
+        least, greatest = noted["minValues"]["cluster"], noted["maxValues"]["cluster"]
+    except KeyError:
+        return None
+    if not least <= cluster <= greatest:
+        return False
+    return True if least == greatest else None

@@ -1,0 +1,23 @@
+"""Frames without a row, of which a plan says so: who writes or joins them needs no job to learn it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+
+def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A frame of these columns without a row; `createDataFrame([], schema)` is an RDD, into which no plan sees.
+
+    >>> may_hold_rows(no_rows(spark, StructType())), may_hold_rows(spark.range(1))
+    (False, True)
+    """
+    java = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+    parsed = spark._jsparkSession.parseDataType(schema.json())
+    return DataFrame(spark._jsparkSession.createDataFrame(java, parsed), spark)
+
+
+def may_hold_rows(frame: DataFrame) -> bool:
+    """Whether the plan leaves it open that there are rows; no job runs."""
+    most = frame._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - Python does not know
+    return bool(most.isEmpty() or most.get() > 0)
