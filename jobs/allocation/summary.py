@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
+from jobs.runs.read_back import rows_of_each
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import (
@@ -83,7 +84,19 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         return result.rows(lake, table)
 
     findings = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
-    unused = _unused(rows(TOPIC_QUEUES))
+    answers = rows_of_each(
+        {
+            "quarantine_reasons": _reasons(rows(QUARANTINE)),
+            "group_count": rows(GROUP_MEMBERS).agg(F.count_distinct("consumer_group").alias("count")),
+            "groups": _groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
+            "faults": _faults(findings),
+            "kinds": _kinds(findings),
+            "unused": _unused(rows(TOPIC_QUEUES)),
+            "route_changes": rows(ROUTE_CHANGES).agg(F.count("*").alias("count")),
+        }
+    )
+    unused = {row["finding"]: row["queues"] for row in answers["unused"]}
+    (group_count,), (route_changes,) = answers["group_count"], answers["route_changes"]
     return AllocationSummary(
         run_id=result.run.run_id,
         clusters=result.clusters,
@@ -95,21 +108,21 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         ],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons=_reasons(rows(QUARANTINE)),
-        group_count=rows(GROUP_MEMBERS).select("consumer_group").distinct().count(),
-        groups=_groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
-        faults=_faults(findings),
-        kinds=_kinds(findings),
+        quarantine_reasons={row["reason"]: row["count"] for row in answers["quarantine_reasons"]},
+        group_count=group_count["count"],
+        groups=[Group(**row) for row in answers["groups"]],
+        faults=[Fault(**row) for row in answers["faults"]],
+        kinds={row["kind"]: row["groups"] for row in answers["kinds"]},
         unread_queues=unused.get("UNREAD", 0),
         idle_queues=unused.get("IDLE", 0),
-        route_changes=rows(ROUTE_CHANGES).count(),
+        route_changes=route_changes["count"],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
     )
 
 
-def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
-    """Groups whose rebalances moved most."""
+def _groups(allocated: DataFrame, rebalances: DataFrame) -> DataFrame:
+    """Groups whose rebalances moved most: the columns of `Group`."""
     moves = rebalances.groupBy("consumer_group").agg(
         F.count_distinct("changed_at_ms").alias("rebalances"),
         F.sum("moved").alias("moved"),
@@ -127,11 +140,11 @@ def _groups(allocated: DataFrame, rebalances: DataFrame) -> list[Group]:
         .select(*Group.__dataclass_fields__)
         .orderBy(F.desc("moved"), F.desc("rebalances"), "consumer_group")
     )
-    return [Group(**row.asDict()) for row in groups.limit(_ROWS).collect()]
+    return groups.limit(_ROWS)
 
 
-def _faults(findings: DataFrame) -> list[Fault]:
-    """Queues that were not owned as they should be, by group and cause: first what nothing explains."""
+def _faults(findings: DataFrame) -> DataFrame:
+    """Queues that were not owned as they should be, by group and cause (`Fault`): first what nothing explains."""
     queue = F.struct("topic", "broker_name", "queue_id")
     lasted = F.max(F.col("end_ms") - F.col("start_ms"))
     faults = (
@@ -146,25 +159,23 @@ def _faults(findings: DataFrame) -> list[Fault]:
         )
         .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
     )
-    return [Fault(**row.asDict()) for row in faults.limit(_ROWS).collect()]
+    return faults.limit(_ROWS)
 
 
-def _kinds(findings: DataFrame) -> dict[str, int]:
+def _kinds(findings: DataFrame) -> DataFrame:
     """Number of groups and topics per kind of finding that concerns no queue."""
     named = [F.coalesce(name, F.lit("")) for name in ("consumer_group", "topic")]  # either may be null: whichever it is
     groups = F.count_distinct(*named).alias("groups")
-    kinds = findings.where("queue_id IS NULL").groupBy("kind").agg(groups)
-    return {row["kind"]: row["groups"] for row in kinds.collect()}
+    return findings.where("queue_id IS NULL").groupBy("kind").agg(groups)
 
 
-def _unused(topic_queues: DataFrame) -> dict[str, int]:
+def _unused(topic_queues: DataFrame) -> DataFrame:
     """Number of queues by `finding`."""
     queues = F.count_distinct("topic", "broker_name", "queue_id").alias("queues")
-    return {row["finding"]: row["queues"] for row in topic_queues.groupBy("finding").agg(queues).collect()}
+    return topic_queues.groupBy("finding").agg(queues)
 
 
-def _reasons(quarantine: DataFrame) -> dict[str, int]:
+def _reasons(quarantine: DataFrame) -> DataFrame:
     """Number of rejected lines by reason, the most frequent first."""
     of_flow = quarantine.where("source <> 'sends'").groupBy("reason").count()
-    most = of_flow.orderBy(F.desc("count"), "reason").limit(20)
-    return {row["reason"]: row["count"] for row in most.collect()}
+    return of_flow.orderBy(F.desc("count"), "reason").limit(20)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
+from jobs.runs.read_back import Answer, rows_of_each
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
@@ -19,6 +20,8 @@ from jobs.text.redaction import redacted
 
 _ROWS = 8
 _WORST = 3
+_INCIDENTS = 100
+_OF_AN_INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
 
 
 @dataclass(frozen=True)
@@ -102,15 +105,23 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     """Read the answers of a run's days back from the lake."""
     lake = Lake(spark, settings.lake)
     producers, findings = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
-    incidents = result.rows(lake, BROKER_INCIDENTS)
-    quarantine = result.rows(lake, QUARANTINE)
-    totals = producers.agg(
-        F.count_distinct("client_id", "producer_group").alias("producers"),
-        F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
-        F.coalesce(F.sum(F.when(~F.col("enforced"), F.col("isolated_ms"))), F.lit(0)).alias("would_have"),
-        F.count_if("switch_assumed").alias("assumed"),
-        F.coalesce(F.sum("contradictions"), F.lit(0)).alias("contradictions"),
-    ).collect()[0]
+    incidents, quarantine = result.rows(lake, BROKER_INCIDENTS), result.rows(lake, QUARANTINE)
+    answers = rows_of_each(
+        {
+            "totals": _totals(producers),
+            "quarantine_reasons": _counts(quarantine.where("source = 'sends'"), "reason"),
+            "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
+            "incident_count": incidents.agg(F.count("*").alias("count")),
+            "incidents": incidents.orderBy("start_ms", "broker_name").limit(_INCIDENTS).select(*_OF_AN_INCIDENT),
+            "findings": _finding_kinds(findings),
+            "worst_findings": _worst_findings(findings),
+            "producers": _worst_producers(producers),
+            "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
+            "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
+            "bad_routes": quarantine.where("source = 'routes'").agg(F.count("*").alias("count")),
+        }
+    )
+    (totals,), (incident_count,), (bad_routes,) = answers["totals"], answers["incident_count"], answers["bad_routes"]
     return Summary(
         run_id=result.run.run_id,
         clusters=result.clusters,
@@ -128,27 +139,38 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
         other_days={str(day): count for day, count in result.other_days.items()},
-        quarantine_reasons=_counts(quarantine.where("source = 'sends'"), "reason"),
-        brokers=_brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
-        incident_count=incidents.count(),
-        incidents=_incidents(incidents),
-        findings=_finding_kinds(findings),
-        worst_findings=_worst_findings(findings),
+        quarantine_reasons=_by_value(answers["quarantine_reasons"]),
+        brokers=[Broker(**row) for row in answers["brokers"]],
+        incident_count=incident_count["count"],
+        incidents=[_incident(row) for row in answers["incidents"]],
+        findings=[FindingKind(**row) for row in answers["findings"]],
+        worst_findings=[row["sentence"] for row in answers["worst_findings"]],
         producer_count=totals["producers"],
-        producers=_worst_producers(producers),
+        producers=[Producer(**row) for row in answers["producers"]],
         isolations=totals["isolations"],
         would_have_isolated_ms=totals["would_have"],
         switch_assumed_off=totals["assumed"],
-        not_replayed=_counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
+        not_replayed=_by_value(answers["not_replayed"]),
         contradictions=totals["contradictions"],
-        missing_producers=_missing_producers(lake, result.clusters, result.run.days),
+        missing_producers=[row["producer_group"] for row in answers["missing_producers"]],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
-        bad_routes=quarantine.where("source = 'routes'").count(),
+        bad_routes=bad_routes["count"],
     )
 
 
-def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
+def _totals(producers: DataFrame) -> DataFrame:
+    return producers.agg(
+        F.count_distinct("client_id", "producer_group").alias("producers"),
+        F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
+        F.coalesce(F.sum(F.when(~F.col("enforced"), F.col("isolated_ms"))), F.lit(0)).alias("would_have"),
+        F.count_if("switch_assumed").alias("assumed"),
+        F.coalesce(F.sum("contradictions"), F.lit(0)).alias("contradictions"),
+    )
+
+
+def _brokers(windows: DataFrame, intervals: DataFrame) -> DataFrame:
+    """The columns of `Broker`."""
     sums = windows.groupBy("broker_name").agg(
         F.sum("sends").alias("sends"), F.sum("failures").alias("failures"), F.sum("isolated_ms").alias("isolated_ms")
     )
@@ -160,27 +182,16 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> list[Broker]:
     joined = sums.join(who, "broker_name", "left").withColumn(
         "isolating_producers", F.coalesce("isolating_producers", F.lit(0))
     )
-    return [Broker(**row.asDict()) for row in joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50).collect()]
+    return joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50)
 
 
-def _incidents(incidents: DataFrame) -> list[Incident]:
-    """The first hundred."""
-    return [
-        Incident(
-            row["broker_name"],
-            _utc(row["start_ms"]),
-            _utc(row["end_ms"]),
-            (row["end_ms"] - row["start_ms"]) / 1000,
-            row["peak_producers"],
-            row["producers"],
-            row["sends"],
-            row["lost"],
-        )
-        for row in incidents.orderBy("start_ms", "broker_name").limit(100).collect()
-    ]
+def _incident(row: Answer) -> Incident:
+    start_ms, end_ms = row.pop("start_ms"), row.pop("end_ms")
+    return Incident(start_at=_utc(start_ms), end_at=_utc(end_ms), seconds=(end_ms - start_ms) / 1000, **row)
 
 
-def _worst_producers(producers: DataFrame) -> list[Producer]:
+def _worst_producers(producers: DataFrame) -> DataFrame:
+    """The columns of `Producer`."""
     by_producer = (
         producers.where("enforced")
         .groupBy("client_id", "producer_group")
@@ -192,36 +203,40 @@ def _worst_producers(producers: DataFrame) -> list[Producer]:
         )
     )
     worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
-    return [Producer(**row.asDict()) for row in worst.limit(_ROWS).collect()]
+    return worst.limit(_ROWS)
 
 
-def _worst_findings(findings: DataFrame) -> list[str]:
+def _worst_findings(findings: DataFrame) -> DataFrame:
     order = (F.desc_nulls_last("failures"), "start_ms", "sentence")
-    return [row["sentence"] for row in findings.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).collect()]
+    return findings.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).select("sentence")
 
 
-def _finding_kinds(findings: DataFrame) -> list[FindingKind]:
+def _finding_kinds(findings: DataFrame) -> DataFrame:
+    """The columns of `FindingKind`."""
     by_severity = {
         severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in SEVERITIES
     }
     kinds = findings.groupBy("kind").agg(*by_severity.values())
-    return [FindingKind(**row.asDict()) for row in kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind").collect()]
+    return kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind")
 
 
-def _counts(rows: DataFrame, name: str) -> dict[str, int]:
-    return {
-        row[name]: row["count"] for row in rows.groupBy(name).count().orderBy(F.desc("count"), name).limit(20).collect()
-    }
+def _counts(rows: DataFrame, name: str) -> DataFrame:
+    """The most frequent values of a column, as `_by_value` takes them."""
+    return rows.groupBy(F.col(name).alias("value")).count().orderBy(F.desc("count"), "value").limit(20)
 
 
-def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> list[str]:
+def _by_value(counts: list[Answer]) -> dict[str, int]:
+    return {row["value"]: row["count"] for row in counts}
+
+
+def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.date]) -> DataFrame:
     """Producer groups that sent in a cluster on the day before and nothing there on the requested days."""
     of_clusters = F.col("cluster").isin(*(F.lit(cluster) for cluster in clusters))
     groups = lake.read(PRODUCER_DAYS).where(of_clusters).select("event_date", "cluster", "producer_group")
     before = groups.where(F.col("event_date") == F.lit(days[0] - dt.timedelta(days=1))).drop("event_date")
     now = groups.where(F.col("event_date").isin(*(F.lit(day) for day in days))).drop("event_date")
-    missing = before.subtract(now).select("producer_group").distinct().orderBy("producer_group")
-    return [row["producer_group"] for row in missing.collect()]
+    missing = before.subtract(now).select("producer_group").distinct()
+    return missing.orderBy("producer_group")
 
 
 def _utc(at_ms: int) -> str:
