@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
-from jobs.fault_latency.effects.calls import calls_of, send_calls
+from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts, plain_calls, send_calls
 from jobs.fault_latency.effects.choices import choices
 from jobs.fault_latency.effects.incidents import broker_incidents
 from jobs.fault_latency.effects.key_moves import key_moves
@@ -55,6 +55,7 @@ class FaultLatency:
     broker_incidents: DataFrame
     producer_days: DataFrame
     send_calls: DataFrame
+    plain_calls: DataFrame
     findings: DataFrame
 
 
@@ -146,7 +147,8 @@ def fault_latency(
     writes, known_routes = items.writes, items.known_routes
     chosen = materialize("choices", choices(attempts, sends_per_process, isolated, known_routes))
     health = materialize("health", broker_health(attempts, settings.slow_ms))
-    calls = calls_of(attempts, settings.slow_ms, materialize)
+    of_several = calls_of_several_attempts(attempts, settings.slow_ms, materialize)
+    calls = calls_of(attempts, of_several, settings.slow_ms)
     incidents = materialize(
         "incidents", broker_incidents(isolated, sends_per_process, calls, settings.incident_share, materialize)
     )
@@ -182,7 +184,10 @@ def fault_latency(
             with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"
         ),
         producer_days=producer_days(sends_per_process, isolated, chosen).transform(with_partition_columns, day),
-        send_calls=send_calls(calls, chosen, health).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        send_calls=send_calls(attempts, of_several, chosen, health, settings.slow_ms).transform(
+            with_partition_columns, day, "start_ms", "end_ms"
+        ),
+        plain_calls=plain_calls(attempts, of_several, chosen, settings.slow_ms).transform(with_partition_columns, day),
         findings=all_findings.transform(with_partition_columns, day, "start_ms", "end_ms"),
     )
 

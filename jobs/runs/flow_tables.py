@@ -32,6 +32,7 @@ FLOW_TABLES = {
             "broker_incidents",
             "producer_days",
             "send_calls",
+            "plain_calls",
             "findings",
         ),
     ),

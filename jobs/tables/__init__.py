@@ -11,6 +11,7 @@ from jobs.tables.findings import FINDINGS
 from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
 from jobs.tables.order_key_moves import ORDER_KEY_MOVES
+from jobs.tables.plain_calls import PLAIN_CALLS
 from jobs.tables.policy_outcomes import POLICY_OUTCOMES
 from jobs.tables.producer_days import PRODUCER_DAYS
 from jobs.tables.quarantine import QUARANTINE
@@ -36,6 +37,7 @@ TABLES: tuple[Table, ...] = (
     BROKER_INCIDENTS,
     PRODUCER_DAYS,
     SEND_CALLS,
+    PLAIN_CALLS,
     FINDINGS,
     POLICY_OUTCOMES,
     ORDER_KEY_MOVES,
@@ -67,6 +69,7 @@ __all__ = [
     "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",
     "ORDER_KEY_MOVES",
+    "PLAIN_CALLS",
     "POLICY_OUTCOMES",
     "PRODUCER_DAYS",
     "QUARANTINE",

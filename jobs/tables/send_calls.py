@@ -32,8 +32,9 @@ EFFECTS = (
 
 SEND_CALLS = Table(
     name="send_calls",
-    version=2,
-    grain="one send as its caller saw it: all attempts of one invoke_id of one process that ended on the day",
+    version=3,
+    grain="one send that is not plain, as its caller saw it: all attempts of one invoke_id of one process that ended on"
+    " the day. Failed, slow, retried, or sent while a broker of the topic was isolated; the rest is in `plain_calls`",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
         EVENT_DATE,

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.effects.broker_health import broker_health
-from jobs.fault_latency.effects.calls import calls_of, send_calls
+from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts, plain_calls, send_calls
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
@@ -15,10 +15,7 @@ ATTEMPTS = (
     " started_at_ms bigint, ended_at_ms bigint, latency_ms bigint, outcome string, broker_name string,"
     " result_broker_name string, row_hash bigint"
 )
-CHOICES = (
-    "cluster string, client_id string, producer_group string, row_hash bigint, isolated_brokers array<string>,"
-    " since_ms bigint"
-)
+CHOICES = f"{ATTEMPTS}, isolated_brokers array<string>, since_ms bigint"
 HEALTH = "cluster string, bucket bigint, tried_brokers array<string>, bad_brokers array<string>"
 SLOW_MS = 550
 REFUSED = "RemotingConnectException"
@@ -36,8 +33,32 @@ def _attempt(
     return tuple(row.values())
 
 
+def _several(attempts: DataFrame) -> DataFrame:
+    return calls_of_several_attempts(attempts, SLOW_MS, lambda _, frame: frame)
+
+
 def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
-    return calls_of(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS, lambda _, frame: frame)
+    frame = spark.createDataFrame(attempts, ATTEMPTS)
+    return calls_of(frame, _several(frame), SLOW_MS)
+
+
+def _send_calls(
+    spark: SparkSession,
+    attempts: list[tuple[Any, ...]],
+    choices: list[tuple[Any, ...]] | None = None,
+    health: list[tuple[Any, ...]] | None = None,
+) -> DataFrame:
+    """Rows of the table; of each choice the attempt with its isolated brokers and since when its own was."""
+    frame = spark.createDataFrame(attempts, ATTEMPTS)
+    chosen, healths = spark.createDataFrame(choices or [], CHOICES), spark.createDataFrame(health or [], HEALTH)
+    return send_calls(frame, _several(frame), chosen, healths, SLOW_MS)
+
+
+def _plain(
+    spark: SparkSession, attempts: list[tuple[Any, ...]], choices: list[tuple[Any, ...]] | None = None
+) -> DataFrame:
+    frame = spark.createDataFrame(attempts, ATTEMPTS)
+    return plain_calls(frame, _several(frame), spark.createDataFrame(choices or [], CHOICES), SLOW_MS)
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
@@ -52,19 +73,59 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
         _attempt(2, 700, invoke_id=7, process="#2"),  # another process counts its own
         _attempt(1, 100, 5, started_at_ms=900),  # the clock was set back meanwhile
     ]
-    nothing = spark.createDataFrame([], CHOICES), spark.createDataFrame([], HEALTH)
-    calls = send_calls(_calls(spark, attempts), *nothing)
+    calls = _calls(spark, attempts)
     found = {row["row_hash"]: row.asDict() for row in calls.collect()}
     assert sorted(found) == [1, 2, 4, 5, 7, 8, 9]
     assert {key: found[key]["topic"] for key in (9, 4)} == {9: "u", 4: "t"}
-    names = ("start_ms", "end_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
+    names = ("started_ms", "ended_ms", "total_ms", "attempts", "broker_names", "outcome", "failed", "retried", "slow")
     assert {key: tuple(found[key][name] for name in names) for key in (9, 4, 5, 1)} == {
         9: (0, 3_010, 3_010, 2, ["a", "b"], "SEND_OK", False, True, True),
         4: (495, 500, 5, 1, ["a", "b"], "SEND_OK", False, True, False),
         5: (595, 600, 5, 1, ["a", "a"], REFUSED, True, False, False),
         1: (100, 100, 0, 1, ["a"], "SEND_OK", False, False, False),
     }
-    assert {found[key]["fault_latency"] for key in found} == {"NONE_ISOLATED"}
+    told = {row["row_hash"]: (row["start_ms"], row["end_ms"]) for row in _send_calls(spark, attempts).collect()}
+    assert told == {9: (0, 3_010), 4: (495, 500), 5: (595, 600)}  # of the others only their number
+
+
+def test_plain_sends_are_counted(spark: SparkSession) -> None:
+    """Each send that is no row of `send_calls`: by what differs, and by the hour of its end."""
+    hour = 3_600_000
+    attempts = [
+        _attempt(1, hour - 1), _attempt(2, 2), _attempt(3, hour), _attempt(4, 25 * hour),
+        _attempt(11, 9, 550), _attempt(12, 9, 549), _attempt(13, 9, 900, "SENT"), _attempt(14, 9, 5, REFUSED),
+        _attempt(15, 9, result_broker_name="b"), _attempt(16, 9, result_broker_name="a"),
+        _attempt(21, 9, topic=None), _attempt(22, 9, mode="ASYNC"), _attempt(23, 9, enforced=False),
+        _attempt(24, 9, by_caller=True), _attempt(25, 9, by_caller=True, not_replayed="CLIENT_TOO_OLD"),
+        _attempt(26, 9, producer_group="h"),
+        _attempt(31, 9, invoke_id=1), _attempt(32, 10, invoke_id=1),  # the hook fired twice: one send, not retried
+        _attempt(33, 9, invoke_id=2), _attempt(34, 10, invoke_id=2, attempt=2),
+        _attempt(35, hour - 1, invoke_id=3), _attempt(36, hour + 1, invoke_id=3),  # ended in the next hour
+        _attempt(41, 9), _attempt(42, 9),
+        _attempt(43, 9, invoke_id=4), _attempt(44, 10, invoke_id=4),
+        _attempt(45, 9, 900),
+    ]  # fmt: skip
+    of = {row[-1]: row for row in attempts}
+    choices = [(*of[hash_], brokers, None) for hash_, brokers in ((41, ["b"]), (42, []), (43, ["b"]), (45, ["b"]))]
+    found = _plain(spark, attempts, choices).collect()
+    names = ("producer_group", "topic", "mode", "enforced", "fault_latency", "hour", "calls")
+    assert sorted((tuple(row[name] for name in names) for row in found), key=str) == sorted(
+        [
+            ("g", "t", "SYNC", True, "NONE_ISOLATED", 0, 7),  # 1, 2, 12, 13, 16, 31 with 32, and 42
+            ("g", "t", "SYNC", True, "NONE_ISOLATED", 1, 3),  # 3, 4 of the next day's clock, 35 with 36
+            ("g", None, "SYNC", True, "NONE_ISOLATED", 0, 1),
+            ("g", "t", "ASYNC", True, "NONE_ISOLATED", 0, 1),
+            ("g", "t", "SYNC", False, "NONE_ISOLATED", 0, 1),
+            ("g", "t", "SYNC", True, "CALLER_CHOSE_QUEUE", 0, 1),
+            ("g", "t", "SYNC", True, "NOT_REPLAYED", 0, 1),
+            ("h", "t", "SYNC", True, "NONE_ISOLATED", 0, 1),
+        ],
+        key=str,
+    )
+    listed = _send_calls(spark, attempts, choices).collect()
+    assert sorted(row["row_hash"] for row in listed) == [11, 14, 15, 33, 41, 43, 45]
+    all_calls = _calls(spark, attempts).count()
+    assert all_calls == len(listed) + sum(row["calls"] for row in found)
 
 
 HELD = ["b"]
@@ -99,15 +160,16 @@ def test_what_fault_latency_did(spark: SparkSession) -> None:
         cluster = f"c{place}"
         told: dict[str, Any] = {"latency_ms": 5, "outcome": "SEND_OK"} | send
         attempts.append(_attempt(1, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
-        choices.append((cluster, "p", "g", 1, isolated, 0 if went_to_isolated else None))
+        choices.append((*attempts[-1], isolated, 0 if went_to_isolated else None))
         healths.append((cluster, 0, list(health), [name for name, is_bad in health.items() if is_bad]))
-    found = send_calls(
-        _calls(spark, attempts), spark.createDataFrame(choices, CHOICES), spark.createDataFrame(healths, HEALTH)
-    )
+    found = _send_calls(spark, attempts, choices, healths)
     effects = {row["cluster"]: (row["fault_latency"], row["isolated_brokers"]) for row in found.collect()}
     assert effects == {
-        f"c{place}": (effect, isolated or None) for place, (_, isolated, _, _, effect) in enumerate(CASES)
+        f"c{place}": (effect, isolated)
+        for place, (_, isolated, _, _, effect) in enumerate(CASES)
+        if isolated  # the first case is a plain send
     }
+    assert [row["cluster"] for row in _plain(spark, attempts, choices).collect()] == ["c0"]
 
 
 def test_a_broker_is_bad_in_a_second_when_half_of_the_attempts_that_begin_then_are(spark: SparkSession) -> None:
@@ -197,10 +259,8 @@ def test_what_a_send_would_have_been_spared_is_told_by_its_first_attempt(spark: 
         _attempt(3, 1_000, cluster="d", **off),
         _attempt(4, 1_010, outcome=REFUSED, attempt=2, broker_name="b", cluster="d", **off),
     ]
-    choices = [(cluster, "p", "g", row_hash, ["a"], 0) for cluster, row_hash in (("c", 1), ("d", 3))]
-    found = send_calls(
-        _calls(spark, attempts), spark.createDataFrame(choices, CHOICES), spark.createDataFrame([], HEALTH)
-    )
+    choices = [(*attempts[first], ["a"], 0) for first in (0, 2)]
+    found = _send_calls(spark, attempts, choices)
     assert {row["cluster"]: row["fault_latency"] for row in found.collect()} == {
         "c": "WOULD_HAVE_SPARED", "d": "WOULD_HAVE_COST",
     }  # fmt: skip

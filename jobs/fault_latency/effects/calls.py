@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -10,54 +12,132 @@ from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.spark.materialize import Materialize
+from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 from udfs.outcome import ANSWERS, is_answer
 
+_HOUR_MS = 3_600_000
 
-def send_calls(calls: DataFrame, choices: DataFrame, health: DataFrame) -> DataFrame:
-    """The table's rows, without day. Grain: as `calls_of`.
+
+def send_calls(
+    attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int
+) -> DataFrame:
+    """The table's rows, without day: the sends that are not plain. Grain: as `calls_of`.
+
+    A send is plain if it was answered in time by its first broker while its producer isolated none of the topic's.
 
     Args:
-        calls: as `calls_of` returns them.
+        attempts: the day's attempts with their rules and process.
+        calls_of_several: as `calls_of_several_attempts` returns them.
         choices: as `choices.choices` returns them.
         health: as `health.broker_health` returns it.
+        slow_ms: an answer this late counts as slow.
     """
-    known = choices.select(
-        *PRODUCER,
-        "row_hash",
-        F.when(F.size("isolated_brokers") > 0, F.col("isolated_brokers")).alias("isolated_brokers"),
-        F.col("since_ms").isNotNull().alias("went_to_isolated"),
+    avoiding = _avoiding(choices)
+    troubled = _of_one_attempt(attempts, calls_of_several, slow_ms).where(_is_troubled())
+    # Of the others only those that avoided a broker are looked at, which are among the choices.
+    quiet = _of_one_attempt(avoiding, calls_of_several, slow_ms).where(~_is_troubled())
+    known = avoiding.select(
+        *PRODUCER, "row_hash", "isolated_brokers", F.col("since_ms").isNotNull().alias("went_to_isolated")
     )
     return (
-        calls.join(known, [*PRODUCER, "row_hash"], "left")
+        troubled.unionByName(calls_of_several)
+        .unionByName(quiet)
+        .join(known, [*PRODUCER, "row_hash"], "left")
+        .where(_is_troubled() | F.col("isolated_brokers").isNotNull())
         .withColumn("bucket", F.when(F.col("isolated_brokers").isNotNull(), health_bucket(F.col("started_ms"))))
         .join(F.broadcast(health), ["cluster", "bucket"], "left")
         .withColumn("fault_latency", _effect())
-        .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated", "by_caller", "is_replayed", "is_bad_first")
+        .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated")
+        .drop("send", "by_caller", "is_replayed", "is_bad_first")
         .withColumnsRenamed({"started_ms": "start_ms", "ended_ms": "end_ms"})
     )
 
 
-def calls_of(attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
+def plain_calls(attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, slow_ms: int) -> DataFrame:
+    """The table's rows, without day: plain sends, counted by the hour in which they ended.
+
+    Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`.
+
+    Args:
+        attempts: as for `send_calls`; so are the others.
+    """
+    avoiding = _avoiding(choices)
+    alone = _of_one_attempt(attempts, calls_of_several, slow_ms)
+    # Sends that avoided a broker are taken off, so that not every attempt has to be looked up among the choices.
+    alone_avoiding = _of_one_attempt(avoiding, calls_of_several, slow_ms)
+    several = calls_of_several.join(avoiding.select(*PRODUCER, "row_hash"), [*PRODUCER, "row_hash"], "left_anti")
+    counts = [
+        calls.where(~_is_troubled())
+        .groupBy(
+            *PRODUCER,
+            "topic",
+            "mode",
+            "enforced",
+            _effect_without_isolation().alias("fault_latency"),
+            (bucket_of(F.col("ended_ms"), _HOUR_MS) % 24).cast("int").alias("hour"),
+        )
+        .agg((F.count("*") * sign).alias("calls"))
+        for calls, sign in ((alone, 1), (several, 1), (alone_avoiding, -1))
+    ]
+    total = reduce(DataFrame.unionByName, counts)
+    keys = [name for name in total.columns if name != "calls"]
+    return total.groupBy(*keys).agg(F.sum("calls").alias("calls")).where("calls > 0")
+
+
+def calls_of(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
     """Sends as their callers saw them, before it is asked what fault latency did to them.
 
     Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
-    is a send of its own. Nearly all have one attempt: only the others are brought together.
+    is a send of its own.
+
+    Args:
+        attempts: the day's attempts with their rules and process.
+        calls_of_several: as `calls_of_several_attempts` returns them.
+        slow_ms: an answer this late counts as slow.
+    """
+    return _of_one_attempt(attempts, calls_of_several, slow_ms).unionByName(calls_of_several)
+
+
+def calls_of_several_attempts(attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
+    """The sends of which several attempts were logged: few among many. Grain: as `calls_of`.
 
     Args:
         attempts: the day's attempts with their rules and process.
         slow_ms: an answer this late counts as slow.
-        materialize: for the sends of several attempts, so that Spark knows how few they are.
+        materialize: for the sends, so that Spark knows how few they are.
     """
-    numbered = attempts.transform(with_chosen_at).withColumn(
-        "send", F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
+    numbered = attempts.transform(_with_send).where("send IS NOT NULL")
+    several = numbered.groupBy("send").count().where("count > 1").select("send")
+    return materialize(
+        "calls-of-several", _together(numbered.join(several, "send", "left_semi")).transform(_judged, slow_ms)
     )
-    counted = numbered.where("send IS NOT NULL").groupBy("send").count()
-    several = materialize("several", counted.where("count > 1").select("send"))
-    alone, together = (numbered.join(several, "send", how) for how in ("left_anti", "left_semi"))
-    told = _alone(alone).unionByName(_together(together))
+
+
+def _of_one_attempt(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
+    """Those of the attempts that are a send of their own, as sends."""
+    several = calls_of_several.select("send").distinct()
+    return _alone(attempts.transform(_with_send).join(several, "send", "left_anti")).transform(_judged, slow_ms)
+
+
+def _with_send(attempts: DataFrame) -> DataFrame:
+    """With `send`, the invocation as one number (null = not logged), and `chosen_at_ms`."""
+    send = F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
+    return attempts.transform(with_chosen_at).withColumn("send", send)
+
+
+def _avoiding(choices: DataFrame) -> DataFrame:
+    """The attempts whose producer held a broker of the topic isolated."""
+    return choices.where(F.size("isolated_brokers") > 0)
+
+
+def _is_troubled() -> Column:
+    return F.col("failed") | F.col("retried") | F.col("slow")
+
+
+def _judged(calls: DataFrame, slow_ms: int) -> DataFrame:
     total_ms = F.col("ended_ms") - F.col("started_ms")
-    return told.withColumns(
+    return calls.withColumns(
         {
             "total_ms": total_ms,
             "failed": ~is_answer(F.col("outcome")),
@@ -72,6 +152,7 @@ def _alone(attempts: DataFrame) -> DataFrame:
     """Sends of one attempt."""
     return attempts.select(
         *OWNER,
+        "send",
         *(column.alias(name) for name, column in _of_send().items()),
         "invoke_id",
         _earlier(F.col("chosen_at_ms"), F.col("ended_at_ms")).alias("started_ms"),
@@ -101,13 +182,14 @@ def _together(attempts: DataFrame) -> DataFrame:
         "outcome",
         *(column.alias(name) for name, column in _of_send().items()),
     )
-    told = attempts.groupBy(*OWNER, "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
+    calls = attempts.groupBy(*OWNER, "send", "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
     brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
     numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
     chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
-    return told.select(
+    return calls.select(
         *OWNER,
+        "send",
         *(first[name].alias(name) for name in _of_send()),
         "invoke_id",
         _earlier(chosen, last["ended_at_ms"]).alias("started_ms"),
@@ -151,9 +233,9 @@ def _effect() -> Column:
     )
     to_isolated, off = F.col("went_to_isolated"), ~F.col("enforced")
     return (
-        F.when(~F.col("is_replayed"), "NOT_REPLAYED")
-        .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
-        .when(F.col("isolated_brokers").isNull(), "NONE_ISOLATED")
+        F.when(
+            ~F.col("is_replayed") | F.col("by_caller") | F.col("isolated_brokers").isNull(), _effect_without_isolation()
+        )
         .when(off & to_isolated & F.col("is_bad_first"), "WOULD_HAVE_SPARED")
         .when(off & to_isolated, "WOULD_HAVE_COST")
         .when(off, "NO_DIFFERENCE")
@@ -163,4 +245,13 @@ def _effect() -> Column:
         .when(~others_known, "UNKNOWN")
         .when(bad, "COST")
         .otherwise("NO_DIFFERENCE")
+    )
+
+
+def _effect_without_isolation() -> Column:
+    """`fault_latency` of a send whose producer isolated no broker, or did not choose by it."""
+    return (
+        F.when(~F.col("is_replayed"), "NOT_REPLAYED")
+        .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
+        .otherwise("NONE_ISOLATED")
     )
