@@ -73,7 +73,7 @@ LOG = [*LONG_DAYS, *MORNING, LONG_DAYS[0]]  # the last is an exact copy
 BAD = ["{", json.dumps(send(at(D1, "11:00:00")) | {"latency_ms": -1})]  # no line; a line of the first day
 OF_THE_DAY = ("sends", "quarantine", "topic_brokers", "order_key_moves")
 DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
-           "producer_days", "send_calls", "findings")  # fmt: skip
+           "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 COUNTS = ("rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
 
 

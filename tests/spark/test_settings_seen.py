@@ -164,8 +164,10 @@ def test_incident_share_is_the_least_share_that_is_an_incident(both: Both) -> No
 def test_slow_ms_is_the_least_time_that_is_slow(both: Both) -> None:
     """In `--set`, which wins over both files."""
     default, varied = both.rows("send_calls", "total_ms", "slow", client_id="slow")
-    assert default == [(99, False), (100, False), (549, False), (550, True)]
-    assert varied == [(99, False), (100, True), (549, True), (550, True)]
+    assert default == [(550, True)]  # what is not slow is no row but a count
+    assert varied == [(100, True), (549, True), (550, True)]
+    default, varied = both.rows("plain_calls", "calls", client_id="slow")
+    assert (default, varied) == ([(3,)], [(1,)])
 
 
 def test_slow_ms_decides_too_what_an_avoided_broker_was_worth(both: Both) -> None:

@@ -11,6 +11,7 @@ import datetime as dt
 import gzip
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,22 @@ def test_every_line_has_its_place(recordings: Recordings, run: str) -> None:
     ]
     assert log[0]["rows_published"] + log[0]["rows_duplicate"] == len(outcomes) - outcomes.count(None)
     assert len(recordings.table(run, "sends")) == log[0]["rows_published"]
+
+
+@pytest.mark.parametrize("run", EACH)
+def test_each_send_is_a_row_or_counted(recordings: Recordings, run: str) -> None:
+    """Sends counted from the lines alone: by their invocation, those without one each by itself."""
+    lines = recordings.table(run, "sends")
+    invocations = Counter((row["client_id"], row["process_id"], row["invoke_id"]) for row in lines)
+    listed, plain = recordings.table(run, "send_calls"), recordings.table(run, "plain_calls")
+    counted = sum(row["calls"] for row in plain)
+    print(f"{run}: {len(listed)} sends that are not plain, {counted} that are")
+    assert not [key for key in invocations if key[2] is None]
+    assert len(invocations) == len(listed) + counted
+    assert counted > len(listed) > 0
+    assert not [row for row in listed if not (row["failed"] or row["slow"] or row["retried"] or row["isolated_brokers"])]
+    several = sum(attempts > 1 for attempts in invocations.values())
+    assert several == sum(row["attempts"] > 1 for row in listed)
 
 
 @pytest.mark.parametrize("run", EACH)
