@@ -9,13 +9,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.known_routes import (
-    fewest_queues,
-    hosted_since_use,
-    hosted_throughout,
     hosts_at_some_time,
     hosts_throughout,
     known_routes_of,
-    most_queues,
 )
 from tests.given.rules import assert_rule
 from udfs.fault_window import FAR_MS
@@ -37,14 +33,6 @@ def test_brokers_of_every_answer(spark: SparkSession) -> None:
     assert_rule(
         spark, hosts_throughout(F.col("spans"), F.col("since_ms"), F.col("until_ms")), schema, rows, "array<string>"
     )
-    named = [(spans, since, until, None if told is None else "a" in told) for spans, since, until, told in rows]
-    assert_rule(
-        spark,
-        hosted_throughout(F.col("spans"), F.lit("a"), F.col("since_ms"), F.col("until_ms")),
-        schema,
-        named,
-        "boolean",
-    )
 
 
 def test_brokers_of_any_answer(spark: SparkSession) -> None:
@@ -59,48 +47,6 @@ def test_brokers_of_any_answer(spark: SparkSession) -> None:
     ]
     rule = hosts_at_some_time(F.col("spans"), F.col("since_ms"), F.col("until_ms"))
     assert_rule(spark, rule, f"{SPANS}, since_ms bigint, until_ms bigint", rows, "array<string>")
-
-
-def test_a_broker_known_since_it_was_used(spark: SparkSession) -> None:
-    """An answer may be in use from 15 s before its capture, and the one before it until 40 s after it was replaced."""
-    once = [("a", 100_000, 200_000), ("b", 0, FAR_MS)]
-    left_before = [("a", 0, 90_000), *once]
-    rows = [
-        (once, 85_000, 150_000, True),
-        (once, 84_999, 150_000, False),
-        (once, 150_000, 199_999, True),
-        (once, 150_000, 200_000, False),
-        (left_before, 129_999, 150_000, False),  # what it used may be the answer before it left
-        (left_before, 130_000, 150_000, True),
-        ([("b", 0, FAR_MS)], 150_000, 160_000, False),
-        (once, None, 150_000, False),
-        (once, 150_000, None, False),
-    ]
-    rule = hosted_since_use(F.col("spans"), F.lit("a"), F.col("used_at_ms"), F.col("until_ms"))
-    assert_rule(spark, rule, f"{SPANS}, used_at_ms bigint, until_ms bigint", rows, "boolean")
-
-
-def test_fewest_and_most_queues(spark: SparkSession) -> None:
-    counts = "counts array<struct<broker_name: string, from_ms: bigint, until_ms: bigint, queues: bigint>>"
-    told = [("a", 0, 100, 4), ("a", 100, 200, 8), ("b", 0, 200, 2)]
-    rows = [
-        (told, 50, 99, 4, 4),
-        (told, 50, 100, 4, 8),
-        (told, 99, 150, 4, 8),
-        (told, 100, 150, 8, 8),
-        (told, 200, 300, None, None),
-    ]
-    schema = f"{counts}, since_ms bigint, until_ms bigint"
-    fewest = [(*row[:3], row[3]) for row in rows]
-    assert_rule(
-        spark,
-        fewest_queues(F.col("counts"), F.lit("a"), F.col("since_ms"), F.col("until_ms")),
-        schema,
-        fewest,
-        "bigint",
-    )
-    most = [(*row[:3], row[4]) for row in rows]
-    assert_rule(spark, most_queues(F.col("counts"), F.col("since_ms"), F.col("until_ms")), schema, most, "bigint")
 
 
 ROUTES = (

@@ -1,10 +1,10 @@
-"""Asking the replayed fault items: what stood before a moment, which sends fall into a stretch; replaying again."""
+"""Asking the replay: which sends fall into a stretch of a process; replaying again, with more writes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import ITEM, replay
@@ -108,27 +108,6 @@ def _bucket(instant_ms: Column) -> Column:
     return bucket_of(instant_ms, _BUCKET_MS)
 
 
-def with_item_before(questions: DataFrame, items: DataFrame) -> DataFrame:
-    """Each question with `item`: the item's last write strictly before `asked_at_ms`; null = none yet.
-
-    Args:
-        questions: `ITEM`, `asked_at_ms` and whatever else.
-        items: writes as `replay.replay` returns them.
-    """
-    asked = questions.select(*ITEM, F.col("asked_at_ms").alias("at_ms"), F.struct(*questions.columns).alias("question"))
-    told = items.join(questions.select(*ITEM).distinct(), list(ITEM), "left_semi").select(
-        *ITEM, "at_ms", "position", F.struct(*items.columns).alias("item")
-    )
-    in_order = Window.partitionBy(*ITEM).orderBy("at_ms", F.col("question").isNull(), "position")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return (
-        told.unionByName(asked, allowMissingColumns=True)
-        .withColumn("item", F.last("item", ignorenulls=True).over(so_far))
-        .where("question IS NOT NULL")
-        .select("question.*", "item")
-    )
-
-
 def replayed_with(
     items: DataFrame, writes: DataFrame, policies: Sequence[Policy], unordered_within_ms: int
 ) -> DataFrame:
@@ -142,41 +121,15 @@ def replayed_with(
     """
     touched = writes.select(*ITEM).distinct()
     replaced = writes.where("first_position IS NOT NULL").select(*ITEM, "first_position")
-    kept = (
+    others = (
         items.join(touched, list(ITEM), "left_semi")
         .join(replaced, [*ITEM, "first_position"], "left_anti")
         .drop(*REPLAYED)
     )
-    again = replay(kept.unionByName(writes), policies, unordered_within_ms)
+    again = replay(others.unionByName(writes), policies, unordered_within_ms)
     return items.join(touched, list(ITEM), "left_anti").unionByName(again)
 
 
 def written_columns(items: DataFrame) -> list[str]:
     """The columns of a write before its replay."""
     return [name for name in items.columns if name not in REPLAYED]
-
-
-def synthetic_write(at_ms: Column, op: str, cause: str, evidence: str) -> dict[str, Column]:
-    """A write that no attempt made: first in its millisecond, reachable, without isolation."""
-    return {
-        "at_ms": at_ms,
-        "op": F.lit(op),
-        "seq": F.lit(-1).cast("bigint"),
-        "started_at_ms": at_ms,
-        "step": F.lit(0),
-        "current_latency_ms": F.lit(0).cast("bigint"),
-        "is_failure": F.lit(False),
-        "reachable": F.lit(True),
-        "cause": F.lit(cause),
-        "evidence": F.lit(evidence),
-        "not_available_ms": F.lit(0).cast("bigint"),
-        **{f"carried_{name}_ms": F.lit(None).cast("bigint") for name in ("until", "earliest", "latest")},
-        "carried_extensions": F.lit(0),
-        **{name: F.lit(None).cast("string") for name in ("thread", "middle_topic", "middle_after")},
-    }
-
-
-def write_in_place(rows: DataFrame, items: DataFrame, values: dict[str, Column]) -> DataFrame:
-    """The rows as new writes: their own columns, but for the given values."""
-    new = {**values, "first_position": F.lit(None).cast("bigint")}
-    return rows.withColumns(new).select(*written_columns(items))

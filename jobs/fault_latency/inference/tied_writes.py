@@ -2,100 +2,133 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
-from jobs.fault_latency.inference.as_of import chosen_within
-from jobs.fault_latency.producers.known_routes import (
-    ROUTE_LAG_MS,
-)
-from udfs.fault_window import FAR_MS
+from jobs.fault_latency.fault_items.replay import UPDATE
+from jobs.fault_latency.inference.fault_item import FaultItem, State
+from jobs.fault_latency.inference.known_route import KnownRoute
+from jobs.fault_latency.inference.producer_process import Attempt, ProducerProcess
+from jobs.fault_latency.producers.known_routes import ROUTE_LAG_MS
 
-_SHORTEST_MS = 20
+SHORTEST_MS = 20
 """A difference shorter than this is not worth a look, and no round of sends fits into it."""
 
 
-WRITE = (*ITEM, "position")
+@dataclass(frozen=True)
+class End:
+    """What one of the tied writes, if it came last, would have left."""
+
+    until_ms: int
+    cause: str | None
 
 
-def tied_writes(items: DataFrame) -> DataFrame:
-    """The last writes of ties whose order matters: `ends`, what each of the others, if last, would have left.
+@dataclass(frozen=True)
+class Tie:
+    """The last write of a tie whose order matters.
 
-    Grain: `ITEM`, `position`; `at_ms`, `guessed_until_ms`, `profile`, `ends` (array of {until_ms, cause},
-    ascending), `next_at_ms`, and `after_ms` and `until_ms`, between which the order shows: to the next write, whose
-    own attempt was chosen before it. Unordered are writes of other threads in the same or the preceding
-    millisecond; of one thread only its latest counts.
+    Attributes:
+        last: the item after it, as the log's order has it.
+        ends: what each of the tied writes would have left, ascending.
+        shows_until_ms: up to then, or up to the next write, whose own attempt was chosen before it, the order shows.
     """
-    next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
-    is_open = (F.col("op") == UPDATE) & (F.col("earliest_ms") < F.col("latest_ms"))
-    logged = F.col("first_position").isNotNull()
-    last = items.where(logged & is_open & (F.least("latest_ms", next_at) - F.col("at_ms") > _SHORTEST_MS))
-    frames = last.select(
-        *ITEM,
-        "position",
-        "at_ms",
-        F.col("until_ms").alias("guessed_until_ms"),
-        "profile",
-        next_at.alias("next_at_ms"),
-        F.explode(F.array(F.col("at_ms") - 1, F.col("at_ms"))).alias("near_ms"),
-    )
-    near = items.select(
-        *ITEM,
-        F.col("at_ms").alias("near_ms"),
-        F.struct(F.col("position").alias("place"), "thread", "until_ms", "cause").alias("write"),
-    )
-    gathered = (
-        frames.join(near, [*ITEM, "near_ms"])
-        .where("write.place <= position")
-        .groupBy(*WRITE, "at_ms", "guessed_until_ms", "profile", "next_at_ms")
-        .agg(F.collect_list("write").alias("frame"))
-    )
-    may_be_last = F.filter(
-        "frame",
-        lambda write: (
-            ~F.exists(
-                "frame", lambda other: (other["thread"] == write["thread"]) & (other["place"] > write["place"])
-            ).eqNullSafe(F.lit(True))
-        ),
-    )
-    ends = F.array_sort(F.transform(may_be_last, lambda write: F.struct(write["until_ms"], write["cause"])))
-    differ = F.get("ends", F.lit(0))["until_ms"] < F.col("last_end_ms")
-    return (
-        gathered.withColumn("ends", ends)
-        .withColumn("last_end_ms", F.try_element_at("ends", F.lit(-1))["until_ms"])
-        .where(differ)
-        .withColumns(
-            {
-                "after_ms": F.col("at_ms"),
-                "until_ms": F.least(F.col("last_end_ms") - 1, "next_at_ms"),
-            }
-        )
-        .where("until_ms > after_ms")
-        .drop("frame", "last_end_ms")
-    )
+
+    last: State
+    ends: tuple[End, ...]
+
+    @property
+    def broker_name(self) -> str:
+        """Of the fault item."""
+        return self.last.last_write.broker_name
+
+    @property
+    def ends_ms(self) -> list[int]:
+        """The different ends, ascending."""
+        return sorted({end.until_ms for end in self.ends})
+
+    @property
+    def shows_until_ms(self) -> int:
+        """Up to then, or to the next write, whose own attempt was chosen before it, the order shows."""
+        return min(self.ends[-1].until_ms - 1, self.last.next_or_far_ms)
 
 
-def sends_after(tied: DataFrame, first_attempts: DataFrame, hosts: DataFrame) -> DataFrame:
-    """The owner's first attempts while the order shows.
+def ties(process: ProducerProcess) -> Iterator[Tie]:
+    """Ties under last-write-wins, in which each order that their threads leave open gives another end."""
+    for item in process.items.values():
+        for state in item.states:
+            is_logged = state.last_write.first_position is not None and state.last_write.op == UPDATE
+            if (
+                not is_logged
+                or not process.lets_last_write_win(state.last_write)
+                or state.earliest_ms >= state.latest_ms
+            ):
+                continue
+            if min(state.latest_ms, state.next_or_far_ms) - state.at_ms > SHORTEST_MS:
+                tie = Tie(state, _ends(item, state))
+                if tie.ends[0].until_ms < tie.ends[-1].until_ms and tie.shows_until_ms > state.at_ms:
+                    yield tie
 
-    Adds `is_here` (at the broker), `came_at_ms` (the first of these) and `used_at_ms`: the last one of the same topic
-    before the order shows, of the time from which a route may still be in use.
+
+def _ends(item: FaultItem, last: State) -> tuple[End, ...]:
+    """Unordered are writes of other threads in the same or the preceding millisecond; of one only its latest counts."""
+    near = [each for each in item.written_within(last.at_ms - 1, last.at_ms) if each.position <= last.position]
+    by_thread = {each.last_write.thread: each.position for each in near}  # the latest, as they stand in order
+    may_be_last = [
+        each for each in near if each.last_write.thread is None or by_thread[each.last_write.thread] == each.position
+    ]
+    ends = (End(each.until_ms, each.last_write.cause) for each in may_be_last)
+    return tuple(sorted(ends, key=lambda end: (end.until_ms, end.cause or "")))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An attempt while a tie's order shows, with the route of its topic.
+
+    Attributes:
+        used_at_ms: when an attempt of its topic went to the broker last before the order shows, of the time from which
+            a route may still be in use; None = none did.
     """
-    here_at = F.when(F.col("broker_name").isin(F.col("went_to"), F.col("addressed_broker")), F.col("chosen_at_ms"))
-    shows = F.col("chosen_at_ms") > F.col("at_ms")
-    whole = Window.partitionBy(*WRITE).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    of_topic = Window.partitionBy(*WRITE, "topic").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    return (
-        chosen_within(tied.withColumn("after_ms", F.col("at_ms") - ROUTE_LAG_MS), first_attempts)
-        .withColumns(
-            {
-                "is_here": here_at.isNotNull(),
-                "came_at_ms": F.min(F.when(shows, here_at)).over(whole),
-                "used_at_ms": F.max(F.when(~shows, here_at)).over(of_topic),
-            }
-        )
-        .where(shows)
-        .join(F.broadcast(hosts), ["cluster", "topic"])
-        .where("known_from_ms <= chosen_at_ms")
+
+    attempt: Attempt
+    route: KnownRoute
+    used_at_ms: int | None
+
+    @property
+    def at_ms(self) -> int:
+        """When the broker was chosen."""
+        return self.attempt.chosen_at_ms
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The choices while a tie's order shows.
+
+    Attributes:
+        came_at_ms: the first attempt at the broker, of whatever topic; None = none came.
+        all: those of topics whose route is known, in the order of time.
+    """
+
+    came_at_ms: int | None
+    all: Sequence[Choice]
+
+
+def choices_after(tie: Tie, process: ProducerProcess) -> Choices:
+    """What the process chose while the tie's order shows."""
+    at_ms, broker_name = tie.last.at_ms, tie.broker_name
+    near = process.chosen_within(at_ms - ROUTE_LAG_MS, tie.shows_until_ms)
+    after = [attempt for attempt in near if attempt.chosen_at_ms > at_ms]
+    used_at_ms = {
+        attempt.topic: attempt.chosen_at_ms
+        for attempt in near
+        if attempt.chosen_at_ms <= at_ms and attempt.goes_to(broker_name)
+    }
+    came_at_ms = next((attempt.chosen_at_ms for attempt in after if attempt.goes_to(broker_name)), None)
+    routed = ((attempt, process.route_of(attempt.topic)) for attempt in after)
+    return Choices(
+        came_at_ms,
+        [
+            Choice(attempt, route, used_at_ms.get(attempt.topic))
+            for attempt, route in routed
+            if route is not None and route.known_from_ms <= attempt.chosen_at_ms
+        ],
     )

@@ -1,4 +1,4 @@
-"""Writes that ran within a millisecond: where the sends went afterwards tells which of them came last.
+"""Writes that ran within a millisecond: where the sends went afterwards shows which of them came last.
 
 Under last-write-wins (to 5.1.3) the order decides. The log's best guess is refuted when the broker would have been
 available for longer than the round robin lets it wait for a send, when a send went to an isolated broker instead,
@@ -8,172 +8,150 @@ ten the guess is corrected, below one in a hundred its band is as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from jobs.fault_latency.fault_items.replay import ITEM
-from jobs.fault_latency.inference.as_of import OWNER, last_write_wins, with_item_before, written_columns
-from jobs.fault_latency.inference.tied_writes import WRITE, sends_after, tied_writes
-from jobs.fault_latency.producers.known_routes import (
-    ROUTE_AHEAD_MS,
-    ROUTE_LAG_MS,
+from jobs.fault_latency.inference.fault_item import Write
+from jobs.fault_latency.inference.known_route import (
     fewest_queues,
-    hosted_since_use,
-    hosted_throughout,
-    hosts_throughout,
+    is_named_since_use,
     most_queues,
+    named_throughout,
 )
-from jobs.spark.materialize import Materialize
+from jobs.fault_latency.inference.producer_process import ProducerProcess
+from jobs.fault_latency.inference.tied_writes import Choice, Choices, Tie, choices_after, ties
+from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS
 from udfs.evidence import ORDER
-from udfs.policy import Policy
 from udfs.round_robin import chance_of_none
 
 _UNLIKELY, _OUT_OF_QUESTION = 0.1, 0.01
-"""The chance that an available broker is passed by: below it another order is told, and told for sure."""
+"""The chance that an available broker is passed by: below it another order is taken, and taken for sure."""
 
 _CHOICES_OF_A_SEND = 3
 """Choices that a send makes with the retries that clients are born with; round robin moves on by each of them."""
 
 
-def order_proofs(
-    items: DataFrame, first_attempts: DataFrame, hosts: DataFrame, policies: Sequence[Policy], materialize: Materialize
-) -> DataFrame:
-    """The last of tied writes with the isolation that the sends tell, each in place of the write it corrects.
+class Verdict(NamedTuple):
+    """The end that the sends leave, and whether no other is left; of two the later one counts."""
+
+    until_ms: int
+    is_sure: bool
+
+
+def order_proofs(process: ProducerProcess) -> list[Write]:
+    """The last of tied writes with the isolation that the sends show, each in place of the write it corrects.
 
     What is likely and not sure keeps the band of all orders, in `carried_earliest_ms` and `carried_latest_ms`.
-
-    Args:
-        items: writes as `replay.replay` returns them.
-        first_attempts: as `second_look.first_attempts` returns them.
-        hosts: as `hosts.topic_hosts` returns them.
-        policies: every policy that a row may name.
-        materialize: for the tied writes and the sends after them.
     """
-    tied = materialize("tied", tied_writes(items.where(last_write_wins(policies))))
-    seen = materialize("seen", sends_after(tied, first_attempts, hosts))
-    longer = _starved(seen).unionByName(_passed_over(seen, items))
-    latest = longer.groupBy(*WRITE).agg(F.max("told").alias("told"))
-    proved = latest.unionByName(_chosen_early(seen, items).join(latest, list(WRITE), "left_anti"))
-    told_until, is_sure = F.col("told.until_ms"), F.col("told.is_sure")
-    won = F.filter("ends", lambda end: end["until_ms"] == told_until)[0]
-    return (
-        items.join(tied.join(proved, list(WRITE)).select(*WRITE, "ends", "told"), list(WRITE))
-        .withColumns(
-            {
-                "not_available_ms": F.greatest(told_until - F.col("at_ms"), F.lit(0)),
-                "carried_earliest_ms": F.when(~is_sure, F.col("earliest_ms")),
-                "carried_latest_ms": F.when(~is_sure, F.col("latest_ms")),
-                "cause": won["cause"],
-                "evidence": F.lit(ORDER),
-            }
-        )
-        .select(*written_columns(items))
+    proofs = []
+    for tie in ties(process):
+        choices = choices_after(tie, process)
+        elsewhere = [choice for choice in choices.all if _passes_by(choice, tie, choices)]
+        longer = [_starved(tie, elsewhere), _passed_over(tie, elsewhere, process)]
+        verdict = max((each for each in longer if each), default=None) or _chosen_early(tie, choices, process)
+        if verdict:
+            proofs.append(_corrected(tie, verdict))
+    return proofs
+
+
+def _corrected(tie: Tie, verdict: Verdict) -> Write:
+    state = tie.last
+    return replace(
+        state.last_write,
+        not_available_ms=max(verdict.until_ms - state.at_ms, 0),
+        carried_earliest_ms=None if verdict.is_sure else state.earliest_ms,
+        carried_latest_ms=None if verdict.is_sure else state.latest_ms,
+        cause=next(end.cause for end in tie.ends if end.until_ms == verdict.until_ms),
+        evidence=ORDER,
     )
 
 
-def _elsewhere(seen: DataFrame) -> DataFrame:
-    """The sends before the first that came to the broker, while every route that may have been used had its queues."""
-    at_ms, writable, broker_name = F.col("chosen_at_ms"), F.col("writable"), F.col("broker_name")
-    until = at_ms + ROUTE_AHEAD_MS
-    hosted = hosted_throughout(writable, broker_name, at_ms - ROUTE_LAG_MS, until)
-    since_use = hosted_since_use(writable, broker_name, F.col("used_at_ms"), until)
-    return seen.where(hosted | since_use).where("chosen_at_ms < least(next_at_ms, came_at_ms)")
+def _passes_by(choice: Choice, tie: Tie, choices: Choices) -> bool:
+    """A choice before the first that came to the broker, whose every possible route had the broker's queues."""
+    came_at_ms = choices.came_at_ms
+    if choice.at_ms >= tie.last.next_or_far_ms or (came_at_ms is not None and choice.at_ms >= came_at_ms):
+        return False
+    writable, until_ms = choice.route.writable, choice.at_ms + ROUTE_AHEAD_MS
+    return tie.broker_name in named_throughout(writable, choice.at_ms - ROUTE_LAG_MS, until_ms) or is_named_since_use(
+        writable, tie.broker_name, choice.used_at_ms, until_ms
+    )
 
 
-def _starved(seen: DataFrame) -> DataFrame:
-    """Ends refuted because an available broker would have been sent to: the earliest later end that is not.
+def _starved(tie: Tie, elsewhere: Sequence[Choice]) -> Verdict | None:
+    """The ends refuted because an available broker would have been sent to: the earliest later end that is not.
 
     Never for sure for P1 (to 4.7.1), whose retries rename queues, so that a broker may have fewer than its route says,
     nor by topics of which it has fewer queues than a send has choices: retries may pass those by again and again.
     """
-    at_ms = F.col("chosen_at_ms")
-    since = at_ms - ROUTE_LAG_MS
-    queues = F.max(most_queues(F.col("queue_counts"), since, at_ms))
-    own_queues = F.min(fewest_queues(F.col("broker_counts"), F.col("broker_name"), since, at_ms))
-    bound = F.when(F.col("is_bound"), F.col("chance")).otherwise(1.0)
-    refuted = (
-        _elsewhere(seen)
-        .withColumn("end_ms", F.explode(F.array_distinct("ends.until_ms")))
-        .where("end_ms >= guessed_until_ms AND chosen_at_ms > end_ms")
-        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends", "end_ms", "topic")
-        .agg(
-            chance_of_none(F.count("*"), own_queues, queues).alias("chance"),
-            (own_queues >= _CHOICES_OF_A_SEND).alias("is_bound"),
-        )
-        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends", "end_ms")
-        .agg(F.product("chance").alias("chance"), F.product(bound).alias("chance_at_most"))
-        .where(F.col("chance") < _UNLIKELY)
-        .groupBy(*WRITE, "profile", "guessed_until_ms", "ends")
-        .agg(F.collect_set("end_ms").alias("refuted"), F.max("chance_at_most").alias("chance_at_most"))
-    )
-    left = F.filter(
-        F.col("ends.until_ms"),
-        lambda end: (end > F.col("guessed_until_ms")) & ~F.array_contains("refuted", end),
-    )
-    is_sure = (F.col("chance_at_most") < _OUT_OF_QUESTION) & (F.col("profile") != "P1")
-    return refuted.where(F.array_contains("refuted", F.col("guessed_until_ms"))).select(
-        *WRITE, F.struct(F.array_min(left).alias("until_ms"), is_sure.alias("is_sure")).alias("told")
-    )
+    guessed_ms = tie.last.until_ms
+    refuted = {}
+    for end_ms in (each for each in tie.ends_ms if each >= guessed_ms):
+        chances = list(_chances(tie, [choice for choice in elsewhere if choice.at_ms > end_ms]))
+        if math.prod(chance for chance, _ in chances) < _UNLIKELY:
+            refuted[end_ms] = math.prod(chance for chance, is_bound in chances if is_bound)
+    if guessed_ms not in refuted:
+        return None
+    left = (end_ms for end_ms in tie.ends_ms if end_ms > guessed_ms and end_ms not in refuted)
+    return Verdict(next(left), max(refuted.values()) < _OUT_OF_QUESTION and tie.last.last_write.profile != "P1")
 
 
-def _passed_over(seen: DataFrame, items: DataFrame) -> DataFrame:
-    """Ends refuted because a send went to an isolated broker instead: the earliest end after the last such send.
+def _chances(tie: Tie, elsewhere: Sequence[Choice]) -> Iterator[tuple[float, bool]]:
+    """Of each topic: the chance that so many choices pass the broker by, and whether retries cannot make it greater."""
+    by_topic: dict[str | None, list[Choice]] = {}
+    for choice in elsewhere:
+        by_topic.setdefault(choice.attempt.topic, []).append(choice)
+    for choices in by_topic.values():
+        spans = [(each.route, each.at_ms - ROUTE_LAG_MS, each.at_ms) for each in choices]
+        own = [fewest_queues(route.broker_counts, tie.broker_name, *span) for route, *span in spans]
+        of_topic = [most_queues(route.queue_counts, *span) for route, *span in spans]
+        own_queues = min((each for each in own if each is not None), default=None)
+        queues = max((each for each in of_topic if each is not None), default=None)
+        if own_queues is not None and queues is not None:
+            yield chance_of_none(len(choices), own_queues, queues), own_queues >= _CHOICES_OF_A_SEND
+
+
+def _passed_over(tie: Tie, elsewhere: Sequence[Choice], process: ProducerProcess) -> Verdict | None:
+    """The ends refuted because a send went to an isolated broker instead: the earliest end after the last such send.
 
     Selection takes an available broker first. Where queues were renamed the fallback does: `pickOneAtLeast` sorts the
     available ones to the front. The other one was isolated in any order of its writes, just before and at the choice.
     """
-    asked = (
-        _elsewhere(seen.where("went_to = addressed_broker AND chosen_at_ms > guessed_until_ms"))
-        .withColumn("hidden_broker", F.col("broker_name"))
-        .withColumn("broker_name", F.col("went_to"))
-        .withColumn("asked_at_ms", F.col("chosen_at_ms"))
-        .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "ends")
-    )
-    isolated = (F.col("item.earliest_ms") > F.col("asked_at_ms")) & (F.col("item.at_ms") < F.col("asked_at_ms") - 1)
-    undisturbed = F.coalesce(F.col("item.next_at_ms") > F.col("asked_at_ms") + 1, F.lit(True))
-    later = F.filter(F.col("ends.until_ms"), lambda end: end > F.col("seen_at_ms"))
-    return (
-        with_item_before(asked, items)
-        .where(isolated & undisturbed)
-        .drop("broker_name")
-        .withColumnRenamed("hidden_broker", "broker_name")
-        .groupBy(*WRITE)
-        .agg(F.first("ends").alias("ends"), F.max("asked_at_ms").alias("seen_at_ms"))
-        .select(*WRITE, F.struct(F.array_min(later).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
-        .where("told.until_ms IS NOT NULL")
-    )
+    seen_at_ms = None
+    for choice in elsewhere:
+        at_ms, attempt = choice.at_ms, choice.attempt
+        other = process.item_before(attempt.went_to, at_ms)
+        if attempt.went_to != attempt.addressed_broker or at_ms <= tie.last.until_ms or other is None:
+            continue
+        was_isolated = other.earliest_ms > at_ms and other.at_ms < at_ms - 1
+        if was_isolated and other.next_or_far_ms > at_ms + 1:
+            seen_at_ms = at_ms
+    if seen_at_ms is None:
+        return None
+    later = next((end_ms for end_ms in tie.ends_ms if end_ms > seen_at_ms), None)
+    return None if later is None else Verdict(later, is_sure=True)
 
 
-def _chosen_early(seen: DataFrame, items: DataFrame) -> DataFrame:
-    """Ends refuted because a send went to the broker while another one was available: the latest end before it.
+def _chosen_early(tie: Tie, choices: Choices, process: ProducerProcess) -> Verdict | None:
+    """The ends refuted because a send went to the broker while another one was available: the latest end before it.
 
     Selection skips an isolated broker while any other of the topic, writable in every route that the client may
     have used, is available: here one that was so in any order of its writes, just before and at the choice.
     """
-    at_ms = F.col("chosen_at_ms")
-    early = seen.where("is_here AND chosen_at_ms = came_at_ms AND came_at_ms < guessed_until_ms")
-    hosted = hosts_throughout(F.col("writable"), at_ms - ROUTE_LAG_MS, at_ms)
-    asked = (
-        early.withColumn("hidden_broker", F.col("broker_name"))
-        .withColumn("broker_name", F.explode(F.array_except(hosted, F.array("broker_name"))))
-        .withColumn("asked_at_ms", F.explode(F.array(at_ms, at_ms + 1)))
-        .select(*ITEM, "asked_at_ms", "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms")
-    )
-    free = F.coalesce(F.col("item.latest_ms") < F.col("asked_at_ms"), F.lit(False))
-    others = (
-        with_item_before(asked, items)
-        .groupBy(*OWNER, "hidden_broker", "position", "guessed_until_ms", "ends", "came_at_ms", "broker_name")
-        .agg(F.bool_and(free).alias("was_available"))
-    )
-    before = F.filter(F.col("ends.until_ms"), lambda end: end <= F.col("came_at_ms"))
-    return (
-        others.where("was_available")
-        .drop("broker_name")
-        .withColumnRenamed("hidden_broker", "broker_name")
-        .groupBy(*WRITE)
-        .agg(F.first("ends").alias("ends"), F.first("came_at_ms").alias("came_at_ms"))
-        .select(*WRITE, F.struct(F.array_max(before).alias("until_ms"), F.lit(True).alias("is_sure")).alias("told"))
-        .where("told.until_ms IS NOT NULL")
-    )
+    came_at_ms = choices.came_at_ms
+    if came_at_ms is None or came_at_ms >= tie.last.until_ms:
+        return None
+    first_here = [each for each in choices.all if each.at_ms == came_at_ms and each.attempt.goes_to(tie.broker_name)]
+    others = {
+        broker_name
+        for each in first_here
+        for broker_name in named_throughout(each.route.writable, came_at_ms - ROUTE_LAG_MS, came_at_ms)
+        if broker_name != tie.broker_name
+    }
+    if not any(
+        all(process.is_surely_available(other, at_ms) for at_ms in (came_at_ms, came_at_ms + 1)) for other in others
+    ):
+        return None
+    before = [end_ms for end_ms in tie.ends_ms if end_ms <= came_at_ms]
+    return Verdict(before[-1], is_sure=True) if before else None

@@ -66,35 +66,6 @@ def _spans(with_queues: DataFrame, name: str) -> DataFrame:
     return spans.groupBy(*_TOPIC).agg(F.collect_list(span).alias(name))
 
 
-def hosted_throughout(spans: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:
-    """Whether every answer valid in [`since_ms`, `until_ms`] named the broker."""
-    return F.exists(
-        spans,
-        lambda span: (
-            (span["broker_name"] == broker_name) & (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms)
-        ),
-    )
-
-
-def hosted_since_use(spans: Column, broker_name: Column, used_at_ms: Column, until_ms: Column) -> Column:
-    """Whether a client that chose the broker at `used_at_ms` knew it up to `until_ms`; false when that is null.
-
-    Its answer named the broker then, and so did each later one that it may have got: no older one was in use.
-    """
-    own = F.filter(spans, lambda span: span["broker_name"] == broker_name)
-
-    def was_forgotten(before: Column) -> Column:
-        return F.exists(
-            own,
-            lambda other: (other["until_ms"] <= before["from_ms"]) & (other["until_ms"] > used_at_ms - ROUTE_LAG_MS),
-        )
-
-    def lasts(span: Column) -> Column:
-        return (span["from_ms"] <= used_at_ms + ROUTE_AHEAD_MS) & (span["until_ms"] > until_ms)
-
-    return F.coalesce(F.exists(own, lambda span: lasts(span) & ~was_forgotten(span)), F.lit(False))
-
-
 def hosts_throughout(spans: Column, since_ms: Column, until_ms: Column) -> Column:
     """The brokers that every answer valid in [`since_ms`, `until_ms`] named."""
     lasting = F.filter(spans, lambda span: (span["from_ms"] <= since_ms) & (span["until_ms"] > until_ms))
@@ -105,20 +76,3 @@ def hosts_at_some_time(spans: Column, since_ms: Column, until_ms: Column) -> Col
     """The brokers that any answer valid in [`since_ms`, `until_ms`] named."""
     valid = F.filter(spans, lambda span: (span["from_ms"] <= until_ms) & (span["until_ms"] > since_ms))
     return F.array_distinct(F.transform(valid, lambda span: span["broker_name"]))
-
-
-def fewest_queues(broker_counts: Column, broker_name: Column, since_ms: Column, until_ms: Column) -> Column:
-    """The fewest writable queues that any answer valid in [`since_ms`, `until_ms`] and naming the broker gave it."""
-    valid = F.filter(
-        broker_counts,
-        lambda count: (
-            (count["broker_name"] == broker_name) & (count["from_ms"] <= until_ms) & (count["until_ms"] > since_ms)
-        ),
-    )
-    return F.array_min(F.transform(valid, lambda count: count["queues"]))
-
-
-def most_queues(queue_counts: Column, since_ms: Column, until_ms: Column) -> Column:
-    """The most writable queues that any answer valid in [`since_ms`, `until_ms`] gave the topic."""
-    valid = F.filter(queue_counts, lambda count: (count["from_ms"] <= until_ms) & (count["until_ms"] > since_ms))
-    return F.array_max(F.transform(valid, lambda count: count["queues"]))

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from udfs.round_robin import chance_of_none
 
@@ -33,31 +31,20 @@ def _missed(choices: int, own: int, queues: int, step: int = 1) -> float:
     return sum(missing) / queues
 
 
-@pytest.fixture(scope="module")
-def chances(spark: SparkSession) -> dict[tuple[int, int, int], float]:
-    asked = [(choices, *topic) for topic in TOPICS for choices in range(1, 13)]
-    asked += [(choices, *topic) for topic in LARGE for choices in MANY]
-    frame = spark.createDataFrame(asked, "choices int, own int, queues int")
-    told = frame.select("*", chance_of_none(F.col("choices"), F.col("own"), F.col("queues"))).collect()
-    return {(row[0], row[1], row[2]): row[3] for row in told}
-
-
 @pytest.mark.parametrize("topic", TOPICS)
-def test_no_number_of_threads_makes_it_likelier(
-    chances: dict[tuple[int, int, int], float], topic: tuple[int, int]
-) -> None:
+def test_no_number_of_threads_makes_it_likelier(topic: tuple[int, int]) -> None:
     for choices in range(1, 13):
         worst = max(math.prod(_missed(share, *topic) for share in shares) for shares in _shares(choices, choices))
-        assert worst <= chances[choices, *topic] + 1e-12
+        assert worst <= chance_of_none(choices, *topic) + 1e-12
 
 
 @pytest.mark.parametrize("topic", LARGE)
-def test_among_many_threads_hardly_likelier(chances: dict[tuple[int, int, int], float], topic: tuple[int, int]) -> None:
+def test_among_many_threads_hardly_likelier(topic: tuple[int, int]) -> None:
     own, queues = topic
     for choices in MANY:
         evenly = (max(0.0, (queues - own + 1 - choices / threads) / queues) ** threads for threads in range(1, choices))
         worst = max(*evenly, (1 - own / queues) ** choices)
-        assert worst <= chances[choices, own, queues] * 1.02 or worst < 0.001
+        assert worst <= chance_of_none(choices, own, queues) * 1.02 or worst < 0.001
 
 
 @pytest.mark.parametrize("between", [0, 1, 2, 3])
@@ -73,6 +60,6 @@ def test_more_between_may_pass_a_broker_by() -> None:
     assert _missed(100, 1, 4, step=2) == 0.5
 
 
-def test_it_is_reached_where_threads_share_evenly(chances: dict[tuple[int, int, int], float]) -> None:
-    assert chances[12, 4, 12] == pytest.approx(_missed(4, 4, 12) ** 3)
-    assert chances[2, 1, 3] == pytest.approx(_missed(1, 1, 3) ** 2)
+def test_it_is_reached_where_threads_share_evenly() -> None:
+    assert chance_of_none(12, 4, 12) == pytest.approx(_missed(4, 4, 12) ** 3)
+    assert chance_of_none(2, 1, 3) == pytest.approx(_missed(1, 1, 3) ** 2)

@@ -1,0 +1,131 @@
+"""Each inference of the walk in its smallest case, and silent when one of its conditions is missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.fault_latency.inference.middle_brokers import middle_brokers
+from jobs.fault_latency.inference.removed_items import removes
+from jobs.fault_latency.inference.walk import inferred_in
+from jobs.fault_latency.inference.write_order import order_proofs
+from tests.given.inference_cases import (
+    ALL_ISOLATED,
+    BEFORE,
+    ISOLATED_THEN_CLEARED,
+    LIKELY,
+    MANY,
+    MIDDLE,
+    NO_ADDRESS,
+    ORDERS,
+    PERHAPS,
+    READ_ONLY,
+    REMOVES,
+    middle_cases,
+    order_cases,
+    remove_cases,
+)
+from tests.given.suspicious_processes import Answer, Suspicious, attempts_at, write_to
+from udfs.evidence import EVIDENCES, ORDER, REMOVED, RETRY_MIDDLE
+
+MIDDLES, REMOVED_ITEMS, TIES = dict(middle_cases()), dict(remove_cases()), dict(order_cases())
+
+
+@pytest.mark.parametrize("case", MIDDLE)
+def test_middle_broker(case: str) -> None:
+    found = middle_brokers(MIDDLES[case].process())
+    assert [each.broker_name for each in found] == MIDDLE[case][2]
+    assert all((each.evidence, each.at_ms, each.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for each in found)
+
+
+@pytest.mark.parametrize("case", BEFORE)
+def test_a_middle_broker_is_isolated_by_the_one_before(case: str) -> None:
+    policy, _, _, expected = BEFORE[case]
+    found = middle_brokers(MIDDLES[case].process())
+    assert sorted((each.broker_name, each.at_ms) for each in found) == [("b", at_ms) for at_ms in expected]
+    assert all(each.reachable == (policy == "P2") for each in found)
+
+
+@pytest.mark.parametrize("brokers", NO_ADDRESS)
+def test_an_error_without_an_address_hides_the_last_try_too(brokers: str) -> None:
+    assert sorted(each.broker_name for each in middle_brokers(MIDDLES[brokers].process())) == NO_ADDRESS[brokers]
+
+
+@pytest.mark.parametrize("case", REMOVES)
+def test_removes(case: str) -> None:
+    gone = [each for each in removes(REMOVED_ITEMS[case].process()) if each.op == "REMOVE"]
+    assert [(each.broker_name, each.at_ms) for each in gone] == REMOVES[case][3]
+    assert all((each.evidence, each.first_position, each.thread) == (REMOVED, None, "t0") for each in gone)
+
+
+@pytest.mark.parametrize("case", REMOVES)
+def test_what_may_be_removed_widens_the_band(case: str) -> None:
+    widened = [each for each in removes(REMOVED_ITEMS[case].process()) if each.op == "UPDATE"]
+    assert [(each.broker_name, each.carried_earliest_ms) for each in widened] == PERHAPS.get(case, [])
+    assert all((each.evidence, each.carried_latest_ms) == ("LOGGED", each.at_ms + 600_000) for each in widened)
+    assert all(each.first_position == 1 for each in widened)
+
+
+@pytest.mark.parametrize("version", READ_ONLY)
+def test_only_4_9_8_removes_for_want_of_permission(version: str | None) -> None:
+    assert [each.broker_name for each in removes(REMOVED_ITEMS[str(version)].process())] == READ_ONLY[version]
+
+
+@pytest.mark.parametrize(("earlier", "expected"), [({}, ["a"]), ({"d": 99_999}, []), ({"d": 100_000}, ["a"])])
+def test_an_item_from_before_the_stretch_is_available(earlier: dict[str, int], expected: list[str]) -> None:
+    """Then not every item is isolated, and the fallback picks none; one written at the choice is not there yet."""
+    only_b = (Answer(0, 90_000, "ab", 2), Answer(90_000, 1_000_000, "b", 2))
+    writes = [write_to(*item) for item in ALL_ISOLATED[:2]]
+    process = Suspicious(writes, attempts_at([("b", 100_000)]), only_b, earlier).process()
+    assert [each.broker_name for each in removes(process)] == expected
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_order_proofs(case: str) -> None:
+    found = order_proofs(TIES[case].process())
+    assert [each.not_available_ms for each in found] == ORDERS[case][2]
+    assert all((each.evidence, each.broker_name, each.at_ms) == (ORDER, "a", 100_001) for each in found)
+    assert all(each.first_position == 2 for each in found)
+
+
+@pytest.mark.parametrize("case", LIKELY)
+def test_what_is_only_likely_keeps_the_band(case: str) -> None:
+    found = order_proofs(TIES[case].process())
+    assert [each.carried_earliest_ms for each in found] == LIKELY[case][3]
+    assert all(each.not_available_ms == 59_999 for each in found)
+
+
+@pytest.mark.parametrize(
+    ("latency_ms", "expected"),
+    [
+        pytest.param(5, [("UPDATE", 2, 150_000, 160_000)], id="perhaps"),
+        pytest.param(7, [("UPDATE", 2, None, None), ("REMOVE", None, None, None)], id="for sure"),
+    ],
+)
+def test_a_removed_item_rests_on_the_order(latency_ms: int, expected: list[tuple[object, ...]]) -> None:
+    """The order says that a is isolated after all: then every item is, and the one of lowest latency is dropped.
+
+    What is widened comes once, with the order that was inferred before.
+    """
+    others = [write_to("b", 90_000, latency_ms, 600_000), write_to("c", 91_000, 90, 600_000)]
+    writes = [*(write_to(*item) for item in ISOLATED_THEN_CLEARED[:2]), *others]
+    answers = (Answer(0, 140_000, "abc", 4), Answer(140_000, 1_000_000, "bc", 4))
+    found = inferred_in(Suspicious(writes, attempts_at([*MANY, ("b", 150_000)]), answers).process())
+    assert [(each.op, each.first_position, each.carried_earliest_ms, each.carried_latest_ms) for each in found] == (
+        expected
+    )
+    assert [each.not_available_ms for each in found if each.op == "UPDATE"] == [59_999]
+
+
+@given(order=st.permutations([*TIES["14 sends, none to a: still isolated"].first_pass]))
+def test_rows_may_come_in_any_order(order: list[object]) -> None:
+    case = TIES["14 sends, none to a: still isolated"]
+    shuffled = Suspicious(order, [*reversed(case.attempts)], case.answers)  # type: ignore[arg-type]
+    assert [each.not_available_ms for each in inferred_in(shuffled.process())] == [59_999]
+
+
+def test_every_evidence_is_explained_once() -> None:
+    names = [name for name, _ in EVIDENCES]
+    assert len(set(names)) == len(names)
+    assert all(name == "LOGGED" or name.startswith("INFERRED_") for name in names)
