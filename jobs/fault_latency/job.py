@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
-from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts, plain_calls, send_calls
+from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts
 from jobs.fault_latency.effects.choices import choices
 from jobs.fault_latency.effects.incidents import broker_incidents
 from jobs.fault_latency.effects.key_moves import key_moves
 from jobs.fault_latency.effects.producer_days import producer_days
+from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
 from jobs.fault_latency.fault_items.closing_state import closing_state
 from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,

@@ -7,7 +7,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.effects.broker_health import broker_health
-from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts, plain_calls, send_calls
+from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts
+from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
