@@ -12,7 +12,7 @@ _OWNER = "cluster string, client_id string, producer_group string, process strin
 ATTEMPTS = (
     f"{_OWNER}, profile string, policy string, by_caller boolean, mode string, topic string, attempt int,"
     " invoke_id bigint, broker_name string, outcome string, latency_ms bigint, started_at_ms bigint,"
-    " ended_at_ms bigint, row_hash bigint, not_replayed string"
+    " ended_at_ms bigint, row_hash bigint, not_replayed string, version string, result_broker_name string"
 )
 SENT = "cluster string, topic string, broker_name string"
 ISOLATIONS = (
@@ -41,7 +41,25 @@ CASES: dict[tuple[int, str], Found | None] = {
 @pytest.mark.parametrize("has_routes", [False, True])
 def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> None:
     attempts = [
-        (*OWNER, "P5", "P5", False, "SYNC", "t", 1, place, broker, "SEND_OK", 1, at_ms, at_ms + 1, place, None)
+        (
+            *OWNER,
+            "P5",
+            "P5",
+            False,
+            "SYNC",
+            "t",
+            1,
+            place,
+            broker,
+            "SEND_OK",
+            1,
+            at_ms,
+            at_ms + 1,
+            place,
+            None,
+            "5.3.3",
+            None,
+        )
         for place, (at_ms, broker) in enumerate(CASES)
     ]
     isolations = [(*OWNER, "a", 110_000, 140_000, 130_000, 145_000), (*OWNER, "z", 110_000, 140_000, 140_000, 140_000)]

@@ -24,7 +24,6 @@ _ATTEMPT = (
     "result_broker_name",
     "outcome",
     "latency_ms",
-    "seq",
     "started_at_ms",
     "chosen_at_ms",
     "ended_at_ms",
