@@ -55,10 +55,11 @@ class DaySwap:
                     found.append(file)
         return found
 
-    def fits(self, rows: DataFrame) -> bool:
-        """Whether the rows have the table's columns, in their order."""
+    def as_stored(self, rows: DataFrame) -> DataFrame | None:
+        """The rows with their columns in the table's order; None where these are not the table's columns."""
         stored = StructType.fromJson(json.loads(self._transaction.metadata().schema().json()))
-        return [(each.name, each.dataType.simpleString()) for each in stored] == rows.dtypes
+        columns = [(each.name, each.dataType.simpleString()) for each in stored]
+        return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
 
     def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:
         """Put the day's rows in the place of the files; no commit is made when there are neither."""

@@ -138,13 +138,13 @@ class Lake:
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
         with self._writing(f"cannot publish {day} in table {table.name}"):
-            ordered = rows.select(*table.schema.fieldNames())
+            chosen = rows.select(*table.schema.fieldNames())
             swap = DaySwap(self._spark, self.path(table), where, user_metadata)
-            files = swap.files_of(cluster, day) if swap.fits(ordered) else None
-            if files is None or (files and only):  # a file may hold rows of the other flow too
-                self._replace(table, ordered, where, user_metadata)
-            elif files or may_hold_rows(ordered):
-                swap.commit(ordered, files, day)
+            stored, files = swap.as_stored(chosen), swap.files_of(cluster, day)
+            if stored is None or files is None or (files and only):  # a file may hold rows of the other flow too
+                self._replace(table, chosen, where, user_metadata)
+            elif files or may_hold_rows(stored):
+                swap.commit(stored, files, day)
             return commit_of(table.name, self.newest(table), swap.before, user_metadata)
 
     def _replace(self, table: Table, rows: DataFrame, where: str, user_metadata: str) -> None:

@@ -222,16 +222,21 @@ def test_what_is_said_as_json(story: Story) -> None:
 
 
 def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(story: Story) -> None:
-    third_alone = [row for row in story.before_second["send_calls"] if row["event_date"] == D3]
-    assert [row["process"] for row in third_alone] == ["#1"] * 3
-    processes: dict[tuple[dt.date, str], list[str]] = {}
-    for row in sorted(story.all_days["send_calls"], key=lambda row: row["end_ms"]):
-        if row["client_id"] in {"p1", "p2", "p3"}:
-            processes.setdefault((row["event_date"], row["client_id"]), []).append(row["process"])
-    assert processes == {
-        (D1, "p1"): ["#1", "#1"], (D1, "p2"): ["#1", "#2", "#2"], (D1, "p3"): ["#1"],
-        (D2, "p1"): ["#1"], (D2, "p2"): ["#2", "#3"], (D2, "p3"): ["#2"],
-        (D3, "p1"): ["#1"], (D3, "p2"): ["#3"], (D3, "p3"): ["#2"],
+    third_alone = [row for row in story.before_second["fault_item_state"] if row["event_date"] == D3]
+    assert sorted((row["client_id"], row["process"]) for row in third_alone) == [(p, "#1") for p in ("p1", "p2", "p3")]
+
+    def processes(table: str, *days: dt.date) -> set[tuple[dt.date, str, str]]:
+        return {
+            (row["event_date"], row["client_id"], row["process"])
+            for row in story.all_days[table]
+            if row["event_date"] in days and row["client_id"] in {"p1", "p2", "p3"}
+        }
+
+    assert processes("isolation_intervals", D2) == {(D2, "p1", "#1"), (D2, "p2", "#2"), (D2, "p3", "#1")}
+    assert processes("fault_item_state", D1, D2, D3) == {  # those that sent last
+        (D1, "p1", "#1"), (D1, "p2", "#2"), (D1, "p3", "#1"),
+        (D2, "p1", "#1"), (D2, "p2", "#3"), (D2, "p3", "#2"),
+        (D3, "p1", "#1"), (D3, "p2", "#3"), (D3, "p3", "#2"),
     }  # fmt: skip
 
 

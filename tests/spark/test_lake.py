@@ -74,6 +74,68 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
     assert _published(lake, "west") == rest
 
 
+@pytest.fixture
+def two_clusters(spark: SparkSession, tmp_path: Path) -> Lake:
+    """North and south of a day, and north of the next; an earlier release made it: a column stands last."""
+    made = Lake(spark, str(tmp_path / "lake"))
+    columns = tuple(field for field in BROKER_INCIDENTS.columns if field.name != "peak_share")
+    made.create_tables((dataclasses.replace(BROKER_INCIDENTS, columns=columns, checks={}),))
+    made.create_tables((BROKER_INCIDENTS,))
+    for cluster, day, broker in (("north", D1, "a"), ("south", D1, "b"), ("north", D2, "c")):
+        _publish(spark, made, cluster, day, (broker, 0.5))
+    return made
+
+
+_OTHERS = [("north", D2, "c", 0.5), ("south", D1, "b", 0.5)]
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables of which a day was looked for in files, each time."""
+    replace, found = Lake._replace, list[str]()
+
+    def noted(lake: Lake, table: Table, *rest: Any) -> None:
+        found.append(table.name)
+        replace(lake, table, *rest)
+
+    monkeypatch.setattr(Lake, "_replace", noted)
+    return found
+
+
+def test_no_file_is_looked_into_where_each_is_of_one_cluster(
+    spark: SparkSession, two_clusters: Lake, looks: list[str]
+) -> None:
+    for incidents in ([("d", 0.7), ("e", 0.8)], [("f", 0.9)], [], []):  # fewer, none, and none where none is
+        _publish(spark, two_clusters, "north", D1, *incidents)
+        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in incidents)])
+    assert looks == []
+
+
+@pytest.mark.fault(26, 29)
+def test_a_file_with_rows_of_two_clusters_keeps_those_of_the_other(
+    spark: SparkSession, two_clusters: Lake, looks: list[str]
+) -> None:
+    DeltaTable.forPath(spark, two_clusters.path(BROKER_INCIDENTS)).optimize().executeCompaction()
+    files = deltalake.DeltaTable(two_clusters.path(BROKER_INCIDENTS)).file_uris()
+    assert len(files) == 2
+    for incidents in ([("d", 0.7)], []):
+        _publish(spark, two_clusters, "north", D1, *incidents)
+        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in incidents)])
+    assert looks[0] == "broker_incidents"
+
+
+@pytest.mark.fault(26, 35)
+def test_a_day_is_swapped_where_delta_has_noted_no_files(
+    spark: SparkSession, two_clusters: Lake, looks: list[str]
+) -> None:
+    for noted in Path(two_clusters.path(BROKER_INCIDENTS), "_delta_log").glob("*.crc"):
+        noted.unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    _publish(spark, two_clusters, "north", D1, ("d", 0.7))
+    assert _published(two_clusters) == sorted([*_OTHERS, ("north", D1, "d", 0.7)])
+    assert looks == ["broker_incidents"]
+
+
 HOSTILE = [
     "${env:HOME}", "${system:user.home}", "${spark.app.name}", "${hivevar:x}", ":name", "?", "{x}", "'\"`", "\\", "\\'",
     "a\nb\t", "x'; DROP TABLE sends; --",
