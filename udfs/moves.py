@@ -49,10 +49,10 @@ def moves(before: Owners, after: Owners, queues: Iterable[Queue], members: Itera
     present = set(members)
     had = Counter(client for queue in counted for client in before[queue] if client in present)
     gets = Counter(client for clients in after.values() for client in clients)
-    kept = sum(
+    staying = sum(
         min(pair) for pair in zip(sorted(had.values(), reverse=True), sorted(gets.values(), reverse=True), strict=False)
     )
-    return moved, min(moved, max(0, len(counted) - kept))
+    return moved, min(moved, max(0, len(counted) - staying))
 
 
 def imbalance(owners: Owners, members: Sequence[str]) -> int:

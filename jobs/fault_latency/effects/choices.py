@@ -36,7 +36,9 @@ def with_chosen_at(attempts: DataFrame) -> DataFrame:
     return attempts.withColumn("chosen_at_ms", began_at_ms())
 
 
-def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: DataFrame) -> DataFrame:
+def choices(
+    attempts: DataFrame, sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame
+) -> DataFrame:
     """The attempts chosen while their producer held a broker, any broker, as not available.
 
     Grain: one attempt; its own columns, and
@@ -52,9 +54,9 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
 
     Args:
         attempts: the day's attempts with their rules and process.
-        sent: as `process_sends.process_sends` returns it.
+        sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations, as `isolations.isolations` returns them.
-        hosts: as `hosts.topic_hosts` returns them; may be empty.
+        known_routes: as `known_routes_of` returns it; may be empty.
     """
     chosen = attempts.where("not_replayed IS NULL").transform(with_chosen_at).select(*_ATTEMPT)
     stretches = isolations.select(
@@ -68,22 +70,22 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
     )
     topic = F.coalesce("topic", F.lit(""))
     named = (
-        sent.select("cluster", topic.alias("named_topic"), "broker_name")
+        sends_per_process.select("cluster", topic.alias("named_topic"), "broker_name")
         .distinct()
         .groupBy("cluster", "named_topic")
         .agg(F.collect_set("broker_name").alias("named"))
     )
     since, until = F.col("chosen_at_ms") - ROUTE_LAG_MS, F.col("chosen_at_ms") + ROUTE_AHEAD_MS
-    told, named_hosts = F.col("writable").isNotNull(), F.col("named")
-    hosts_then = F.when(told, hosts_throughout(F.col("writable"), since, until)).otherwise(named_hosts)
-    all_hosts = F.when(told, hosts_at_some_time(F.col("writable"), since, until)).otherwise(named_hosts)
+    has_route, named_hosts = F.col("writable").isNotNull(), F.col("named")
+    hosts_then = F.when(has_route, hosts_throughout(F.col("writable"), since, until)).otherwise(named_hosts)
+    all_hosts = F.when(has_route, hosts_at_some_time(F.col("writable"), since, until)).otherwise(named_hosts)
     surely = F.exists("met", _surely_went_against)
     left = F.array_except(hosts_then, _brokers(F.col("met")))
     return (
         stretches_met(stretches, chosen)
         .withColumn("named_topic", topic)
         .join(F.broadcast(named), ["cluster", "named_topic"])
-        .join(F.broadcast(hosts.select("cluster", "topic", "writable")), ["cluster", "topic"], "left")
+        .join(F.broadcast(known_routes.select("cluster", "topic", "writable")), ["cluster", "topic"], "left")
         .withColumns(
             {
                 "isolated_brokers": _isolated_of(all_hosts),
@@ -98,22 +100,22 @@ def choices(attempts: DataFrame, sent: DataFrame, isolations: DataFrame, hosts: 
     )
 
 
-def _stood(met: Column) -> Column:
+def _lasted(met: Column) -> Column:
     return (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_ms"] > F.col("chosen_at_ms"))
 
 
 def _went_against(met: Column) -> Column:
-    return _stood(met) & (met["held_broker"] == F.col("broker_name"))
+    return _lasted(met) & (met["held_broker"] == F.col("broker_name"))
 
 
 def _surely_went_against(met: Column) -> Column:
-    surely_stood = (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
-    return surely_stood & (met["held_broker"] == F.col("broker_name"))
+    surely_lasted = (met["start_ms"] < F.col("chosen_at_ms")) & (met["end_earliest_ms"] > F.col("chosen_at_ms"))
+    return surely_lasted & (met["held_broker"] == F.col("broker_name"))
 
 
 def _isolated_of(hosts: Column) -> Column:
     """Looked up one by one: Spark reads a whole array of texts slowly, and most choices met one stretch."""
-    isolated = _brokers(F.filter("met", _stood))
+    isolated = _brokers(F.filter("met", _lasted))
     return F.sort_array(F.array_distinct(F.filter(isolated, lambda broker: F.array_contains(hosts, broker))))
 
 
