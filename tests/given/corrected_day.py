@@ -27,11 +27,12 @@ _REST = [
 ]
 FIRST: list[Line] = [*_REST, send(at(D1, "23:59:58"), 3_000, "RemotingTimeoutException", seq=7)]
 # Ended after the attempt with seq 2: a clock step, so that findings change too. One more bad line, one more move of
-# an order key, and routes: a correction changes every table.
+# an order key, one more plain send, and routes: a correction changes every table.
 CORRECTED: list[Line] = [
     *_REST,
     send(at(D1, "18:00:03"), 3_000, "RemotingTimeoutException", seq=1),
     send(at(D1, "12:00:07"), broker_name="broker-b", client_id="p2", order_key="k", queue_id=1, seq=8),
+    send(at(D1, "07:00:00"), client_id="p5", seq=9),
     {"client_id": "p4"},
 ]
 _QUEUES: dict[str, Any] = {"broker-a": 4, "broker-ıİ": 4, "broker-b": 4, "broker-c": 4}
