@@ -67,8 +67,12 @@ def nothing_of_the_environment(*texts: str) -> list[str]:
 
 
 def as_before(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
-    """A run that failed left every table as it was; `run_log` is not among them."""
-    return [f"{name} was {before.get(name)}, is {state}" for name, state in after.items() if before.get(name) != state]
+    """A run that failed left every table as it was, or made an empty one; `run_log` is not among them."""
+    created = dict.fromkeys(after, 0)
+    all_before = created | dict(before)
+    return [
+        f"{name} was {state}, is {after.get(name)}" for name, state in all_before.items() if after.get(name) != state
+    ]
 
 
 def the_same_again(first: Mapping[str, Sequence[str]], again: Mapping[str, Sequence[str]]) -> list[str]:
