@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,29 +27,23 @@ ROOT = Path(__file__).parents[2]
 _STARTED = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 _GROUP = "spark.jobGroup.id"
 _ELSE = "?"
+OPENING = "opening the lake"
+"""The step that each flow begins with."""
+
 _ASKS = {"collectToPython", "count", "execute", "getRowsToPython", "head", "history", "isEmpty", "parquet", "save",
          "writeFiles", "commit", "sql", "take", "tail", "toPythonIterator", "update"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SparkWork:
-    """What was asked for, by the part of the program that asked: `step | file, function`."""
+    """What was asked for, by the part of the program that asked: `1. step | file function`, 1 of the first flow."""
 
     executions: Counter[str] = field(default_factory=Counter)
     jobs: Counter[str] = field(default_factory=Counter)
 
-    def without(self, step: str) -> SparkWork:
-        """The work of all other steps."""
-        return self._where(lambda part: not part.startswith(step))
-
-    def until(self, step: str) -> SparkWork:
-        """The work before a step first asked for anything; parts are in the order in which they first asked."""
-        parts = list(self.executions)
-        end = next((number for number, part in enumerate(parts) if part.startswith(step)), len(parts))
-        return self._where(lambda part: part in parts[:end])
-
-    def _where(self, is_wanted: Any) -> SparkWork:
-        chosen = ({part: n for part, n in each.items() if is_wanted(part)} for each in (self.executions, self.jobs))
+    def of(self, wanted: Callable[[str], bool]) -> SparkWork:
+        """The work of some parts."""
+        chosen = ({part: n for part, n in each.items() if wanted(part)} for each in (self.executions, self.jobs))
         return SparkWork(*map(Counter, chosen))
 
     def __str__(self) -> str:
@@ -114,18 +108,19 @@ def recorded(spark: SparkSession, folder: Path) -> Iterator[list[SparkWork]]:
 def _name_who_asks(spark: SparkSession, patch: pytest.MonkeyPatch) -> None:
     """Tell Spark, before each call that may start an execution, which part of the program makes it."""
     call, step = JavaMember.__call__, Progress.step
-    now, named = ["starting"], threading.local()
+    now, flows, named = ["between steps"], [0], threading.local()
 
     @contextmanager
     def named_step(self: Progress, what: str) -> Iterator[None]:
         before, now[0] = now[0], what
+        flows[0] += what == OPENING
         with step(self, what):
             yield
         now[0] = before
 
     def asking(self: Any, *given: Any) -> Any:
         if self.name in _ASKS:
-            part = f"{now[0]} | {_asker()}"
+            part = f"{flows[0]}. {now[0]} | {_asker()}"
             if getattr(named, "part", None) != part:
                 named.part = part
                 spark.sparkContext.setLocalProperty(_GROUP, part)
