@@ -85,23 +85,25 @@ def attempts_at(sends: Iterable[tuple[str, int]]) -> list[Attempt]:
 def route_of(answers: Sequence[Answer]) -> KnownRoute:
     """What `known_routes_of` makes of these answers."""
     first, last = min(each.since_ms for each in answers), max(each.until_ms for each in answers)
-    counts = [
-        Span(
-            broker,
-            0 if each.since_ms == first else each.since_ms,
-            FAR_MS if each.until_ms == last else each.until_ms,
-            each.queues,
+    queued = [
+        (
+            each.perm,
+            Span(
+                broker,
+                0 if each.since_ms == first else each.since_ms,
+                FAR_MS if each.until_ms == last else each.until_ms,
+                each.queues,
+            ),
         )
         for each in answers
         for broker in each.brokers
-        if each.perm & 2
     ]
-    read_only = [
-        Span(broker, each.since_ms, FAR_MS) for each in answers if not each.perm & 2 for broker in each.brokers
-    ]
+    counts = [span for perm, span in queued if perm & 2]
     times = sorted({(span.from_ms, span.until_ms) for span in counts})
     of_topic = [Span("", *time, sum(span.queues for span in counts if span[1:3] == time)) for time in times]
-    return KnownRoute(first, _as_one([*counts, *read_only]), _as_one(counts), tuple(of_topic), tuple(sorted(counts)))
+    return KnownRoute(
+        first, _as_one(span for _, span in queued), _as_one(counts), tuple(of_topic), tuple(sorted(counts))
+    )
 
 
 def _as_one(spans: Iterable[Span]) -> tuple[Span, ...]:
