@@ -17,11 +17,19 @@ from jobs.fault_latency.fault_items.replay import CARRIED, REMOVE, replay
 from jobs.fault_latency.inference.fault_item import Write, replayed
 from jobs.fault_latency.inference.job import infer_by_walk
 from jobs.fault_latency.inference.known_route import KnownRoute, routes_by_topic
-from jobs.fault_latency.inference.stretches import revealing_times, with_stretch
+from jobs.fault_latency.inference.stretches import revealing_times, with_stretch, with_whole_processes
 from jobs.fault_latency.inference.walk import inferred_in
 from jobs.fault_latency.producers.known_routes import known_routes_of
 from tests.given.inference_cases import middle_cases, order_cases, remove_cases
-from tests.given.suspicious_processes import POLICIES, RULES, Suspicious, route_of, write_to
+from tests.given.suspicious_processes import (
+    POLICIES,
+    RULES,
+    Answer,
+    Suspicious,
+    attempts_at,
+    route_of,
+    write_to,
+)
 from udfs.evidence import ORDER, REMOVED, RETRY_MIDDLE
 
 OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
@@ -39,6 +47,7 @@ TOPIC_BROKERS = (
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
 LATER_MS = 5_000_000
+C_TRIED, NONE_TRIED = "c was tried long before", "nothing was tried in between"
 INFERRED_BY = 5 + [field.name for field in fields(Write)].index("evidence")
 
 
@@ -78,9 +87,29 @@ def _moved(write: Write) -> Write:
     return replace(write, **numbers)
 
 
+def _tried_before(brokers: str) -> Suspicious:
+    """A failure at b after one at a, by a route with these brokers; long after, a leaves, and is removed."""
+    items = [write_to("a", LATER_MS, 5, 600_000), write_to("b", LATER_MS + 1_000, 50, 600_000)]
+    failure = write_to("b", 100_000, 0, 600_000, middle_topic="T", middle_after="a")
+    answers = (
+        Answer(0, 1_000_000, brokers, 2), Answer(1_000_000, LATER_MS, "ab", 2), Answer(LATER_MS, 2 * LATER_MS, "b", 2),
+    )  # fmt: skip
+    before = write_to("a", 50_000, 5, 0)
+    return Suspicious([before, failure, *items], attempts_at([("b", LATER_MS + 60_000)]), answers)
+
+
+def test_a_broker_of_an_earlier_stretch_has_an_item(
+    walked: tuple[Counter[tuple[object, ...]], dict[tuple[str, str], KnownRoute]],
+) -> None:
+    """No line ever names c: it was tried in between, and is available since. So the fallback picks nothing."""
+    found = {name: {write[INFERRED_BY] for write in walked[0] if write[0] == name} for name in (C_TRIED, NONE_TRIED)}
+    assert found == {C_TRIED: {RETRY_MIDDLE}, NONE_TRIED: {REMOVED}}
+
+
 def _cases() -> dict[str, Suspicious]:
     smallest = {**dict(middle_cases()), **dict(remove_cases()), **dict(order_cases())}
-    return smallest | {f"{name}, twice": _later(case) for name, case in smallest.items()}
+    of_two = {f"{name}, twice": _later(case) for name, case in smallest.items()}
+    return smallest | of_two | {C_TRIED: _tried_before("abc"), NONE_TRIED: _tried_before("ab")}
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +123,12 @@ def walked(spark: SparkSession) -> tuple[Counter[tuple[object, ...]], dict[tuple
         for each in case.answers
         for broker in each.brokers
     ]
-    routes = routes_by_topic(known_routes_of(spark.createDataFrame(answers, TOPIC_BROKERS)).collect())
+    known_routes = known_routes_of(spark.createDataFrame(answers, TOPIC_BROKERS))
+    routes = routes_by_topic(known_routes.collect())
     first_pass = _first_pass(spark, {name: list(case.writes) for name, case in cases.items()})
     chosen = spark.createDataFrame(attempts, ATTEMPTS)
-    rows = infer_by_walk(with_stretch(first_pass), chosen, routes, POLICIES, 1).collect()
+    to_walk = with_whole_processes(with_stretch(first_pass), known_routes)
+    rows = infer_by_walk(to_walk, chosen, routes, POLICIES, 1).collect()
     return Counter(tuple(row) for row in rows), routes
 
 

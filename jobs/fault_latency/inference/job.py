@@ -14,7 +14,13 @@ from jobs.fault_latency.inference.as_of import first_attempts, last_write_wins, 
 from jobs.fault_latency.inference.detector_rounds import detector_rounds
 from jobs.fault_latency.inference.fault_item import WriteRules
 from jobs.fault_latency.inference.known_route import Routes, routes_by_topic
-from jobs.fault_latency.inference.stretches import attempts_within, revealing_times, suspicious, with_stretch
+from jobs.fault_latency.inference.stretches import (
+    attempts_within,
+    revealing_times,
+    suspicious,
+    with_stretch,
+    with_whole_processes,
+)
 from jobs.fault_latency.inference.walk import walked
 from jobs.spark.materialize import Materialize
 from udfs.policy import Policy, gated_by_reachable
@@ -54,7 +60,8 @@ def with_inferences(
     inferred = first_pass.select(*written_columns(first_pass)).where("false")
     if routes:
         chosen = first_attempts(attempts if last_wins else attempts.where("false"), policies)
-        inferred = materialize("walk", infer_by_walk(in_stretches, chosen, routes, policies, unordered_within_ms))
+        to_walk = with_whole_processes(in_stretches, known_routes)
+        inferred = materialize("walk", infer_by_walk(to_walk, chosen, routes, policies, unordered_within_ms))
     if detects:
         known = replayed_with(first_pass, inferred, policies, unordered_within_ms)
         found_again = materialize("detector-rounds", detector_rounds(known, attempts, policies))
@@ -88,7 +95,7 @@ def infer_by_walk(
     """The writes that a walk through all suspicious stretches infers, as `walk.walked` returns them.
 
     Args:
-        in_stretches: the first pass, as `stretches.with_stretch` returns it.
+        in_stretches: the first pass, as `stretches.with_whole_processes` returns it.
         chosen: as `first_attempts` returns them.
         routes: of all topics.
         policies: every policy that a row may name.

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import UPDATE
+from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
 from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
 from jobs.fault_latency.inference.tied_writes import SHORTEST_MS
-from jobs.fault_latency.producers.known_routes import ROUTE_LAG_MS
+from jobs.fault_latency.producers.known_routes import ROUTE_LAG_MS, hosts_throughout
 from jobs.intervals.coalesce import coalesce_overlapping
 from udfs.fault_window import FAR_MS
 from udfs.policy import Policy
@@ -41,6 +41,33 @@ def with_stretch(items: DataFrame) -> DataFrame:
         .withColumn("begins", begins)
         .withColumn("stretch", F.sum(F.col("begins").cast("int")).over(so_far))
         .drop("ends_ms", "begins")
+    )
+
+
+def with_whole_processes(items: DataFrame, known_routes: DataFrame) -> DataFrame:
+    """The writes with their stretch; 0 for all of a process that may have tried a broker which no line of it names.
+
+    Such a broker has an item from then on, in later stretches too, and only the walk knows whether it does.
+
+    Args:
+        items: writes with their stretch.
+        known_routes: as `known_routes_of` returns them.
+    """
+    at_ms = F.col("at_ms")
+    hosts = hosts_throughout(F.col("writable"), at_ms - ROUTE_LAG_MS, at_ms)
+    unnamed = F.array_except(hosts, F.array("broker_name", "middle_after"))
+    unlogged = (
+        items.where(F.col("enforced") & _hides_a_try())
+        .join(F.broadcast(known_routes.withColumnRenamed("topic", "middle_topic")), ["cluster", "middle_topic"])
+        .select(*OWNER, F.explode(unnamed).alias("broker_name"))
+        .join(items.where("position = 1"), list(ITEM), "left_anti")
+        .select(*OWNER, F.lit(0).alias("whole"))
+        .distinct()
+    )
+    return (
+        items.join(F.broadcast(unlogged), list(OWNER), "left")
+        .withColumn("stretch", F.coalesce("whole", "stretch"))
+        .drop("whole")
     )
 
 
