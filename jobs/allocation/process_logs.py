@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from jobs.allocation.logs.events import REFUSALS, Event
@@ -21,22 +22,22 @@ _OWNED = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 _OF_EVENTS = ("file", "split", "row", "said_client_id", "event", *_OWNED, "client_id", "instance", "allocated")
 _ORDER = ("at_ms", "file", "split", "row")
 _AT_MIDNIGHT = "AT_MIDNIGHT"
-_TYPES = {
-    "kind": (StringType(), pa.string()),
-    "process": (StringType(), pa.string()),
-    "consumer_group": (StringType(), pa.string()),
-    "topic": (StringType(), pa.string()),
-    "broker_name": (StringType(), pa.string()),
-    "queue_id": (IntegerType(), pa.int32()),
-    "popped": (BooleanType(), pa.bool_()),
-    "client_id": (StringType(), pa.string()),
-    "start_ms": (LongType(), pa.int64()),
-    "end_ms": (LongType(), pa.int64()),
-    "ended": (BooleanType(), pa.bool_()),
-    "event": (StringType(), pa.string()),
-}
-_SPARK_ROWS = StructType([StructField(name, of) for name, (of, _) in _TYPES.items()])
-_ARROW_ROWS = pa.schema([(name, of) for name, (_, of) in _TYPES.items()])
+_ROWS = StructType(
+    [
+        StructField("kind", StringType()),
+        StructField("process", StringType()),
+        StructField("consumer_group", StringType()),
+        StructField("topic", StringType()),
+        StructField("broker_name", StringType()),
+        StructField("queue_id", IntegerType()),
+        StructField("popped", BooleanType()),
+        StructField("client_id", StringType()),
+        StructField("start_ms", LongType()),
+        StructField("end_ms", LongType()),
+        StructField("ended", BooleanType()),
+        StructField("event", StringType()),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize
     at_midnight = opening.where("source = 'CLIENT_LOG'").select(
         "process", *_OWNED, "client_id", F.lit(_AT_MIDNIGHT).alias("event"), F.lit(day.start_ms).alias("at_ms")
     )
-    start_ms, end_ms = day.start_ms, day.end_ms
+    start_ms, end_ms, schema = day.start_ms, day.end_ms, to_arrow_schema(_ROWS)
 
     def walk(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = _rows(batches, start_ms, end_ms)
         process = {"process": key[0].as_py()}
-        yield pa.RecordBatch.from_pylist([row | process for row in rows], schema=_ARROW_ROWS)
+        yield pa.RecordBatch.from_pylist([row | process for row in rows], schema=schema)
 
-    walked = lines.unionByName(at_midnight, allowMissingColumns=True).groupBy("process").applyInArrow(walk, _SPARK_ROWS)
+    walked = lines.unionByName(at_midnight, allowMissingColumns=True).groupBy("process").applyInArrow(walk, _ROWS)
     rows = materialize("process_logs", walked)
 
     def of_kind(kind: str, *columns: Column | str) -> DataFrame:

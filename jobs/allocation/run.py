@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
 
 from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.runs import flow
@@ -20,6 +20,7 @@ from jobs.sources.client_log import CLIENT_LOGS, SCHEMA
 from jobs.sources.snapshots import KINDS
 from jobs.sources.staged import Staged
 from jobs.sources.staging import stage_snapshots
+from jobs.spark.no_rows import no_rows
 from jobs.tables import GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, TOPIC_QUEUES, named
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
@@ -51,11 +52,9 @@ def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> D
     if lines is not None:
         return lines.published(day)
     if name == CLIENT_LOGS:
-        return spark.createDataFrame([], SCHEMA)
+        return no_rows(spark, SCHEMA)
     kind = next(each for each in KINDS if each.name == name)
-    return spark.createDataFrame([], "captured_at_ms bigint").select(
-        "captured_at_ms", *(F.lit(None).cast(field.dataType).alias(field.name) for field in kind.fields)
-    )
+    return no_rows(spark, StructType([StructField("captured_at_ms", LongType()), *kind.fields]))
 
 
 ALLOCATION_FLOW = Flow(

@@ -70,7 +70,7 @@ class StagedSends(Staged):
     def publish_queues(self, day: Day) -> DataFrame:
         """One row per topic of the day with its queues to send to (`PUBLISH_QUEUES`); none without routes."""
         if self.routes is None:
-            return self.inputs[0].lines.sparkSession.createDataFrame([], PUBLISH_QUEUES)
+            return no_rows(self.inputs[0].lines.sparkSession, PUBLISH_QUEUES)
         return publish_queues(self.routes, day, only_own=len(self.clusters(day.date)) > 1)
 
 

@@ -6,14 +6,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 
-def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+def no_rows(spark: SparkSession, schema: StructType | str) -> DataFrame:
     """A frame of these columns without a row; `createDataFrame([], schema)` is an RDD, into which no plan sees.
 
     >>> may_hold_rows(no_rows(spark, StructType())), may_hold_rows(spark.range(1))
     (False, True)
+    >>> no_rows(spark, "a int").columns
+    ['a']
     """
+    columns = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     java = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
-    parsed = spark._jsparkSession.parseDataType(schema.json())
+    parsed = spark._jsparkSession.parseDataType(columns.json())
     return DataFrame(spark._jsparkSession.createDataFrame(java, parsed), spark)
 
 

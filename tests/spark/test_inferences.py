@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,6 +14,7 @@ from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.rules import policies
 from jobs.fault_latency.producers.sends_per_process import process_sends
 from jobs.settings.client_profiles import released_profiles
+from tests.given.suspicious_processes import write_to
 from udfs.evidence import DETECTOR
 
 POLICIES = policies(released_profiles(), {})
@@ -61,28 +64,8 @@ OWNER = ("c", "p1", "g", "#1", True)
 
 
 def _write(broker: str, at_ms: int, latency_ms: int, not_available_ms: int, **other: object) -> tuple[object, ...]:
-    write: dict[str, object] = dict.fromkeys(WRITES)
-    write |= dict(zip(WRITES, OWNER, strict=False))
-    write |= {
-        "broker_name": broker,
-        "at_ms": at_ms,
-        "step": 4,
-        "thread": f"t{at_ms}",
-        "current_latency_ms": latency_ms,
-        "is_failure": not_available_ms > 0,
-        "reachable": True,
-        "cause": "LATENCY",
-        "evidence": "LOGGED",
-        "seq": at_ms,
-        "row_hash": at_ms,
-        "policy": "P2",
-        "profile": "P2",
-        "version": "4.9.4",
-        "op": "UPDATE",
-        "not_available_ms": not_available_ms,
-        "carried_extensions": 0,
-    }
-    return tuple((write | other).values())
+    write = dict(zip(WRITES, OWNER, strict=False)) | asdict(write_to(broker, at_ms, latency_ms, not_available_ms))
+    return tuple((write | other)[name] for name in WRITES)
 
 
 def _keep(_: str, frame: DataFrame) -> DataFrame:
