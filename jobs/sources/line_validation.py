@@ -19,7 +19,9 @@ EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
 LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200
-_HASHES = ("row_hash", "second_hash")
+HASHES = ("row_hash", "second_hash")
+"""Equal together only for equal fields (`with_row_hash`); an input without them has no copies."""
+_EQUAL = ("cluster", "day", *HASHES)
 
 Rule = tuple[str, Column, Column | None]
 """A reason, when it holds, and the detail that goes with it."""
@@ -106,11 +108,27 @@ def copies(staged: DataFrame) -> DataFrame:
     Args:
         staged: lines with `disposition` and the hashes of `with_row_hash`.
     """
-    good = staged.where(F.col("disposition") == PUBLISHED).select(*PLACE, *_HASHES)
-    twice = good.groupBy(*_HASHES).count().where("count > 1").select(*_HASHES)
-    in_file_order = Window.partitionBy(*_HASHES).orderBy(*PLACE)
+    good = staged.where(F.col("disposition") == PUBLISHED).select(*PLACE, *_EQUAL)
+    twice = good.groupBy(*_EQUAL).count().where("count > 1").select(*_EQUAL)
+    in_file_order = Window.partitionBy(*_EQUAL).orderBy(*PLACE)
     copy = F.row_number().over(in_file_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    return good.join(twice, list(_HASHES)).withColumn("copy", copy).where("copy > 1").select(*PLACE)
+    return good.join(twice, list(_EQUAL)).withColumn("copy", copy).where("copy > 1").select(*PLACE)
+
+
+def line_counts(staged: DataFrame, *places: Column) -> DataFrame:
+    """One row per `disposition`, `cluster`, `day` and place: `lines`, and `copies`, the rows of `copies` among them.
+
+    Args:
+        staged: lines with `disposition`; copies are counted where they have the hashes of `with_row_hash`.
+        places: what else to count by.
+    """
+    hashes = [name for name in HASHES if name in staged.columns]
+    counted = staged.where(F.col("disposition") != BLANK)
+    equal = counted.groupBy("disposition", "cluster", "day", *places, *hashes).agg(F.count("*").alias("equal"))
+    is_copied = (F.col("disposition") == PUBLISHED) & F.lit(bool(hashes))
+    copies = F.sum(F.when(is_copied, F.col("equal") - 1).otherwise(0))
+    by = [name for name in equal.columns if name not in (*hashes, "equal")]
+    return equal.groupBy(*by).agg(F.sum("equal").alias("lines"), copies.alias("copies"))
 
 
 def with_copies(staged: DataFrame, copies: DataFrame) -> DataFrame:

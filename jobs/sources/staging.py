@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.errors import (
@@ -22,18 +24,35 @@ from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
-from jobs.sources.line_validation import BLANK, PUBLISHED, QUARANTINED, copies, with_copies
+from jobs.sources.line_validation import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_formats import format_of
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
 from jobs.sources.staged import Staged, StagedInput
-from jobs.sources.topic_route import ANSWER, broker_names, route_answers, topic_brokers
+from jobs.sources.topic_route import ANSWER, answered_route, broker_names, topic_brokers
 from jobs.spark.no_rows import no_rows
 from jobs.tables import SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 
 _Read = Callable[[Manifest, Observation], DataFrame]
+_OF_ROUTES = ("captured_at_ms", "topic", "route")
+
+
+@dataclass(frozen=True)
+class _Written:
+    """One input whose lines are written below the folder, and not counted yet.
+
+    Attributes:
+        path: where they are.
+        counted: got `rows_read` where they were read.
+    """
+
+    name: str
+    manifest: Manifest
+    path: str
+    lines: DataFrame
+    counted: Observation
 
 
 @dataclass(frozen=True)
@@ -86,14 +105,16 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = _files(spark, "sends", settings, folder)
     of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
-    routes_input, routes = _stage_routes(spark, settings, of_routes, folder) if of_routes else (None, None)
-    names = broker_names(routes) if routes is not None else None
+    routes = _written(spark, ROUTES.name, of_routes, _reader_of_routes(spark, settings), folder) if of_routes else None
+    answers = routes.lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
+    names = broker_names(answers) if answers is not None else None
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_sends(spark, manifest, settings, names, days, counted)
 
-    sends = _staged(spark, "sends", manifest, read, folder)
-    return StagedSends((sends,), (routes_input,) if routes_input else (), routes)
+    sends = _written(spark, "sends", manifest, read, folder)
+    staged, *lookup = _staged(spark, (sends, routes) if routes else (sends,))
+    return StagedSends((staged,), tuple(lookup), answers)
 
 
 def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
@@ -117,23 +138,8 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
     readers = {**{kind.name: reader(kind) for kind in KINDS}, CLIENT_LOGS: read_logs}
     named = [name for name in readers if getattr(settings.inputs, name).path]
     manifests = {name: _files(spark, name, settings, folder) for name in named}  # all, before one of them is read
-    staged = Staged(tuple(_staged(spark, name, manifests[name], readers[name], folder) for name in named))
-    _check_logs(staged[CLIENT_LOGS])
-    return staged
-
-
-def _check_logs(logs: StagedInput | None) -> None:
-    """A file without one log line is no client log: a folder was given that holds other files too."""
-    if logs is None:
-        return
-    files = logs.lines.where(F.col("disposition") != BLANK).select(shown_path(F.col("file"), logs.manifest)).distinct()
-    with_lines = {row[0] for row in files.collect()}
-    for file in logs.manifest.files:
-        if file.size and file.name not in with_lines:
-            raise InputUnreadableError(
-                f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
-                " name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
-            )
+    written = [_written(spark, name, manifests[name], readers[name], folder) for name in named]
+    return Staged(_staged(spark, written))
 
 
 def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
@@ -153,54 +159,75 @@ def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> M
     return manifest
 
 
-def _staged(spark: SparkSession, name: str, manifest: Manifest, read: _Read, folder: str) -> StagedInput:
+def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
+    """Lines of topic routes, of whatever day, each with its answer's route; a line without a code is an answer here."""
+    every_day = (dt.date(1970, 1, 1), dt.date.max)
+
+    def read(manifest: Manifest, counted: Observation) -> DataFrame:
+        lines = read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
+        route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
+        return lines.withColumn("route", route).drop("code", "body")
+
+    return read
+
+
+def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, folder: str) -> _Written:
     counted = Observation(name)
-    target = f"{folder}/{name}"
+    path = f"{folder}/{name}"
     try:
         check_before_reading(spark, manifest)
-        _thinned(read(manifest, counted)).write.parquet(target)
+        lines = _thinned(read(manifest, counted))
+        lines.write.parquet(path)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
     check_all_read(spark, manifest)
-    lines = _with_copies(spark, target)
-    groups = lines.where(F.col("disposition") != BLANK).groupBy("disposition", "cluster", "day").count().collect()
-    line_counts = {(row["disposition"], row["cluster"], row["day"]): row["count"] for row in groups}
-    if counted.get["rows_read"] != sum(line_counts.values()):
+    return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), counted)
+
+
+def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
+    """The lines of all inputs counted by one query; copies are looked for only where it counts some."""
+    counted = reduce(DataFrame.unionByName, map(_line_counts, inputs)).collect()
+    return tuple(_reconciled(spark, each, [row for row in counted if row["input"] == each.name]) for each in inputs)
+
+
+def _line_counts(written: _Written) -> DataFrame:
+    """`line_counts` of an input; those of logs by file too."""
+    is_log = written.name == CLIENT_LOGS
+    shown = shown_path(F.col("file"), written.manifest) if is_log else F.lit(None).cast("string")
+    return line_counts(written.lines, shown.alias("shown")).withColumn("input", F.lit(written.name))
+
+
+def _reconciled(spark: SparkSession, written: _Written, counted: Sequence[Row]) -> StagedInput:
+    """The input with its counts; equal lines after the first are duplicates."""
+    read, staged = written.counted.get["rows_read"], sum(row["lines"] for row in counted)
+    if read != staged:
         raise ReconciliationError(
-            f"{counted.get['rows_read']} lines of {name} were read but {sum(line_counts.values())} staged;"
-            " run again and report it"
+            f"{read} lines of {written.name} were read but {staged} staged; run again and report it"
         )
-    return StagedInput(name, lines, manifest, line_counts)
+    if written.name == CLIENT_LOGS:
+        _check_logs(written.manifest, {row["shown"] for row in counted})
+    counts: Counter[tuple[str, str, dt.date | None]] = Counter()
+    for row in counted:
+        counts[row["disposition"], row["cluster"], row["day"]] += row["lines"] - row["copies"]
+        counts[DUPLICATE, row["cluster"], row["day"]] += row["copies"]
+    lines = written.lines
+    if any(row["copies"] for row in counted):
+        found, path = copies(lines), f"{written.path}-copies"
+        found.write.parquet(path)
+        lines = with_copies(lines, spark.read.schema(found.schema).parquet(path))
+    return StagedInput(written.name, lines, written.manifest, +counts)
 
 
-def _with_copies(spark: SparkSession, target: str) -> DataFrame:
-    """The staged lines; equal lines are looked for where the input has a hash of each."""
-    lines = spark.read.parquet(target)
-    if "second_hash" not in lines.columns:
-        return lines
-    counted = Observation("copies")
-    copies(lines).observe(counted, F.count("*").alias("rows")).write.parquet(f"{target}-copies")
-    if not counted.get["rows"]:
-        return lines
-    return with_copies(lines, spark.read.parquet(f"{target}-copies"))
-
-
-def _stage_routes(
-    spark: SparkSession, settings: Settings, manifest: Manifest, folder: str
-) -> tuple[StagedInput, DataFrame]:
-    """Staged lines of topic routes, of whatever day, and their answers; a line without a code is an answer here."""
-    every_day = (dt.date(1970, 1, 1), dt.date.max)
-
-    def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        return read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
-
-    staged = _staged(spark, ROUTES.name, manifest, read, folder)
-    lines = staged.lines.where(F.col("disposition") == PUBLISHED)
-    answers = route_answers(lines.withColumn("code", F.coalesce("code", F.lit(ANSWER))))
-    answers.write.parquet(f"{folder}/route-answers")
-    return staged, spark.read.parquet(f"{folder}/route-answers")
+def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:
+    """A file without one log line is no client log: a folder was given that holds other files too."""
+    for file in logs.files:
+        if file.size and file.name not in with_lines:
+            raise InputUnreadableError(
+                f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
+                " name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
+            )
 
 
 def _thinned(lines: DataFrame) -> DataFrame:

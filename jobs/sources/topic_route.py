@@ -21,20 +21,22 @@ _LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys
 
 
 def route_answers(lines: DataFrame) -> DataFrame:
-    """One row per line: `captured_at_ms`, `topic`, `route` (no brokers = no such topic, null = nothing is known).
-
-    Code 0 is an answer; 17 says that there is no such topic; with every other code nothing is known, nor by an
-    answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are
-    answered with unquoted numeric keys.
+    """One row per line: `captured_at_ms`, `topic`, `route` (`answered_route`).
 
     Args:
         lines: published lines of the input `routes`.
     """
-    code = F.col("code")
-    return lines.select("captured_at_ms", "topic", _route(code, F.from_json("body", _BODY, _LENIENT)).alias("route"))
+    return lines.select("captured_at_ms", "topic", answered_route(F.col("code"), F.col("body")).alias("route"))
 
 
-def _route(code: Column, answer: Column) -> Column:
+def answered_route(code: Column, body: Column) -> Column:
+    """The route of an answer: no brokers = no such topic, null = nothing is known.
+
+    Code 0 is an answer; 17 says that there is no such topic; with every other code nothing is known, nor by an
+    answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are
+    answered with unquoted numeric keys.
+    """
+    answer = F.from_json(body, _BODY, _LENIENT)
     no_topic = F.from_json(F.lit('{"brokerDatas":[],"queueDatas":[]}'), _BODY)
     is_answer = (code == ANSWER) & answer["queueDatas"].isNotNull() & ~has_too_many_queues(answer)
     return F.when(code == _NO_SUCH_TOPIC, no_topic).when(is_answer, answer)
