@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.key_moves import with_order_key
 from jobs.fault_latency.job import fault_latency, order_key_moves, replayed
 from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
@@ -41,19 +41,21 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
     def publish(table: Table, rows: DataFrame) -> Commit:
         return lake.publish_day(table, rows, day.cluster, day.date, context.metadata)
 
-    sends = publish(SENDS, staged.sends(day))
+    written = Observation()
+    with_key = F.count_if(F.col("order_key") != "").alias("with_key")
+    sends = publish(SENDS, staged.sends(day).observe(written, with_key))
     check_rows(sends, staged.counts(day).rows_published, day)
     routes = publish(TOPIC_BROKERS, staged.topic_brokers(day))
-    moves = publish(
-        ORDER_KEY_MOVES, _order_key_moves(lake.read_day(SENDS, day.cluster, day.date), context, day, staged)
-    )
+    has_keys = sends.rows > 0 and written.get["with_key"] > 0  # without rows nothing may have been written
+    moves = publish(ORDER_KEY_MOVES, _order_key_moves(context, day, staged, has_keys=has_keys))
     return [sends, routes, moves]
 
 
-def _order_key_moves(sends: DataFrame, context: RunContext, day: Day, staged: StagedSends) -> DataFrame:
-    """The day's moves; a day without order keys costs one look into the column."""
-    if with_order_key(sends).isEmpty():
+def _order_key_moves(context: RunContext, day: Day, staged: StagedSends, *, has_keys: bool) -> DataFrame:
+    """The day's moves; a day without order keys costs nothing."""
+    if not has_keys:
         return no_rows(context.spark, ORDER_KEY_MOVES.schema)
+    sends = context.lake.read_day(SENDS, day.cluster, day.date)
     return order_key_moves(sends, day, context.settings, publish_queues=staged.publish_queues(day))
 
 
