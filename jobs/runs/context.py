@@ -29,6 +29,7 @@ class RunContext:
         progress: says each step on the way.
         openings: cluster to the published days of the flow, each with what it started from, as the run log has them;
             a cluster comes in when it is first asked for.
+        closings: each day that the run has published, and the hash of what it leaves to the next.
     """
 
     spark: SparkSession
@@ -37,6 +38,7 @@ class RunContext:
     run: Run
     progress: Progress
     openings: dict[str, dict[dt.date, tuple[str, str]]] = field(default_factory=dict)
+    closings: dict[Day, str] = field(default_factory=dict)
 
     @property
     def staging(self) -> str:

@@ -15,7 +15,7 @@ from jobs.lake.commits import Commit
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
-from jobs.runs.midnight import closing_state, opening_of
+from jobs.runs.midnight import ClosingState, opening_of
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_openings
 from jobs.settings.model import Settings
@@ -107,15 +107,16 @@ def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, comm
     with context.progress.step(f"{flow.derives} of {day.date}"):
         opening = opening_of(flow, context, day)
         rows = flow.derive(context, day, opening, staged)
-        frames = [(table, rows[table.name]) for table in flow.derived]
+        closing = ClosingState(flow, lake, day)
+        frames = [(table, closing.watched(table, rows[table.name])) for table in flow.derived]
         derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata)
-        closing = closing_state(flow, lake, day)
+        context.closings[day] = closing.state(derived)
     done = DayResult(
         day,
         staged.counts(day) if staged is not None else None,
         "PREVIOUS_DAY" if opening.is_known else "EMPTY",
         opening.state,
-        closing,
+        context.closings[day],
         {commit.table: commit.version for commit in (*commits, *derived)},
     )
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
