@@ -21,6 +21,7 @@ from jobs.runs.run_log import failure_text, log_run, published_openings
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.spark.interruption import Interrupted, give_back, what_ended
+from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
@@ -89,15 +90,16 @@ def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResu
 
 def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Commit:
     sources = dict.fromkeys([*flow.sources, *(each.name for each in staged.read)])
+    bad = staged.rows_quarantined(day)
     commit = context.lake.publish_day(
         QUARANTINE,
-        staged.quarantine(day, context.run.run_id),
+        staged.quarantine(day, context.run.run_id) if bad else no_rows(context.spark, QUARANTINE.schema),
         day.cluster,
         day.date,
         context.metadata,
         only={"source": list(sources)},
     )
-    check_rows(commit, staged.rows_quarantined(day), day)
+    check_rows(commit, bad, day)
     return commit
 
 
