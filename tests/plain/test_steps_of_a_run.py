@@ -157,6 +157,20 @@ class Steps:
         return run_flow(flow, NOTHING, settings, run, Progress(self.said))
 
 
+class Closing:
+    """The state of a day, known from what its writes were given and what they say."""
+
+    def __init__(self, day: Day) -> None:
+        self.day = day
+
+    def watched(self, _: Table, rows: str) -> str:
+        return f"{rows} watched"
+
+    def state(self, commits: Sequence[Commit]) -> str:
+        assert [commit.table for commit in commits] == ["producer_days", "fault_item_state"]
+        return f"{words(self.day)} 24:00"
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
     made = Steps()
@@ -166,7 +180,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
     monkeypatch.setattr(runner, "what_ended", lambda error: made.means.get(error, error))
     monkeypatch.setattr(runner, "published_openings", lambda *_: made.openings)
     monkeypatch.setattr(runner, "opening_of", lambda _, __, day: Opening(day != N1, {}, f"{words(day)} 00:00"))
-    monkeypatch.setattr(runner, "closing_state", lambda _, __, day: f"{words(day)} 24:00")
+    monkeypatch.setattr(runner, "ClosingState", lambda _, __, day: Closing(day))
     monkeypatch.setattr(
         runner,
         "check_fit_to_publish",
@@ -186,7 +200,7 @@ def published(day: str) -> list[str]:
         f"lines of {day}",
         f"quarantine of {day}: bad lines of {day} in r, {only}, by r",
         f"derive {day} from {day} 00:00",
-        f"publish producer_days=p, fault_item_state=s of {day}",
+        f"publish producer_days=p watched, fault_item_state=s watched of {day}",
         f"FLOW SUCCEEDED {day}",
     ]
 
@@ -228,7 +242,7 @@ def test_later_days_follow_the_last_one_of_a_cluster_only(run: Steps) -> None:
     result = run(D1, D2)
     assert run.steps[-6:] == [
         "FLOW STARTED north 3", "derive north 3 from north 3 00:00, from the lake",
-        "publish producer_days=p, fault_item_state=s of north 3", "FLOW SUCCEEDED north 3", *END,
+        "publish producer_days=p watched, fault_item_state=s watched of north 3", "FLOW SUCCEEDED north 3", *END,
     ]  # fmt: skip
     assert [(done.day, done.cascaded) for done in result.days] == [(N1, False), (N2, False), (N3, True)]
     assert run.steps.count("FLOW SUCCEEDED north 2") == 1
