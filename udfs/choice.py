@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from udfs.outcome import SENT, is_answer
+from udfs.outcome import ANSWERS, SENT, is_answer
 
 
 def began_at_ms() -> Column:
@@ -40,3 +40,32 @@ def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
         <BLANKLINE>
     """
     return ~is_answer(outcome) | ((outcome != SENT) & (latency_ms >= slow_ms))
+
+
+def is_plain(slow_ms: int) -> Column:
+    """The attempt of the row, as a send of its own, was answered in time by the broker that it tried.
+
+    Args:
+        slow_ms: an answer this late counts as slow.
+
+    Examples:
+        >>> rows = [("a", 549, "SEND_OK"), ("a", 550, "SEND_OK"), ("b", 1, "SEND_OK"), (None, 9000, "SENT")]
+        >>> columns = "result_broker_name string, latency_ms bigint, outcome string"
+        >>> frame = spark.createDataFrame(rows, columns).withColumns(
+        ...     {"broker_name": F.lit("a"), "started_at_ms": F.lit(None), "ended_at_ms": F.lit(10_000)}
+        ... )
+        >>> frame.select("result_broker_name", "latency_ms", is_plain(550).alias("is_plain")).show()
+        +------------------+----------+--------+
+        |result_broker_name|latency_ms|is_plain|
+        +------------------+----------+--------+
+        |                 a|       549|    true|
+        |                 a|       550|   false|
+        |                 b|         1|   false|
+        |              NULL|      9000|    true|
+        +------------------+----------+--------+
+        <BLANKLINE>
+    """
+    took_ms = F.col("ended_at_ms") - F.least(began_at_ms(), F.col("ended_at_ms"))
+    by_its_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
+    in_time = ~F.col("outcome").isin(*ANSWERS) | (took_ms < slow_ms)
+    return is_answer(F.col("outcome")) & by_its_broker & in_time

@@ -77,6 +77,11 @@ def counts_as_failure(outcome: Column, not_exist_isolates: Column) -> Column:
     return outcome.isin(*REMOTING, "MQBrokerException") | ((outcome == "MQClientException") & not_exist_isolates)
 
 
+def may_write(outcome: Column) -> Column:
+    """A direct attempt with this outcome updates its item, under some policy at least."""
+    return counts_with_latency(outcome, F.lit(False)) | counts_as_failure(outcome, F.lit(True))
+
+
 def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
     """The reachable flag that a direct attempt writes (5.1.4 and later).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.types import ArrayType, StructField, StructType
 
+from jobs.fault_latency.producers.sender_hours import SENDER
 from jobs.tables.frame import Frame
 from jobs.tables.table import CLUSTER, FLAG, INT, LONG, PROCESS, PRODUCER, TEXT, column, required
 
@@ -47,9 +48,43 @@ KNOWN_ROUTES = Frame(
     ),
 )
 
+_COUNTS = (
+    required("sends", LONG, "attempts"),
+    required("failures", LONG, "of them, those without an answer"),
+    column("first_began_ms", LONG, "first start, epoch ms"),
+    required("last_ended_ms", LONG, "last end, epoch ms"),
+    column("first_write_ms", LONG, "first end of one that may write to a fault item as it returns; null = none does"),
+    column("last_write_ms", LONG, "last end of one that may; null = none does"),
+    column("last_seq", LONG, "highest seq; null = not logged"),
+)
+
+SENDER_HOURS = Frame(
+    name="sender-hours",
+    grain="attempts of one hour counted by sender and broker",
+    keys=(*SENDER, "hour"),
+    columns=(
+        CLUSTER,
+        *PRODUCER,
+        column("process_id", TEXT, "null = not logged"),
+        column("client_version", TEXT, "as logged; null = not logged"),
+        column("client_language", TEXT, "null = not logged"),
+        column("fault_latency_enabled", FLAG, "as logged; null = not logged"),
+        column("detector_enabled", FLAG, "as logged; null = not logged"),
+        column("queue_chosen_by", TEXT, "as logged; null = not logged"),
+        column("topic", TEXT, "null = not logged"),
+        required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
+        column("broker_name", TEXT, "null = neither logged nor found by the address"),
+        column("broker_addr", TEXT, "null = not logged"),
+        column("hour", LONG, "in which they ended, counted from 1970"),
+        *_COUNTS,
+        column("lowest_seq", LONG, "null = not logged"),
+        required("plain", LONG, "answered in time by their own broker, each as a send of its own"),
+    ),
+)
+
 ATTEMPTS = Frame(
     name="attempts",
-    grain="one attempt of the day, under the rules of its producer",
+    grain="one attempt near an isolation of its producer, under the rules of that",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
         CLUSTER,
@@ -115,11 +150,8 @@ SENDS_PER_PROCESS = Frame(
         column("topic", TEXT, "null = not logged"),
         _BY_CALLER,
         column("broker_name", TEXT, "null = neither logged nor found by the address"),
-        required("sends", LONG, "attempts"),
-        required("failures", LONG, "of them, those without an answer"),
-        column("first_began_ms", LONG, "first start, epoch ms"),
-        required("last_ended_ms", LONG, "last end, epoch ms"),
-        column("last_seq", LONG, "highest seq; null = not logged"),
+        *_COUNTS,
+        column("async_sends", LONG, "attempts whose mode is ASYNC"),
     ),
 )
 
@@ -168,15 +200,8 @@ _WRITE = (
 
 RELEVANT_WRITES = Frame(
     name="relevant-writes",
-    grain="one write that bounds an isolation in some order, or the last of its fault item",
+    grain="one write that bounds an isolation in some order, or the last of its fault item, with what it changed",
     keys=("cluster", "client_id", "producer_group", "process", "enforced", "broker_name", "position"),
-    columns=_WRITE,
-)
-
-CHANGES = Frame(
-    name="changes",
-    grain="one write that touches an isolation, with what it changed",
-    keys=RELEVANT_WRITES.keys,
     columns=(
         *_WRITE,
         column("isolation", LONG, "number of the isolation within the item"),
@@ -208,4 +233,4 @@ ISOLATIONS = Frame(
     ),
 )
 
-FRAMES = (KNOWN_ROUTES, ATTEMPTS, SENDS_PER_PROCESS, RELEVANT_WRITES, CHANGES, ISOLATIONS)
+FRAMES = (KNOWN_ROUTES, SENDER_HOURS, SENDS_PER_PROCESS, ATTEMPTS, RELEVANT_WRITES, ISOLATIONS)

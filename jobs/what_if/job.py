@@ -10,9 +10,10 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.attempts import attempts_of
+from jobs.fault_latency.producers.attempts import attempts_of, broker_names, with_owner
 from jobs.fault_latency.producers.processes import beginnings
-from jobs.fault_latency.producers.rules import PRODUCER, policies
+from jobs.fault_latency.producers.rules import PRODUCER, policies, versions_of
+from jobs.fault_latency.producers.sender_hours import sender_hours
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
@@ -79,9 +80,12 @@ def what_if(
         made_once: for the few rows that several frames read.
     """
     rules_to_replay = requested_rules(requested, settings)
-    began = made_once(beginnings(sends, _nothing_carried(sends), lambda _, frame: made_once(frame)))
+    hours = made_once(sender_hours(sends, settings.slow_ms))
+    began = made_once(beginnings(sends, hours, _nothing_carried(sends), lambda _, frame: made_once(frame)))
+    versions = versions_of(hours, released_profiles(), settings.producers)
+    owned = with_owner(sends, versions, settings.producers, began)
     attempts = (
-        attempts_of(sends, released_profiles(), settings.producers, began)
+        attempts_of(owned, broker_names(hours), owned)
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.updates import updates
 from jobs.fault_latency.producers import attempts
@@ -80,7 +81,8 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     frame = spark.createDataFrame(
         sends, ", ".join(f"{name} {'int' if name == 'row_hash' else 'string'}" for name in columns)
     )
-    found = attempts._with_addressed_broker(frame, attempts._names(frame)).collect()
+    names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
+    found = attempts.with_addressed_broker(frame, names).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
 
 
@@ -135,7 +137,8 @@ def test_a_slow_submit_call_connected_unless_the_channel_was_in_use(
         " started_at_ms bigint, submitted_at_ms bigint, ended_at_ms bigint, latency_ms bigint, seq bigint,"
         " row_hash bigint"
     )
-    found = attempts._with_connected_late(spark.createDataFrame([asked, *others], columns)).collect()
+    frame = spark.createDataFrame([asked, *others], columns)
+    found = attempts._with_connected_late(frame, frame).collect()
     assert {row["row_hash"]: row["connected_late"] for row in found} == {
         0: late,
         **dict.fromkeys(range(1, len(before) + 1), False),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import replay
-from jobs.fault_latency.inference.detector_rounds import detector_rounds
+from jobs.fault_latency.inference.detector_rounds import broker_answers, detector_rounds
 from jobs.fault_latency.inference.job import with_inferences
+from jobs.fault_latency.producers.attempts import broker_names
 from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.rules import policies
-from jobs.fault_latency.producers.sends_per_process import process_sends
+from jobs.fault_latency.producers.sends_per_process import AtWork
 from jobs.settings.client_profiles import released_profiles
 from tests.given.suspicious_processes import write_to
 from udfs.evidence import DETECTOR
@@ -52,9 +55,12 @@ WRITES = {
     "carried_extensions": "int",
 }
 SENDS = (
+    "outcome string, result_broker_name string, broker_name string, started_at_ms bigint, ended_at_ms bigint,"
+    " cluster string, broker_addr string, mode string, cause string, error string"
+)
+SENDERS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, policy string,"
-    " detector boolean, outcome string, result_broker_name string, error_broker string, started_at_ms bigint,"
-    " ended_at_ms bigint"
+    " detector boolean"
 )
 TOPIC_BROKERS = (
     "cluster string, topic string, start_ms bigint, end_ms bigint, broker_name string, perm int,"
@@ -76,6 +82,18 @@ def _items(spark: SparkSession, *writes: tuple[object, ...]) -> DataFrame:
     schema = ", ".join(f"{name} {kind}" for name, kind in WRITES.items())
     replayed = replay(spark.createDataFrame(list(writes), schema), POLICIES, 1)
     return replayed.withColumn("first_position", replayed["position"])
+
+
+def _answers(spark: SparkSession, sends: Sequence[tuple[object, ...]]) -> DataFrame:
+    """What brokers answered: outcome, broker of the result, broker, start and end of each attempt."""
+    rows = [(*send, "c", None, "SYNC", None, None) for send in sends]
+    frame = spark.createDataFrame(rows, SENDS)
+    return broker_answers(frame, broker_names(frame.withColumn("sends", F.lit(1))))
+
+
+def _senders(spark: SparkSession, policy: str, detector: bool) -> DataFrame:  # noqa: FBT001 (as the table has it)
+    others = ("c", "p2", "g", "#1", True, "P5", False)
+    return spark.createDataFrame([(*OWNER, policy, detector), others], SENDERS)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +118,12 @@ def test_detector(
     later = [_write("a", next_at_ms, 5, 0, **rules)] if next_at_ms else []
     items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules), *later)
     sends = [
-        (*OWNER, policy, detector, "RemotingConnectException", None, "a", 99_000, 100_000),
-        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "a", "a", *answered),
-        ("c", "p2", "g", "#1", True, "P5", False, "SENT", "a", "a", 100_100, 100_101),
-        ("c", "p2", "g", "#1", True, "P5", False, "SEND_OK", "b", "b", 100_100, 100_101),
+        ("RemotingConnectException", None, "a", 99_000, 100_000),
+        ("SEND_OK", "a", "a", *answered),
+        ("SENT", "a", "a", 100_100, 100_101),
+        ("SEND_OK", "b", "b", 100_100, 100_101),
     ]
-    found = detector_rounds(items, spark.createDataFrame(sends, SENDS), POLICIES).collect()
+    found = detector_rounds(items, _answers(spark, sends), _senders(spark, policy, detector), POLICIES).collect()
     assert [row.at_ms for row in found] == expected
     assert all((row.evidence, row.reachable, row.not_available_ms) == (DETECTOR, True, 0) for row in found)
 
@@ -121,25 +139,15 @@ def test_detector(
 def test_a_refusal_is_an_answer(spark: SparkSession, cause: str, other: str, expected: list[int]) -> None:
     rules = {"policy": "P4", "profile": "P4", "cause": cause}
     items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules))
-    sends = [
-        (*OWNER, "P4", True, cause, None, "a", 99_000, 100_000),
-        ("c", "p2", "g", "#1", True, "P5", False, other, None, "a", 100_500, 100_600),
-    ]
-    found = detector_rounds(items, spark.createDataFrame(sends, SENDS), POLICIES).collect()
+    sends = [(cause, None, "a", 99_000, 100_000), (other, None, "a", 100_500, 100_600)]
+    found = detector_rounds(items, _answers(spark, sends), _senders(spark, "P4", True), POLICIES).collect()
     assert [row.at_ms for row in found] == expected
 
 
 def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
     first_pass = _items(spark, _write("a", 60_000, 5, 600_000), _write("b", 61_000, 50, 600_000)).drop("first_position")
-    attempts = spark.createDataFrame(
-        [],
-        (
-            f"{SENDS}, attempt int, by_caller boolean, not_replayed string, mode string, cause string,"
-            " version_number int, topic string, broker_name string, thread string,"
-            " latency_ms bigint, row_hash bigint, version string, profile string, switch_assumed boolean,"
-            " dies_at_ms bigint, seq bigint"
-        ),
-    )
+    nothing = spark.createDataFrame([], SENDS)
     hosts = known_routes_of(spark.createDataFrame([], TOPIC_BROKERS))
-    second = with_inferences(first_pass, attempts, process_sends(attempts), hosts, POLICIES, 1, _keep)
+    idle = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=True, detects=False)
+    second = with_inferences(first_pass, nothing, nothing, nothing, idle, hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-from pyspark.sql import SparkSession
+from collections.abc import Sequence
 
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.producers.attempts import with_owner
 from jobs.fault_latency.producers.processes import beginnings, with_end_of_process, with_process
+from jobs.fault_latency.producers.rules import versions_of
+from jobs.fault_latency.producers.sender_hours import sender_hours
+from jobs.fault_latency.producers.sends_per_process import process_sends
+from jobs.settings.client_profiles import released_profiles
 
 SENDS = (
     "cluster string, client_id string, producer_group string, process_id string, seq bigint, started_at_ms bigint,"
@@ -49,8 +57,24 @@ CASES: dict[str, tuple[list[Attempt], tuple[str, int, int] | None, list[Named]]]
 }  # fmt: skip
 
 
-def _keep(_: str, of: object) -> object:
-    return of
+def _logged(spark: SparkSession, sends: Sequence[tuple[object, ...]]) -> DataFrame:
+    """The attempts as a table has them: what a process does not rest on is the same in all."""
+    frame = spark.createDataFrame(sends, SENDS)
+    texts = {
+        **dict.fromkeys(("client_language", "queue_chosen_by", "broker_addr", "result_broker_name")),
+        "client_version": "5.3.3",
+        "topic": "t",
+        "mode": "SYNC",
+        "broker_name": "b",
+        "outcome": "SEND_OK",
+    }
+    flags = dict.fromkeys(("fault_latency_enabled", "detector_enabled"), F.lit(True))
+    return frame.withColumns({**{name: F.lit(text).cast("string") for name, text in texts.items()}, **flags})
+
+
+def _beginnings(spark: SparkSession, sends: DataFrame, carried: Sequence[tuple[object, ...]]) -> DataFrame:
+    before = spark.createDataFrame(carried, CARRIED)
+    return beginnings(sends, sender_hours(sends, 550), before, lambda _, frame: frame.localCheckpoint())
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +85,8 @@ def named(spark: SparkSession) -> dict[str, list[Named]]:
         for place, (seq, started, ended) in enumerate(attempts)
     ]
     carried = [("c", case, "g", *before) for case, (_, before, _) in CASES.items() if before]
-    frame = spark.createDataFrame(sends, SENDS)
-    known = beginnings(frame, spark.createDataFrame(carried, CARRIED), _keep)  # type: ignore[arg-type]
+    frame = _logged(spark, sends)
+    known = _beginnings(spark, frame, carried)
     found: dict[str, list[Named]] = {case: [] for case in CASES}
     for row in with_process(frame, known).orderBy("ended_at_ms", "row_hash").collect():
         found[row["client_id"]].append((row["process"], row["dies_at_ms"]))
@@ -97,12 +121,44 @@ def test_named_by_id(spark: SparkSession) -> None:
         for place, (process_id, started, ended) in enumerate(attempts)
     ]
     carried = [("c", case, "g", before, 1, -50) for case, (_, before, _) in BY_ID.items() if before]
-    frame = spark.createDataFrame(sends, SENDS)
-    known = beginnings(frame, spark.createDataFrame(carried, CARRIED), _keep)  # type: ignore[arg-type]
+    frame = _logged(spark, sends)
+    known = _beginnings(spark, frame, carried)
     found: dict[str, list[Named]] = {case: [] for case in BY_ID}
     for row in with_process(frame, known).orderBy("row_hash").collect():
         found[row["client_id"]].append((row["process"], row["dies_at_ms"]))
     assert found == {case: expected for case, (_, _, expected) in BY_ID.items()}
+
+
+def test_attempts_counted_by_hour_are_those_of_each_process(spark: SparkSession) -> None:
+    """A producer that began again within an hour is counted anew; the others' hours are not looked into."""
+    later = 7_200_000
+    sends: list[tuple[object, ...]] = []
+    for client, process_ids in {"restarts": (None, None), "has ids": ("A", "B"), "carried": (None, None)}.items():
+        for place, (seq, started) in enumerate([(100, 0), (101, later), (1, later + 100), (2, 2 * later)]):
+            seq_then = 200 + place if client == "carried" else seq
+            sends.append(
+                ("c", client, "g", process_ids[place // 2], seq_then, started, started + 10, 10, None, 1, place)
+            )
+    frame = _logged(spark, sends)
+    began = _beginnings(spark, frame, [("c", "carried", "g", "#4", 100, -50)])
+    versions = versions_of(frame, released_profiles(), {})
+    counted = process_sends(sender_hours(frame, 550), frame, began, versions, {})
+    one_by_one = with_owner(frame, versions, {}, began)
+    assert sorted(
+        (row["client_id"], row["process"], row["dies_at_ms"], row["sends"], row["first_began_ms"], row["last_ended_ms"],
+         row["first_write_ms"], row["last_write_ms"], row["last_seq"])
+        for row in counted.collect()
+    ) == [
+        ("carried", "#4", None, 4, 0, 2 * later + 10, 10, 2 * later + 10, 203),
+        ("has ids", "A", later + 100, 2, 0, later + 10, 10, later + 10, 101),
+        ("has ids", "B", None, 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 2),
+        ("restarts", "#1", later + 100, 2, 0, later + 10, 10, later + 10, 101),
+        ("restarts", "#2", None, 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 2),
+    ]  # fmt: skip
+    rules = ("client_id", "process", "dies_at_ms", "enforced", "version", "version_number", "policy", "by_caller")
+    assert sorted(map(tuple, counted.select(*rules).collect())) == sorted(
+        map(tuple, one_by_one.select(*rules).distinct().collect())
+    )
 
 
 def test_an_item_of_yesterday_dies_with_its_process(spark: SparkSession) -> None:

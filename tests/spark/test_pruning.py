@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
     with_change,
+    with_isolation,
 )
-from jobs.fault_latency.fault_items.pruning import near_isolations
+from jobs.fault_latency.fault_items.pruning import half_minutes, near_isolations
 from jobs.fault_latency.fault_items.replay import ITEM, UPDATE, replay
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
@@ -61,14 +63,21 @@ def writes(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, WRITES).selectExpr("*", "cast(null as string) AS middle_topic").localCheckpoint()
 
 
-def _as_it_is(_: str, frame: DataFrame) -> DataFrame:
-    return frame
+def _pruned(writes: DataFrame) -> DataFrame:
+    """The writes near isolations, when the sends say of no write what the writes themselves do not."""
+    no_sends = writes.select(
+        *ITEM,
+        F.lit(False).alias("by_caller"),
+        F.lit(None).cast("string").alias("not_replayed"),
+        *(F.lit(None).cast("bigint").alias(f"{place}_write_ms") for place in ("first", "last")),
+    )
+    return near_isolations(writes, half_minutes(writes, no_sends, POLICIES))
 
 
 def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
     """What follows from a replay: isolations, changes, and the last state of each item."""
     relevant_writes = isolation_relevant_writes(replay(writes, POLICIES, 1)).localCheckpoint()
-    changes = relevant_writes.transform(isolating_writes).transform(with_change)
+    changes = relevant_writes.transform(with_isolation).transform(with_change).transform(isolating_writes)
     frames = {
         "isolations": isolations(changes, DAY_MS),
         "changes": changes.where("change IS NOT NULL").select(*ITEM, "at_ms", "row_hash", "change", *COMPARED),
@@ -78,7 +87,7 @@ def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
-    whole, pruned = _states_and_changes(writes), _states_and_changes(near_isolations(writes, POLICIES, _as_it_is))
+    whole, pruned = _states_and_changes(writes), _states_and_changes(_pruned(writes))
     assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
     for name, rows in whole.items():
         assert pruned[name] == rows, name
@@ -88,7 +97,7 @@ def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
     quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
     quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
     rows = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES)
-    kept = near_isolations(rows.selectExpr("*", "cast(null as string) AS middle_topic"), POLICIES, _as_it_is)
+    kept = _pruned(rows.selectExpr("*", "cast(null as string) AS middle_topic"))
     ends = {30_000 * bucket for bucket in (0, 166, 167, 333)}
     expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 30_000 in ends]
     assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)

@@ -12,6 +12,7 @@ from jobs.fault_latency.fault_items.isolations import (
     isolation_relevant_writes,
     isolations,
     with_change,
+    with_isolation,
 )
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.producers.rules import policies
@@ -208,7 +209,7 @@ def writes(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def found(writes: DataFrame) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Isolations by start, changes by position."""
-    changed = writes.transform(isolating_writes).transform(with_change)
+    changed = writes.transform(with_isolation).transform(with_change).transform(isolating_writes)
     held = isolations(changed, DAY_END).orderBy("start_ms").collect()
     changes = changed.where("change IS NOT NULL").orderBy("position").collect()
     return [row.asDict() for row in held], [row.asDict() for row in changes]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
-from jobs.fault_latency.effects.calls import calls_of, calls_of_several_attempts
+from jobs.fault_latency.effects.calls import calls_ending_in, calls_of_several_attempts, minute_of
 from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
+from jobs.fault_latency.producers.sender_hours import sender_hours
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
     " topic string, mode string, by_caller boolean, not_replayed string, invoke_id bigint, attempt int, seq bigint,"
     " started_at_ms bigint, ended_at_ms bigint, latency_ms bigint, outcome string, broker_name string,"
-    " result_broker_name string, row_hash bigint"
+    " result_broker_name string, process_id string, row_hash bigint"
 )
 CHOICES = f"{ATTEMPTS}, isolated_brokers array<string>, since_ms bigint"
 HEALTH = "cluster string, bucket bigint, tried_brokers array<string>, bad_brokers array<string>"
@@ -29,18 +31,25 @@ def _attempt(
         "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "version": "5.3.3",
         "topic": "t", "mode": "SYNC", "by_caller": False, "not_replayed": None, "invoke_id": None, "attempt": 1,
         "seq": None, "started_at_ms": ended_at_ms - latency_ms, "ended_at_ms": ended_at_ms, "latency_ms": latency_ms,
-        "outcome": outcome, "broker_name": "a", "result_broker_name": None, "row_hash": row_hash,
+        "outcome": outcome, "broker_name": "a", "result_broker_name": None, "process_id": None,
+        "row_hash": row_hash,
     } | other  # fmt: skip
     return tuple(row.values())
 
 
 def _several(attempts: DataFrame) -> DataFrame:
-    return calls_of_several_attempts(attempts, SLOW_MS, lambda _, frame: frame)
+    return calls_of_several_attempts(attempts, _as_it_is, SLOW_MS, lambda _, frame: frame)
+
+
+def _as_it_is(attempts: DataFrame) -> DataFrame:
+    """Rules and process are among what a test gives."""
+    return attempts
 
 
 def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
     frame = spark.createDataFrame(attempts, ATTEMPTS)
-    return calls_of(frame, _several(frame), SLOW_MS)
+    minutes = frame.select(minute_of("ended_at_ms").alias("minute")).distinct()
+    return calls_ending_in(minutes, frame, _as_it_is, _several(frame), SLOW_MS)
 
 
 def _send_calls(
@@ -52,14 +61,36 @@ def _send_calls(
     """Rows of the table; of each choice the attempt with its isolated brokers and since when its own was."""
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     chosen, healths = spark.createDataFrame(choices or [], CHOICES), spark.createDataFrame(health or [], HEALTH)
-    return send_calls(frame, _several(frame), chosen, healths, SLOW_MS)
+    return send_calls(frame, _as_it_is, _several(frame), chosen, healths, SLOW_MS)
 
 
 def _plain(
     spark: SparkSession, attempts: list[tuple[Any, ...]], choices: list[tuple[Any, ...]] | None = None
 ) -> DataFrame:
     frame = spark.createDataFrame(attempts, ATTEMPTS)
-    return plain_calls(frame, _several(frame), spark.createDataFrame(choices or [], CHOICES), SLOW_MS)
+    logged = frame.withColumns(
+        {
+            "client_version": F.col("version"),
+            "client_language": F.col("not_replayed"),
+            "fault_latency_enabled": F.col("enforced"),
+            "detector_enabled": F.lit(False),
+            "queue_chosen_by": F.col("by_caller").cast("string"),
+            "broker_addr": F.lit(None).cast("string"),
+        }
+    )
+    hours = sender_hours(logged, SLOW_MS)
+    return plain_calls(hours, _rules, _several(frame), spark.createDataFrame(choices or [], CHOICES), SLOW_MS)
+
+
+def _rules(hours: DataFrame) -> DataFrame:
+    """The rules that each attempt was given, from where `_plain` put them."""
+    return hours.withColumns(
+        {
+            "not_replayed": F.col("client_language"),
+            "enforced": F.col("fault_latency_enabled"),
+            "by_caller": F.col("queue_chosen_by").cast("boolean"),
+        }
+    )
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ _BUCKET_MS = 1_000
 _BAD_SHARE = 0.5
 
 
-def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
+def broker_health(sends: DataFrame, slow_ms: int) -> DataFrame:
     """Which brokers were bad in each second.
 
     Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
@@ -22,12 +22,12 @@ def broker_health(attempts: DataFrame, slow_ms: int) -> DataFrame:
     broker and do not count.
 
     Args:
-        attempts: the day's attempts.
+        sends: the day's attempts.
         slow_ms: an answer this late counts as slow.
     """
     bad = is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)
     return (
-        attempts.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
+        sends.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
         .transform(with_chosen_at)
         .groupBy("cluster", health_bucket(F.col("chosen_at_ms")).alias("bucket"), "broker_name")
         .agg(F.avg(bad.cast("int")).alias("bad_share"))

@@ -5,20 +5,23 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.calls import MINUTE_MS, CallsEndingIn, minute_of
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.intervals.coalesce import coalesce_equal
 from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.spark.materialize import Materialize
-from udfs.bucket import bucket_of
 
 _NAMED = 20
 _ONSET_MS = 60_000
-_MINUTE_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
 def broker_incidents(
-    isolations: DataFrame, sends_per_process: DataFrame, calls: DataFrame, share: float, materialize: Materialize
+    isolations: DataFrame,
+    sends_per_process: DataFrame,
+    calls_ending_in: CallsEndingIn,
+    share: float,
+    materialize: Materialize,
 ) -> DataFrame:
     """One row per interval in which at least `share` of the active producers with the switch on isolate one broker.
 
@@ -29,15 +32,15 @@ def broker_incidents(
     Args:
         isolations: the day's isolations; those not enforced are left out.
         sends_per_process: as `process_sends` returns it.
-        calls: the day's sends, as `calls_of` returns them.
+        calls_ending_in: looks up the day's sends.
         share: of the producers, between 0 and 1.
         materialize: for the incidents, which are read several times.
     """
     lasting = isolations.where("enforced AND end_ms > start_ms")
     active = _active(lasting, sends_per_process)
     isolated = _while_active(lasting, active)
-    incidents = materialize("incident-intervals", _incidents(isolated, active, share))
-    noticed = materialize("noticed", incidents.join(_noticed(incidents, isolated), [*_BROKER, "start_ms"]))
+    noticed = materialize("noticed", _noticed(_incidents(isolated, active, share), isolated))
+    calls = calls_ending_in(_minutes(noticed).select("minute").distinct())
     cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
     counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
     no_producer = F.array().cast("array<struct<client_id: string, producer_group: string>>")
@@ -70,8 +73,8 @@ def _active(isolated: DataFrame, sends_per_process: DataFrame) -> DataFrame:
         .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
         .select(
             *PRODUCER,
-            (F.col("from_ms") - F.col("from_ms") % _MINUTE_MS).alias("active_from_ms"),
-            (F.col("until_ms") + _MINUTE_MS - F.col("until_ms") % _MINUTE_MS).alias("active_until_ms"),
+            (F.col("from_ms") - F.col("from_ms") % MINUTE_MS).alias("active_from_ms"),
+            (F.col("until_ms") + MINUTE_MS - F.col("until_ms") % MINUTE_MS).alias("active_until_ms"),
         )
         .where("active_until_ms > active_from_ms")
     )
@@ -117,7 +120,7 @@ def _incidents(isolated: DataFrame, active: DataFrame, share: float) -> DataFram
 
 
 def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
-    """One row per incident: who isolated the broker, from the first to the last to begin.
+    """One row per incident, with who isolated the broker, from the first to the last to begin.
 
     A producer that began more than a minute before, or before the incident before it was over, had isolated it already
     and does not count as the first, unless all of them had.
@@ -131,23 +134,31 @@ def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
         "client_id",
         _producer().alias("producer"),
     )
+    incident = (*incidents.columns, "onset_ms")
     per_producer = (
         incidents.withColumn("onset_ms", onset)
-        .select(*_BROKER, "start_ms", "end_ms", "onset_ms")
         .join(began, list(_BROKER))
         .where("began_ms < end_ms AND ended_ms > start_ms")
-        .groupBy(*_BROKER, "start_ms", "onset_ms", "client_id", "producer")
+        .groupBy(*incident, "client_id", "producer")
         .agg(F.min(F.struct(F.col("began_ms") < F.col("onset_ms"), "began_ms")).alias("noticed"))
     )
     order = F.struct("noticed", "producer")
     newly = F.col("noticed.began_ms") >= F.col("onset_ms")
-    return per_producer.groupBy(*_BROKER, "start_ms").agg(
-        F.count("*").alias("isolating_producers"),
-        F.min("noticed")["began_ms"].alias("first_noticed_ms"),
-        F.coalesce(F.max(F.when(newly, F.col("noticed.began_ms"))), F.max("noticed.began_ms")).alias("last_noticed_ms"),
-        F.min_by("client_id", order).alias("first_producer"),
-        F.coalesce(F.max_by("client_id", F.when(newly, order)), F.max_by("client_id", order)).alias("last_producer"),
-        F.collect_set("producer").alias("noticed_by"),
+    return (
+        per_producer.groupBy(*incident)
+        .agg(
+            F.count("*").alias("isolating_producers"),
+            F.min("noticed")["began_ms"].alias("first_noticed_ms"),
+            F.coalesce(F.max(F.when(newly, F.col("noticed.began_ms"))), F.max("noticed.began_ms")).alias(
+                "last_noticed_ms"
+            ),
+            F.min_by("client_id", order).alias("first_producer"),
+            F.coalesce(F.max_by("client_id", F.when(newly, order)), F.max_by("client_id", order)).alias(
+                "last_producer"
+            ),
+            F.collect_set("producer").alias("noticed_by"),
+        )
+        .drop("onset_ms")
     )
 
 
@@ -156,13 +167,10 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
 
     Joined by broker and minute, so that the cost follows the sends near an incident.
     """
-    minutes = F.sequence(*(bucket_of(F.col(name), _MINUTE_MS) for name in ("first_noticed_ms", "end_ms")))
-    lasting = noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
-    in_minute = calls.withColumn("minute", bucket_of(F.col("ended_ms"), _MINUTE_MS))
-    tried = in_minute.join(F.broadcast(lasting.select("minute").distinct()), "minute", "left_semi").select(
+    tried = calls.select(
         "cluster",
         F.explode(F.array_distinct("broker_names")).alias("broker_name"),
-        "minute",
+        minute_of("ended_ms").alias("minute"),
         "ended_ms",
         "failed",
         "retried",
@@ -170,7 +178,7 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
         F.when(F.expr("enforced AND NOT (is_replayed AND by_caller)"), _producer()).alias("sender"),
     )
     return (
-        tried.join(F.broadcast(lasting), [*_BROKER, "minute"])
+        tried.join(F.broadcast(_minutes(noticed)), [*_BROKER, "minute"])
         .where("ended_ms >= first_noticed_ms AND ended_ms < end_ms")
         .groupBy(*_BROKER, "start_ms")
         .agg(
@@ -181,6 +189,12 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
             F.collect_set("sender").alias("senders"),
         )
     )
+
+
+def _minutes(noticed: DataFrame) -> DataFrame:
+    """One row per incident and minute of the time that it was noticed."""
+    minutes = F.sequence(minute_of("first_noticed_ms"), minute_of("end_ms"))
+    return noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
 
 
 def _producer() -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -9,35 +10,42 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.effects.calls import calls_of_one_attempt, is_troubled
+from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.producers.sender_hours import HOUR_MS
 from udfs.bucket import bucket_of
-
-_HOUR_MS = 3_600_000
+from udfs.choice import is_plain
 
 
 def send_calls(
-    attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int
+    sends: DataFrame,
+    with_owner: WithOwner,
+    calls_of_several: DataFrame,
+    choices: DataFrame,
+    health: DataFrame,
+    slow_ms: int,
 ) -> DataFrame:
-    """The table's rows, without day: the sends that are not plain. Grain: as `calls_of`.
+    """The table's rows, without day: the sends that are not plain. Grain: as `calls_of_one_attempt`.
 
     A send is plain if it was answered in time by its first broker while its producer isolated none of the topic's.
 
     Args:
-        attempts: the day's attempts with their rules and process.
+        sends: the day's attempts.
+        with_owner: looks up rules and process of attempts.
         calls_of_several: as `calls_of_several_attempts` returns them.
         choices: as `choices.choices` returns them.
         health: as `health.broker_health` returns it.
         slow_ms: an answer this late counts as slow.
     """
     avoiding = _avoiding(choices)
-    troubled = calls_of_one_attempt(attempts, calls_of_several, slow_ms).where(is_troubled())
+    troubled = calls_of_one_attempt(sends.where(~is_plain(slow_ms)).transform(with_owner), calls_of_several, slow_ms)
     # Of the others only those that avoided a broker are looked at, which are among the choices.
     quiet = calls_of_one_attempt(avoiding, calls_of_several, slow_ms).where(~is_troubled())
     known = avoiding.select(
         *PRODUCER, "row_hash", "isolated_brokers", F.col("since_ms").isNotNull().alias("went_to_isolated")
     )
     return (
-        troubled.unionByName(calls_of_several)
+        troubled.unionByName(calls_of_several.drop("plain_alone"))
         .unionByName(quiet)
         .join(known, [*PRODUCER, "row_hash"], "left")
         .where(is_troubled() | F.col("isolated_brokers").isNotNull())
@@ -50,31 +58,46 @@ def send_calls(
     )
 
 
-def plain_calls(attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, slow_ms: int) -> DataFrame:
+def plain_calls(
+    hours: DataFrame,
+    with_rules: Callable[[DataFrame], DataFrame],
+    calls_of_several: DataFrame,
+    choices: DataFrame,
+    slow_ms: int,
+) -> DataFrame:
     """The table's rows, without day: plain sends, counted by the hour in which they ended.
 
-    Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`.
+    Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`. Counted are the attempts that would be
+    plain as sends of their own; off these come the attempts of sends of several, and those that avoided a broker, so
+    that not every attempt has to be looked up among either.
 
     Args:
-        attempts: as for `send_calls`; so are the others.
+        hours: the day's attempts counted, as `sender_hours` returns them.
+        with_rules: looks up the rules of senders.
+        calls_of_several: as for `send_calls`; so are the others.
     """
     avoiding = _avoiding(choices)
-    alone = calls_of_one_attempt(attempts, calls_of_several, slow_ms)
-    # Sends that avoided a broker are taken off, so that not every attempt has to be looked up among the choices.
-    alone_avoiding = calls_of_one_attempt(avoiding, calls_of_several, slow_ms)
+    not_several = calls_of_several.select(*PRODUCER, "enforced", F.inline("plain_alone"))
     several = calls_of_several.join(avoiding.select(*PRODUCER, "row_hash"), [*PRODUCER, "row_hash"], "left_anti")
+    alone_avoiding = calls_of_one_attempt(avoiding, calls_of_several, slow_ms).where(~is_troubled())
+    of_hours = hours.transform(with_rules).withColumns(
+        {"ended_ms": F.col("hour") * HOUR_MS, "is_replayed": F.col("not_replayed").isNull()}
+    )
     counts = [
-        calls.where(~is_troubled())
-        .groupBy(
+        calls.groupBy(
             *PRODUCER,
             "topic",
             "mode",
             "enforced",
             _effect_without_isolation().alias("fault_latency"),
-            (bucket_of(F.col("ended_ms"), _HOUR_MS) % 24).cast("int").alias("hour"),
+            (bucket_of(F.col("ended_ms"), HOUR_MS) % 24).cast("int").alias("hour"),
+        ).agg(F.sum(number).alias("calls"))
+        for calls, number in (
+            (of_hours, F.col("plain")),
+            (not_several.withColumnRenamed("ended_at_ms", "ended_ms"), F.lit(-1)),
+            (several.where(~is_troubled()), F.lit(1)),
+            (alone_avoiding, F.lit(-1)),
         )
-        .agg((F.count("*") * sign).alias("calls"))
-        for calls, sign in ((alone, 1), (several, 1), (alone_avoiding, -1))
     ]
     total = reduce(DataFrame.unionByName, counts)
     keys = [name for name in total.columns if name != "calls"]

@@ -28,8 +28,8 @@ def isolation_relevant_writes(items: DataFrame) -> DataFrame:
     ).where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
 
 
-def isolating_writes(writes: DataFrame) -> DataFrame:
-    """One row per write that touches an isolation, with the number of that isolation.
+def with_isolation(writes: DataFrame) -> DataFrame:
+    """One row per write, with the number of the isolation that it touches.
 
     Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied writes
     has an isolation), both from 1.
@@ -38,9 +38,7 @@ def isolating_writes(writes: DataFrame) -> DataFrame:
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
     opens_possible = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
-    return writes.where("is_isolated OR was_isolated OR may_be_isolated").withColumns(
-        {"isolation": F.sum(opens).over(so_far), "possible": F.sum(opens_possible).over(so_far)}
-    )
+    return writes.withColumns({"isolation": F.sum(opens).over(so_far), "possible": F.sum(opens_possible).over(so_far)})
 
 
 def with_change(writes: DataFrame) -> DataFrame:
@@ -60,6 +58,15 @@ def with_change(writes: DataFrame) -> DataFrame:
     return writes.withColumn("change", change)
 
 
+def isolating_writes(writes: DataFrame) -> DataFrame:
+    """The writes that touch an isolation, or might in another order.
+
+    Args:
+        writes: as `isolation_relevant_writes` returns them.
+    """
+    return writes.where("is_isolated OR was_isolated OR may_be_isolated")
+
+
 def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     """One row per isolation, cut at the day's end and at the end of the process.
 
@@ -68,7 +75,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     24:00, EXPIRED when its time was over, else what the next write did.
 
     Args:
-        writes: as `isolating_writes` and `with_change` return them.
+        writes: isolating writes, as `with_isolation` and `with_change` return them.
         day_end_ms: 24:00 UTC, epoch ms.
     """
     cut, end = F.least(F.lit(day_end_ms), "dies_at_ms"), F.col("holds_until_ms")

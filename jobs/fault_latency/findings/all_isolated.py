@@ -12,7 +12,6 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
-from jobs.spark.materialize import Materialize
 from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
 from udfs.policy import Policy
@@ -113,9 +112,7 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     )
 
 
-def intervals_without_broker(
-    sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame, materialize: Materialize
-) -> DataFrame:
+def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame) -> DataFrame:
     """One row per interval in which no broker of a topic was available to a producer.
 
     Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
@@ -125,16 +122,14 @@ def intervals_without_broker(
         sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations; those not enforced are left out.
         known_routes: as `known_routes_of` returns it; may be empty.
-        materialize: for the brokers of each topic, which are read several times.
     """
     isolated_spans = isolations.where("enforced AND end_ms > start_ms").select(
         *OWNER, "broker_name", F.col("start_ms").alias("held_from_ms"), F.col("end_ms").alias("held_until_ms")
     )
     sends = sends_per_process.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
     owners = sends.select(*_TOPIC).distinct().join(isolated_spans.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    brokers_of_topics = materialize(
-        "brokers-of-topics",
-        owners.join(F.broadcast(_brokers_of_topics(sends_per_process, known_routes)), ["cluster", "topic"]),
+    brokers_of_topics = owners.join(
+        F.broadcast(_brokers_of_topics(sends_per_process, known_routes)), ["cluster", "topic"]
     )
     isolated = (
         brokers_of_topics.join(isolated_spans, [*OWNER, "broker_name"])

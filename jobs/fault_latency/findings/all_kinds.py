@@ -16,13 +16,15 @@ from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.inference.as_of import last_write_wins
+from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from udfs.policy import Policy
 
 
 def findings(
-    attempts: DataFrame,
+    sends: DataFrame,
+    with_owner: WithOwner,
     sends_per_process: DataFrame,
     isolations: DataFrame,
     writes: DataFrame,
@@ -30,7 +32,7 @@ def findings(
     health: DataFrame,
     incidents: DataFrame,
     known_routes: DataFrame,
-    policies: Sequence[Policy],
+    followed: Sequence[Policy],
     day: Day,
     slow_ms: int,
     materialize: Materialize,
@@ -38,7 +40,8 @@ def findings(
     """Rows of the table `findings`, without day; a kind that no producer of the day can have is not computed.
 
     Args:
-        attempts: the day's attempts with their rules and process.
+        sends: the day's attempts.
+        with_owner: looks up rules and process of attempts.
         sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations.
         writes: isolating writes with `change`.
@@ -46,42 +49,33 @@ def findings(
         health: as `broker_health` returns it.
         incidents: as `broker_incidents` returns them.
         known_routes: as `known_routes_of` returns it; may be empty.
-        policies: every policy that a row may name.
+        followed: the policies that the day's producers follow.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
         materialize: for frames that several kinds read.
     """
-    at_work = _at_work(sends_per_process, policies)
     kinds = [
-        clock_steps(attempts),
-        *(uneven_ladder(attempts, each, day) for each in at_work if not each.ladder.is_even),
+        clock_steps(sends, with_owner),
+        *(uneven_ladder(sends.transform(with_owner), each, day) for each in followed if not each.ladder.is_even),
     ]
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, kinds)
     without_broker = materialize(
-        "intervals-without-broker", intervals_without_broker(sends_per_process, isolations, known_routes, materialize)
+        "intervals-without-broker", intervals_without_broker(sends_per_process, isolations, known_routes)
     )
     kinds += [
-        sent_while_isolated(choices, attempts),
+        sent_while_isolated(choices, sends, with_owner),
         collateral_isolations(writes, health),
         all_isolated(without_broker, choices),
-        lone_isolations(isolations, attempts, slow_ms, materialize),
+        lone_isolations(isolations, sends, slow_ms, materialize),
         wide_isolations(incidents),
     ]
-    if any(policy.write_rule == "LAST_WRITE" for policy in at_work):
+    if any(policy.write_rule == "LAST_WRITE" for policy in followed):
         kinds += [
-            lost_by_submit(writes.where(last_write_wins(policies))),
+            lost_by_submit(writes.where(last_write_wins(followed))),
             removed_while_isolated(writes),
-            dead_broker_magnets(without_broker, choices, policies),
+            dead_broker_magnets(without_broker, choices, followed),
         ]
-    if any(policy.reachable_gates for policy in at_work):
+    if any(policy.reachable_gates for policy in followed):
         kinds.append(never_reachable_again(writes, day.end_ms))
     return reduce(DataFrame.unionByName, kinds)
-
-
-def _at_work(sends_per_process: DataFrame, policies: Sequence[Policy]) -> list[Policy]:
-    """The policies that the day's producers follow."""
-    named = {
-        row["policy"] for row in sends_per_process.where("not_replayed IS NULL").select("policy").distinct().collect()
-    }
-    return [policy for policy in policies if policy.name in named]

@@ -10,24 +10,27 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.producers.attempts import WithOwner
+from jobs.fault_latency.producers.rules import PRODUCER
 
 _STEP_MS = 1_000
 
 
-def clock_steps(attempts: DataFrame) -> DataFrame:
+def clock_steps(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
     """One finding per producer and run of attempts whose times contradict each other by a second or more.
 
     Either an attempt ended before one with a lower `seq` (the clock was set back), or its latency is not the time
     from its start to its end (the clock was set meanwhile). A step forward between two attempts looks like a pause.
 
     Args:
-        attempts: the day's attempts with their process.
+        sends: the day's attempts.
+        with_owner: looks up rules and process of attempts.
     """
     differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
+    differing = sends.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= _STEP_MS).transform(with_owner)
     stepped = (
-        _falls(attempts)
-        .unionByName(attempts.select(*OWNER, "ended_at_ms", "row_hash", differs_ms.alias("step_ms")))
-        .where(F.col("step_ms") >= _STEP_MS)
+        _falls(sends, with_owner)
+        .unionByName(differing.select(*OWNER, "ended_at_ms", "row_hash", "step_ms"))
         .groupBy(*OWNER, "ended_at_ms", "row_hash")
         .agg(F.max("step_ms").alias("step_ms"))
         .select(*OWNER, *moment(F.col("ended_at_ms")), "step_ms")
@@ -50,15 +53,16 @@ def clock_steps(attempts: DataFrame) -> DataFrame:
     )
 
 
-def _falls(attempts: DataFrame) -> DataFrame:
+def _falls(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
     """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`.
 
-    Only producers that may have such attempts, few if any, are sorted in full. A hash of the process finds them, so
+    Only producers that may have such attempts, few if any, are sorted in full. A hash of the sender finds them, so
     that three numbers of each attempt are put in order; two processes of one hash only add to them.
     """
-    numbered = attempts.where("seq IS NOT NULL").withColumn("owner", F.xxhash64(*OWNER))
-    fallen = _stepped(numbered.select("owner", "seq", "ended_at_ms"), ["owner"], ["seq", "ended_at_ms"])
-    doubtful = numbered.join(fallen.select("owner").distinct(), "owner", "left_semi")
+    sender = F.xxhash64(*PRODUCER, "process_id")
+    numbered = sends.where("seq IS NOT NULL").withColumn("sender", sender)
+    fallen = _stepped(numbered.select("sender", "seq", "ended_at_ms"), ["sender"], ["seq", "ended_at_ms"])
+    doubtful = numbered.join(fallen.select("sender").distinct(), "sender", "left_semi").transform(with_owner)
     return _stepped(doubtful, OWNER, ["seq", "ended_at_ms", "row_hash"]).select(
         *OWNER, "ended_at_ms", "row_hash", "step_ms"
     )

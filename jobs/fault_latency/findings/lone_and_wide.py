@@ -20,7 +20,7 @@ _MINUTE = ("cluster", "broker_name", "minute")
 _RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
-def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
+def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
     """One finding per producer and broker and run of isolations that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
@@ -28,9 +28,9 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
 
     Args:
         isolations: the day's isolations.
-        attempts: the day's attempts with their rules.
+        sends: the day's attempts.
         slow_ms: an answer this late counts as slow.
-        materialize: for the runs, which are read several times.
+        materialize: for the runs without another producer's, which are read several times.
     """
     lasting = isolations.where("end_ms > start_ms")
     evidence = [
@@ -38,9 +38,9 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int, ma
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
-    runs = materialize("runs", sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence))
+    runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
     alone = materialize("alone", _of_one_producer(runs))
-    others = _sends_of_others(alone, attempts, slow_ms).where(
+    others = _sends_of_others(alone, sends, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
     return finding(
@@ -81,12 +81,12 @@ def _of_one_producer(runs: DataFrame) -> DataFrame:
     return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
 
 
-def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
     minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     counted = (
-        attempts.transform(with_chosen_at)
+        sends.transform(with_chosen_at)
         .withColumn("minute", _minute(F.col("chosen_at_ms")))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
         .groupBy(*_MINUTE, _producer().alias("other"))

@@ -13,14 +13,14 @@ from udfs.outcome import counts_as_failure, counts_with_latency, effective_outco
 from udfs.policy import Policy
 
 
-def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
+def uneven_ladder(owned: DataFrame, policy: Policy, day: Day) -> DataFrame:
     """One finding per producer that sends under a policy whose arrays differ in length.
 
     A latency or failure that reaches a floor without an isolation leaves `send` with an exception after the message
     was stored (`MQFaultStrategy.computeNotAvailableDuration`, all releases).
 
     Args:
-        attempts: the day's attempts with their rules.
+        owned: the day's attempts with their rules.
         policy: one whose ladder is not even.
         day: the day.
     """
@@ -31,7 +31,7 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
         counts_with_latency(outcome, not_exist), F.col("latency_ms")
     )
     per_producer = (
-        attempts.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
+        owned.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
         .withColumn("fails", looked_up.isNotNull() & isolation_ms(looked_up, ladder).isNull())
         .groupBy(*PRODUCER)
         .agg(F.count_if("fails").alias("sends"), F.count_if(F.col("fails") & F.col("enforced")).alias("thrown"))

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE
 from jobs.fault_latency.inference.as_of import OWNER, written_columns
+from jobs.fault_latency.producers.attempts import with_addressed_broker
 from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
 from udfs.outcome import ANSWERS
@@ -19,7 +20,33 @@ _REFUSAL = "MQBrokerException"
 """The broker's own answer, which leaves the item unreachable all the same."""
 
 
-def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+def broker_answers(sends: DataFrame, names: DataFrame) -> DataFrame:
+    """One row per attempt that a broker answered, if only with a refusal.
+
+    `cluster`, `broker_name` of the broker, `since_ms` and `answered_at_ms`.
+
+    Args:
+        sends: the day's attempts.
+        names: as `attempts.broker_names` returns them.
+    """
+    answered = F.when(F.col("outcome").isin(*ANSWERS), F.col("result_broker_name")).when(
+        F.col("outcome") == _REFUSAL, F.col("error_broker")
+    )
+    return (
+        sends.transform(with_addressed_broker, names)
+        .where(answered.isNotNull())
+        .select(
+            "cluster",
+            answered.alias("broker_name"),
+            F.col("started_at_ms").alias("since_ms"),
+            F.col("ended_at_ms").alias("answered_at_ms"),
+        )
+    )
+
+
+def detector_rounds(
+    items: DataFrame, answers: DataFrame, sends_per_process: DataFrame, policies: Sequence[Policy]
+) -> DataFrame:
     """A broker that answered anybody, if only with a refusal, is found reachable by the next round, within 3 s.
 
     `LatencyFaultToleranceImpl.startDetector` and `detectByOneRound` (5.1.4). Asked once per write that left the
@@ -27,11 +54,12 @@ def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Po
 
     Args:
         items: writes as `replay.replay` returns them.
-        attempts: the day's attempts with their rules and process.
+        answers: as `broker_answers` returns them.
+        sends_per_process: as `process_sends` returns it.
         policies: every policy that a row may name.
     """
     gated = gated_by_reachable(F.col("policy"), policies)
-    detecting = attempts.where("detector").where(gated).select(*OWNER).distinct()
+    detecting = sends_per_process.where("detector").where(gated).select(*OWNER).distinct()
     lasting = F.coalesce("next_at_ms", F.lit(FAR_MS)) - F.col("at_ms") > _ROUND_MS
     unreachable = (
         items.where(F.col("op") != REMOVE)
@@ -40,18 +68,8 @@ def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Po
         .where(lasting)
         .join(detecting, list(OWNER), "left_semi")
     )
-    answered = F.when(F.col("outcome").isin(*ANSWERS), F.col("result_broker_name")).when(
-        F.col("outcome") == _REFUSAL, F.col("error_broker")
-    )
-    answers = (
-        attempts.where(answered.isNotNull())
-        .select(
-            "cluster",
-            answered.alias("broker_name"),
-            F.col("started_at_ms").alias("since_ms"),
-            F.col("ended_at_ms").alias("answered_at_ms"),
-        )
-        .join(unreachable.select("cluster", "broker_name").distinct(), ["cluster", "broker_name"], "left_semi")
+    of_unreachable = answers.join(
+        unreachable.select("cluster", "broker_name").distinct(), ["cluster", "broker_name"], "left_semi"
     )
     unanswered = unreachable.select(
         "cluster",
@@ -67,7 +85,7 @@ def detector_rounds(items: DataFrame, attempts: DataFrame, policies: Sequence[Po
     )
     by_the_next_round = F.last("answered_at_ms", ignorenulls=True).over(later_first) + _ROUND_MS
     flipped = (
-        answers.unionByName(unanswered, allowMissingColumns=True)
+        of_unreachable.unionByName(unanswered, allowMissingColumns=True)
         .withColumn("found_at_ms", by_the_next_round)
         .where("write IS NOT NULL AND found_at_ms < coalesce(write.next_at_ms, found_at_ms + 1)")
         .select("write.*", "found_at_ms")

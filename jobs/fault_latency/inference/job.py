@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.inference.as_of import first_attempts, last_write_wins, replayed_with, written_columns
+from jobs.fault_latency.inference.as_of import first_attempts, replayed_with, written_columns
 from jobs.fault_latency.inference.detector_rounds import detector_rounds
 from jobs.fault_latency.inference.fault_item import WriteRules
 from jobs.fault_latency.inference.known_route import Routes, routes_by_topic
@@ -22,15 +22,17 @@ from jobs.fault_latency.inference.stretches import (
     with_whole_processes,
 )
 from jobs.fault_latency.inference.walk import walked
+from jobs.fault_latency.producers.sends_per_process import AtWork
 from jobs.spark.materialize import Materialize
-from udfs.policy import Policy, gated_by_reachable
-from udfs.releases import holds
+from udfs.policy import Policy
 
 
 def with_inferences(
     items: DataFrame,
     attempts: DataFrame,
+    answers: DataFrame,
     sends_per_process: DataFrame,
+    producers: AtWork,
     known_routes: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
@@ -44,41 +46,31 @@ def with_inferences(
 
     Args:
         items: the first pass, as `replay.replay` returns it.
-        attempts: the day's attempts with their rules and process.
+        attempts: those near an isolation, as `attempts_of` returns them.
+        answers: what brokers answered to anybody, as `detector_rounds.broker_answers` returns it.
         sends_per_process: as `process_sends` returns it.
+        producers: what they are and do.
         known_routes: as `known_routes_of` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
         materialize: for the first pass, which is read many times, and for what is inferred.
     """
-    retries_blindly, last_wins, detects = _kinds(sends_per_process, policies)
-    routes = routes_by_topic(known_routes.collect()) if retries_blindly else {}
-    if not routes and not detects:
+    routes = routes_by_topic(known_routes.collect()) if producers.retries_blindly else {}
+    if not routes and not producers.detects:
         return items
     in_stretches = materialize("first-pass", _in_stretches(items))
     first_pass = in_stretches.drop("stretch")
     inferred = first_pass.select(*written_columns(first_pass)).where("false")
     if routes:
+        last_wins = any(policy.write_rule == "LAST_WRITE" for policy in producers.enforced_policies)
         chosen = first_attempts(attempts if last_wins else attempts.where("false"), policies)
         to_walk = with_whole_processes(in_stretches, known_routes)
         inferred = materialize("walk", infer_by_walk(to_walk, chosen, routes, policies, unordered_within_ms))
-    if detects:
+    if producers.detects:
         known = replayed_with(first_pass, inferred, policies, unordered_within_ms)
-        found_again = materialize("detector-rounds", detector_rounds(known, attempts, policies))
+        found_again = materialize("detector-rounds", detector_rounds(known, answers, sends_per_process, policies))
         inferred = inferred.unionByName(found_again)
     return replayed_with(first_pass, inferred, policies, unordered_within_ms).drop("first_position")
-
-
-def _kinds(sends_per_process: DataFrame, policies: Sequence[Policy]) -> tuple[bool, bool, bool]:
-    """Whether the day has enforced producers before 5.3.0, under last-write-wins, and with 5.1.4's detector on."""
-    gated = gated_by_reachable(F.col("policy"), policies)
-    kinds = sends_per_process.where("enforced AND not_replayed IS NULL").agg(
-        F.bool_or(~holds("connects_asynchronously", F.col("version_number"))),
-        F.bool_or(last_write_wins(policies)),
-        F.bool_or(F.col("detector") & gated),
-    )
-    retries_blindly, last_wins, detects = kinds.collect()[0]
-    return bool(retries_blindly), bool(last_wins), bool(detects)
 
 
 def _in_stretches(items: DataFrame) -> DataFrame:

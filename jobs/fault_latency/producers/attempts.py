@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.processes import with_process
 from jobs.fault_latency.producers.rules import with_rules
-from jobs.settings.client_profiles import Profile
 from jobs.settings.model import ProducerSettings
 from udfs.choice import began_at_ms
 from udfs.outcome import REMOTING, effective_outcome, is_answer
@@ -34,42 +33,57 @@ _LOOKUP_INPUTS = (
 )
 
 
-def attempts_of(
-    sends: DataFrame,
-    profiles: Sequence[Profile],
-    producers: Mapping[str, ProducerSettings],
-    beginnings: DataFrame,
-    *,
-    has_async: bool = True,
-) -> DataFrame:
-    """One row per attempt, as every later step takes it.
+WithOwner = Callable[[DataFrame], DataFrame]
+"""`with_owner` of one day: attempts, any of the day, to the same with their rules and process."""
 
-    Adds the columns of `rules.with_rules` and `processes.with_process`, `addressed_broker`, `error_broker`,
-    `is_stale_line` and `connected_late`; drops those that only these were derived from.
+
+def with_owner(
+    sends: DataFrame, versions: DataFrame, producers: Mapping[str, ProducerSettings], beginnings: DataFrame
+) -> DataFrame:
+    """One row per attempt, with the columns of `rules.with_rules` and `processes.with_process`.
+
+    Rules rest with a sender, so they are looked up only for attempts that are looked at one by one.
 
     Args:
         sends: published attempts.
-        profiles: the rules of released clients.
+        versions: as `rules.versions_of` returns them.
         producers: the site's settings of producers.
         beginnings: as `processes.beginnings` returns them.
+    """
+    return sends.transform(with_rules, versions, producers).transform(with_process, beginnings)
+
+
+def attempts_of(owned: DataFrame, names: DataFrame, of_day: DataFrame, *, has_async: bool = True) -> DataFrame:
+    """One row per attempt, as the replay and what follows from it take it.
+
+    Adds `addressed_broker`, `error_broker`, `is_stale_line` and `connected_late`; drops those that only these were
+    derived from.
+
+    Args:
+        owned: attempts with their rules and process, as `with_owner` returns them.
+        names: as `broker_names` returns them.
+        of_day: all attempts of the day, likewise: a line is stale, or a connection stood, by what other lines say.
         has_async: whether any attempt is async; without one no line is stale and no connect shows.
     """
-    described = sends.transform(with_rules, profiles, producers).transform(with_process, beginnings)
     if has_async:
-        described = described.transform(_with_stale_line).transform(_with_connected_late)
+        described = owned.transform(_with_stale_line, of_day).transform(_with_connected_late, of_day)
     else:
-        described = described.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
-    return described.transform(_with_addressed_broker, _names(sends)).drop(*_LOOKUP_INPUTS)
+        described = owned.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
+    return described.transform(with_addressed_broker, names).drop(*_LOOKUP_INPUTS)
 
 
-def _names(sends: DataFrame) -> DataFrame:
-    """One row per `cluster` and `broker_addr`: the `name` that most attempts of the day give the address."""
-    uses = sends.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name").count()
-    most = F.max_by("broker_name", F.struct("count", F.hash("broker_name"), "broker_name"))
-    return uses.groupBy("cluster", "broker_addr").agg(most.alias("name"))
+def broker_names(counted: DataFrame) -> DataFrame:
+    """One row per `cluster` and `broker_addr`: the `name` that most attempts of the day give the address.
+
+    Args:
+        counted: attempts counted together: `sends`.
+    """
+    uses = counted.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name")
+    most = F.max_by("broker_name", F.struct("sends", F.hash("broker_name"), "broker_name"))
+    return uses.agg(F.sum("sends").alias("sends")).groupBy("cluster", "broker_addr").agg(most.alias("name"))
 
 
-def _with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
+def with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
     """With `addressed_broker` (at the attempt's address) and `error_broker` (at the last address in its error).
 
     An MQBrokerException's text names the producer's address before the broker's, so the last one counts.
@@ -97,7 +111,7 @@ def _with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
     )
 
 
-def _with_stale_line(sends: DataFrame) -> DataFrame:
+def _with_stale_line(sends: DataFrame, of_day: DataFrame) -> DataFrame:
     """With `is_stale_line`: the second hook call of an async invocation that was refused at every try.
 
     From 4.9.3 the retries run inside the submit call; when it returns, the hook fires again with the exception
@@ -108,7 +122,7 @@ def _with_stale_line(sends: DataFrame) -> DataFrame:
     invocation = Window.partitionBy("cluster", "client_id", "producer_group", "process", "invoke_id", "attempt")
     in_order = invocation.orderBy("ended_at_ms", F.asc_nulls_last("seq"), "row_hash")
     line = F.row_number().over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    candidates = sends.where(refused & retries_inside & F.col("invoke_id").isNotNull())
+    candidates = of_day.where(refused & retries_inside & F.col("invoke_id").isNotNull())
     later = candidates.withColumn("line", line).where("line > 1")
     second = later.select("row_hash", F.lit(True).alias("is_stale_line"))
     return sends.join(F.broadcast(second), "row_hash", "left").withColumn(
@@ -116,7 +130,7 @@ def _with_stale_line(sends: DataFrame) -> DataFrame:
     )
 
 
-def _with_connected_late(sends: DataFrame) -> DataFrame:
+def _with_connected_late(sends: DataFrame, of_day: DataFrame) -> DataFrame:
     """With `connected_late`: the answer's own clock started when the submit call had connected, not when it began.
 
     Up to 5.1.4 `NettyRemotingClient.invokeAsync` connects before it makes the `ResponseFuture` (4.9.8:549), whose
@@ -124,17 +138,22 @@ def _with_connected_late(sends: DataFrame) -> DataFrame:
     last attempt that ended before it at that address was answered: then it only waited for a CPU.
     """
     channel = ("cluster", "client_id", "producer_group", "process", "address")
-    placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
+    address = F.coalesce("broker_addr", "broker_name").alias("address")
+    placed = sends.select("*", address)
     has_connect = holds("connect_counts_in_latency", F.col("version_number"))
     slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & ~has_connect
     slow_submits = placed.where((F.col("mode") == "ASYNC") & slow)
     by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
-    ended = placed.join(F.broadcast(slow_submits.select(*channel).distinct()), list(channel), "left_semi").select(
-        *channel,
-        F.col("ended_at_ms").alias("at_ms"),
-        "seq",
-        "row_hash",
-        (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
+    ended = (
+        of_day.select("*", address)
+        .join(F.broadcast(slow_submits.select(*channel).distinct()), list(channel), "left_semi")
+        .select(
+            *channel,
+            F.col("ended_at_ms").alias("at_ms"),
+            "seq",
+            "row_hash",
+            (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
+        )
     )
     began = slow_submits.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
     ends_first = Window.partitionBy(*channel).orderBy(

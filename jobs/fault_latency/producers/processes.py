@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.producers.sender_hours import hour
 from jobs.spark.materialize import Materialize
-from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
 from udfs.order_of_events import place_in_order
 
-_MINUTE_MS = 60_000
 _LIFE = (*PRODUCER, "process", "born_at_ms", "last_at_ms")
 
 
@@ -29,7 +28,7 @@ def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     return named.withColumn("dies_at_ms", F.try_element_at("ends", F.col("process"))).drop("ends")
 
 
-def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -> DataFrame:
+def beginnings(sends: DataFrame, hours: DataFrame, carried: DataFrame, materialize: Materialize) -> DataFrame:
     """Processes of a producer: the numbers of those without id, and the ends of those that are over.
 
     Grain: `PRODUCER` and interval between its restarts; only those with any of it. `counted`, the name of a process
@@ -39,13 +38,13 @@ def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -
 
     Args:
         sends: attempts of one day.
+        hours: the same counted, as `sender_hours` returns them.
         carried: as `carried_processes` returns them.
         materialize: for the few rows that it is derived from.
     """
-    minutes = materialize("producer-minutes", _producer_minutes(sends))
-    restarts = materialize("restarts", carried.join(_restarts(sends, minutes, carried), list(PRODUCER), "full"))
+    restarts = materialize("restarts", carried.join(_restarts(sends, hours, carried), list(PRODUCER), "full"))
     ends = (
-        _ends_of_processes(sends, minutes, restarts)
+        _ends_of_processes(sends, hours, restarts)
         .where("dies_at_ms IS NOT NULL")
         .groupBy(*PRODUCER)
         .agg(F.map_from_entries(F.collect_list(F.struct("process", "dies_at_ms"))).alias("ends"))
@@ -53,18 +52,28 @@ def beginnings(sends: DataFrame, carried: DataFrame, materialize: Materialize) -
     return _intervals_between_restarts(restarts).join(ends, list(PRODUCER), "full")
 
 
-def _producer_minutes(sends: DataFrame) -> DataFrame:
-    """Minutes of a producer's processes: few rows for many attempts.
+def with_only_process(counted: DataFrame, beginnings: DataFrame) -> DataFrame:
+    """One row per row of producers that began no process without id again, with process and its end.
 
-    Grain: `PRODUCER`, `process_id`, `minute` in which the attempts ended; `lowest` and `highest` seq, `born_at_ms`,
-    `last_at_ms`: the first start and the last end of them.
+    Args:
+        counted: attempts counted together, with `process_id`.
+        beginnings: as `beginnings` returns them.
     """
-    return sends.groupBy(*PRODUCER, "process_id", _minute().alias("minute")).agg(
-        F.min("seq").alias("lowest"),
-        F.max("seq").alias("highest"),
-        F.min(began_at_ms()).alias("born_at_ms"),
-        F.max("ended_at_ms").alias("last_at_ms"),
+    return (
+        counted.join(F.broadcast(beginnings.drop("from_place", "until_place")), list(PRODUCER), "left")
+        .withColumn("process", F.coalesce("process_id", "counted", F.lit("#1")))
+        .withColumn("dies_at_ms", F.try_element_at("ends", F.col("process")))
+        .drop("counted", "ends")
     )
+
+
+def restarted_producers(beginnings: DataFrame) -> DataFrame:
+    """One row per `PRODUCER` of which a process without id began again on the day.
+
+    Args:
+        beginnings: as `beginnings` returns them.
+    """
+    return beginnings.where("from_place IS NOT NULL").select(*PRODUCER).distinct()
 
 
 def _named(sends: DataFrame, intervals: DataFrame, how: str) -> DataFrame:
@@ -101,19 +110,19 @@ def _intervals_between_restarts(restarts: DataFrame) -> DataFrame:
     )
 
 
-def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataFrame:
+def _restarts(sends: DataFrame, hours: DataFrame, carried: DataFrame) -> DataFrame:
     """One row per `PRODUCER` with restarts: `restarts`, their places in the total order of its attempts.
 
     A restart is a clear fall of `seq`: below half of the attempt before it, by an attempt that began after all
-    earlier ones had ended. Only minutes in which that can be are sorted, with the minute before each.
+    earlier ones had ended. Only hours in which that can be are sorted, with the hour before each.
     """
     order = Window.partitionBy(*PRODUCER).orderBy(place_in_order())
     before = F.lag(F.struct("seq", "ended_at_ms")).over(order)
     seq_before = F.coalesce(before["seq"], F.col("carried_seq"))
     all_ended_at = F.greatest(before["ended_at_ms"], "carried_ended_at_ms")
     return (
-        sends.withColumn("minute", _minute())
-        .join(F.broadcast(_falling_minutes(minutes, carried)), [*PRODUCER, "minute"])
+        sends.withColumn("hour", hour())
+        .join(F.broadcast(_falling_hours(hours, carried)), [*PRODUCER, "hour"])
         .join(F.broadcast(carried), list(PRODUCER), "left")
         .select(
             *PRODUCER,
@@ -126,39 +135,40 @@ def _restarts(sends: DataFrame, minutes: DataFrame, carried: DataFrame) -> DataF
     )
 
 
-def _falling_minutes(minutes: DataFrame, carried: DataFrame) -> DataFrame:
-    """Minutes in which a seq is below half of one in it, in the minute before it, or of the day before.
+def _falling_hours(hours: DataFrame, carried: DataFrame) -> DataFrame:
+    """Hours in which a seq is below half of one in it, in the hour with sends before it, or of the day before.
 
-    Grain: `PRODUCER`, `minute`; `falls`: false for a minute that is only the one before.
+    Grain: `PRODUCER`, `hour`; `falls`: false for an hour that is only the one before.
     """
-    in_time = Window.partitionBy(*PRODUCER).orderBy("minute")
+    in_time = Window.partitionBy(*PRODUCER).orderBy("hour")
     highest_before = F.greatest("highest", F.lag("highest").over(in_time), "carried_seq")
     falls = F.coalesce(F.col("lowest") < highest_before / 2, F.lit(False))
     return (
-        minutes.groupBy(*PRODUCER, "minute")
-        .agg(F.min("lowest").alias("lowest"), F.max("highest").alias("highest"))
+        hours.groupBy(*PRODUCER, "hour")
+        .agg(F.min("lowest_seq").alias("lowest"), F.max("last_seq").alias("highest"))
         .join(F.broadcast(carried), list(PRODUCER), "left")
         .withColumn("falls", falls)
         .withColumn("is_before", F.coalesce(F.lead("falls").over(in_time), F.lit(False)))
         .where("falls OR is_before")
-        .select(*PRODUCER, "minute", "falls")
+        .select(*PRODUCER, "hour", "falls")
     )
 
 
-def _minute() -> Column:
-    return bucket_of(F.col("ended_at_ms"), _MINUTE_MS)
-
-
-def _ends_of_processes(sends: DataFrame, minutes: DataFrame, restarts: DataFrame) -> DataFrame:
+def _ends_of_processes(sends: DataFrame, hours: DataFrame, restarts: DataFrame) -> DataFrame:
     """One row per process: `dies_at_ms`. The carried process counts with its last attempt of the day before.
 
-    Only producers that began again need their attempts one by one; of the others the minutes are enough.
+    Only producers that began again need their attempts one by one; of the others the hours are enough.
     """
     intervals = _intervals_between_restarts(restarts)
     restarted = restarts.where("restarts IS NOT NULL").select(*PRODUCER)
-    of_one = minutes.join(restarted, list(PRODUCER), "left_anti").join(intervals, list(PRODUCER), "left")
+    of_one = hours.join(restarted, list(PRODUCER), "left_anti").join(intervals, list(PRODUCER), "left")
     of_several = _named(sends, intervals.join(restarted, list(PRODUCER), "left_semi"), "inner")
-    life_spans = of_one.withColumn("process", F.coalesce("process_id", "counted", F.lit("#1"))).select(*_LIFE)
+    life_spans = of_one.select(
+        *PRODUCER,
+        F.coalesce("process_id", "counted", F.lit("#1")).alias("process"),
+        F.col("first_began_ms").alias("born_at_ms"),
+        F.col("last_ended_ms").alias("last_at_ms"),
+    )
     life_spans = life_spans.unionByName(
         of_several.withColumns({"born_at_ms": began_at_ms(), "last_at_ms": F.col("ended_at_ms")}).select(*_LIFE)
     )

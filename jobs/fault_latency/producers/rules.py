@@ -29,8 +29,8 @@ def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettin
     return (*released, *own)
 
 
-def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    """One row per attempt, with the rules that its producer follows.
+def with_rules(sends: DataFrame, versions: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """One row per row of attempts, one by one or counted, with the rules that their producer follows.
 
     A value the log gives wins over the settings; a client id's settings win over its group's, key by key. The
     ladder is the settings' alone.
@@ -38,6 +38,11 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be replayed;
     null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
     `by_caller` (the caller chose the queue).
+
+    Args:
+        sends: attempts, or attempts of one sender counted together.
+        versions: as `versions_of` returns them.
+        producers: the site's settings of producers.
     """
 
     def setting(attribute: str) -> Column:
@@ -46,33 +51,46 @@ def with_rules(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping
     ladder_owner = _ladder_owner(producers)
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", setting("fault_latency_enabled").cast("boolean"))
-    versioned = sends.withColumn("version", F.coalesce("client_version", setting("client_version")))
-    return versioned.join(F.broadcast(_versions(versioned, profiles)), "version", "left").withColumns(
-        {
-            "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
-                F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
-            ),
-            "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
-            .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
-            .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
-            "enforced": F.coalesce(switch, F.lit(False)),
-            "switch_assumed": switch.isNull(),
-            "detector": F.coalesce("detector_enabled", setting("detector_enabled").cast("boolean"), F.lit(False)),
-            "by_caller": F.coalesce("queue_chosen_by", setting("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
-        }
+    return (
+        sends.transform(_with_version, producers)
+        .join(F.broadcast(versions), "version", "left")
+        .withColumns(
+            {
+                "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
+                    F.concat("profile", F.lit(" with the ladder of "), ladder_owner)
+                ),
+                "not_replayed": F.when(not_java, "NOT_A_JAVA_CLIENT")
+                .when(F.col("version_number").isNull(), "CLIENT_VERSION_UNKNOWN")
+                .when(F.col("profile").isNull(), "CLIENT_TOO_OLD"),
+                "enforced": F.coalesce(switch, F.lit(False)),
+                "switch_assumed": switch.isNull(),
+                "detector": F.coalesce("detector_enabled", setting("detector_enabled").cast("boolean"), F.lit(False)),
+                "by_caller": F.coalesce("queue_chosen_by", setting("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
+            }
+        )
     )
 
 
-def _versions(sends: DataFrame, profiles: Sequence[Profile]) -> DataFrame:
-    """One row per `version` that an attempt names: `version_number`, `profile`; parsed once, not for each attempt."""
+def versions_of(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """One row per `version` of these attempts: `version_number`, `profile`; parsed once, not for each attempt.
+
+    Args:
+        sends: attempts, or attempts of one sender counted together.
+        profiles: the rules of released clients.
+        producers: the site's settings of producers.
+    """
     number = F.col("version_number")
     profile = reduce(
         lambda so_far, each: so_far.when(number >= each.since_number, each.name),
         sorted(profiles, key=lambda each: -each.since_number),
         F.when(number.isNull(), F.lit(None).cast("string")),
     )
-    versions = sends.select("version").distinct()
+    versions = sends.transform(_with_version, producers).select("version").distinct()
     return versions.withColumn("version_number", version_number(F.col("version"))).withColumn("profile", profile)
+
+
+def _with_version(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    return sends.withColumn("version", F.coalesce("client_version", _setting(producers, "client_version")))
 
 
 def _own_policy(profile: str, owner: str) -> str:
