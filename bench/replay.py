@@ -20,7 +20,7 @@ from bench.process import end_in_order
 from bench.same_rows import check_same_rows
 from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
-from jobs.fault_latency.job import replayed
+from jobs.fault_latency.replayed_day import replayed
 from jobs.settings.model import Settings
 from jobs.spark.materialize import materializer
 from jobs.spark.session import open_session

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.job import fault_latency, order_key_moves, replayed
+from jobs.fault_latency.job import fault_latency, order_key_moves
+from jobs.fault_latency.replayed_day import replayed
 from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening

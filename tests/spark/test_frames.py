@@ -14,7 +14,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 import jobs.allocation.frames
 import jobs.fault_latency.frames
 from jobs.allocation.job import Opening, Snapshots, allocation
-from jobs.fault_latency.job import replayed
+from jobs.fault_latency.replayed_day import replayed
 from jobs.settings.load import load_settings
 from jobs.sources.client_log import SCHEMA as LOG_LINES
 from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO, SnapshotKind

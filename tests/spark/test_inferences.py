@@ -15,6 +15,7 @@ from jobs.fault_latency.inference.job import with_inferences
 from jobs.fault_latency.producers.attempts import broker_names
 from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.producers.senders import Senders
 from jobs.fault_latency.producers.sends_per_process import AtWork
 from jobs.settings.client_profiles import released_profiles
 from tests.given.suspicious_processes import write_to
@@ -149,5 +150,8 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
     nothing = spark.createDataFrame([], SENDS)
     hosts = known_routes_of(spark.createDataFrame([], TOPIC_BROKERS))
     idle = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=True, detects=False)
-    second = with_inferences(first_pass, nothing, nothing, nothing, idle, hosts, POLICIES, 1, _keep)
+    senders = Senders(
+        nothing, nothing, nothing, idle, nothing, with_rules=lambda _: nothing, with_owner=lambda _: nothing
+    )
+    second = with_inferences(first_pass, nothing, nothing, senders, hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())

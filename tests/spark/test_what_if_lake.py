@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli import main as cli
-from jobs.fault_latency.job import replayed
+from jobs.fault_latency.replayed_day import replayed
 from jobs.lake.tables_io import Lake
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.load import load_settings

@@ -22,7 +22,7 @@ from findings_agreement import is_out, lies_in, out_of_time_isolations, outages,
 from pyspark.sql import SparkSession
 from unexplained import differs, where
 
-from jobs.fault_latency.job import replayed
+from jobs.fault_latency.replayed_day import replayed
 from jobs.fault_latency.run import run_fault_latency
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -16,23 +15,19 @@ from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.inference.as_of import last_write_wins
-from jobs.fault_latency.producers.attempts import WithOwner
+from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
-from udfs.policy import Policy
 
 
 def findings(
-    sends: DataFrame,
-    with_owner: WithOwner,
-    sends_per_process: DataFrame,
+    senders: Senders,
     isolations: DataFrame,
     writes: DataFrame,
     choices: DataFrame,
     health: DataFrame,
     incidents: DataFrame,
     known_routes: DataFrame,
-    followed: Sequence[Policy],
     day: Day,
     slow_ms: int,
     materialize: Materialize,
@@ -40,20 +35,18 @@ def findings(
     """Rows of the table `findings`, without day; a kind that no producer of the day can have is not computed.
 
     Args:
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
-        sends_per_process: as `process_sends` returns it.
+        senders: the day's attempts, counted by who made them.
         isolations: the day's isolations.
         writes: isolating writes with `change`.
         choices: as `choices` returns them.
         health: as `broker_health` returns it.
         incidents: as `broker_incidents` returns them.
         known_routes: as `known_routes_of` returns it; may be empty.
-        followed: the policies that the day's producers follow.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
         materialize: for frames that several kinds read.
     """
+    sends, with_owner, followed = senders.sends, senders.with_owner, senders.at_work.policies
     kinds = [
         clock_steps(sends, with_owner),
         *(uneven_ladder(sends.transform(with_owner), each, day) for each in followed if not each.ladder.is_even),
@@ -61,7 +54,7 @@ def findings(
     if isolations.isEmpty():
         return reduce(DataFrame.unionByName, kinds)
     without_broker = materialize(
-        "intervals-without-broker", intervals_without_broker(sends_per_process, isolations, known_routes)
+        "intervals-without-broker", intervals_without_broker(senders.per_process, isolations, known_routes)
     )
     kinds += [
         sent_while_isolated(choices, sends, with_owner),

@@ -22,7 +22,7 @@ from jobs.fault_latency.inference.stretches import (
     with_whole_processes,
 )
 from jobs.fault_latency.inference.walk import walked
-from jobs.fault_latency.producers.sends_per_process import AtWork
+from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
 from udfs.policy import Policy
 
@@ -31,8 +31,7 @@ def with_inferences(
     items: DataFrame,
     attempts: DataFrame,
     answers: DataFrame,
-    sends_per_process: DataFrame,
-    producers: AtWork,
+    senders: Senders,
     known_routes: DataFrame,
     policies: Sequence[Policy],
     unordered_within_ms: int,
@@ -48,13 +47,13 @@ def with_inferences(
         items: the first pass, as `replay.replay` returns it.
         attempts: those near an isolation, as `attempts_of` returns them.
         answers: what brokers answered to anybody, as `detector_rounds.broker_answers` returns it.
-        sends_per_process: as `process_sends` returns it.
-        producers: what they are and do.
+        senders: the day's attempts, counted by who made them.
         known_routes: as `known_routes_of` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
         unordered_within_ms: as for the first pass.
         materialize: for the first pass, which is read many times, and for what is inferred.
     """
+    producers = senders.at_work
     routes = routes_by_topic(known_routes.collect()) if producers.retries_blindly else {}
     if not routes and not producers.detects:
         return items
@@ -68,7 +67,7 @@ def with_inferences(
         inferred = materialize("walk", infer_by_walk(to_walk, chosen, routes, policies, unordered_within_ms))
     if producers.detects:
         known = replayed_with(first_pass, inferred, policies, unordered_within_ms)
-        found_again = materialize("detector-rounds", detector_rounds(known, answers, sends_per_process, policies))
+        found_again = materialize("detector-rounds", detector_rounds(known, answers, senders.per_process, policies))
         inferred = inferred.unionByName(found_again)
     return replayed_with(first_pass, inferred, policies, unordered_within_ms).drop("first_position")
 

@@ -1,0 +1,124 @@
+"""The replay of one day: published sends → the fault items of their producers, and their isolations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.isolations import (
+    isolating_writes,
+    isolation_relevant_writes,
+    isolations,
+    with_change,
+    with_isolation,
+)
+from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, may_isolate, near_isolations
+from jobs.fault_latency.fault_items.replay import replay
+from jobs.fault_latency.fault_items.updates import carried_updates, updates
+from jobs.fault_latency.inference.detector_rounds import broker_answers
+from jobs.fault_latency.inference.job import with_inferences
+from jobs.fault_latency.producers.attempts import attempts_of
+from jobs.fault_latency.producers.known_routes import known_routes_of
+from jobs.fault_latency.producers.processes import with_end_of_process
+from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.producers.senders import Senders, senders_of
+from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
+from jobs.spark.materialize import Materialize
+from jobs.tables.day import Day
+from udfs.policy import Policy
+
+UNORDERED_WITHIN_MS = 1
+
+# Columns that only the table `sends` has a use for.
+_UNUSED = ("event_date", "queue_id", "response_code", "msg_id", "order_key", "started_at", "ended_at")
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The replay of one day: fault items over time, and what it was made from.
+
+    Attributes:
+        senders: the day's attempts, counted by who made them.
+        attempts: those near an isolation, as `attempts_of` returns them.
+        relevant_writes: the writes that bound an isolation, and the last of each item, with what they changed.
+        isolations: one row per isolation, as `isolations.isolations` returns them.
+        known_routes: one row per topic, as `known_routes_of` returns it; empty without routes.
+        opening: the fault items that the day started from.
+        policies: every policy that a row may name.
+    """
+
+    senders: Senders
+    attempts: DataFrame
+    relevant_writes: DataFrame
+    isolations: DataFrame
+    known_routes: DataFrame
+    opening: DataFrame
+    policies: tuple[Policy, ...]
+
+
+def replayed(
+    sends: DataFrame,
+    opening: DataFrame,
+    day: Day,
+    settings: Settings,
+    *,
+    topic_brokers: DataFrame,
+    materialize: Materialize,
+) -> Replayed:
+    """Replay one day of attempts into fault items and isolations.
+
+    Args:
+        sends: the published attempts of the day.
+        opening: `fault_item_state` of the day before; empty when it is not in the lake.
+        day: the day and cluster.
+        settings: producers' rules, inference, what counts as slow.
+        topic_brokers: the day's intervals of unchanged routes; may be empty.
+        materialize: for frames that several tables read.
+    """
+    known_policies = policies(released_profiles(), settings.producers)
+    known_routes = materialize("known-routes", known_routes_of(topic_brokers))
+    senders = senders_of(sends.drop(*_UNUSED), opening, settings, known_policies, materialize)
+    carried = carried_updates(opening.transform(with_end_of_process, senders.per_process), day.start_ms)
+    attempts, writes = _near_isolations(senders, carried, day, settings, known_policies, materialize)
+    items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
+    if settings.infer:
+        answers = broker_answers(senders.sends, senders.names)
+        items = with_inferences(
+            items, attempts, answers, senders, known_routes, known_policies, UNORDERED_WITHIN_MS, materialize
+        )
+    changes = isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
+    relevant_writes = materialize("relevant-writes", changes)
+    isolated = materialize("isolations", isolations(isolating_writes(relevant_writes), day.end_ms))
+    return Replayed(senders, attempts, relevant_writes, isolated, known_routes, opening, known_policies)
+
+
+def _near_isolations(
+    senders: Senders,
+    carried: DataFrame,
+    day: Day,
+    settings: Settings,
+    known_policies: tuple[Policy, ...],
+    materialize: Materialize,
+) -> tuple[DataFrame, DataFrame]:
+    """The attempts near an isolation with their rules, and of their writes those that one may depend on.
+
+    Two looks at every attempt: where one may have isolated a broker, and who was near that.
+    """
+    at_work, owned = senders.at_work, senders.sends.transform(senders.with_owner)
+
+    def described(some: DataFrame) -> DataFrame:
+        return attempts_of(some, senders.names, owned, has_async=at_work.has_async)
+
+    def writes_of(attempts: DataFrame) -> DataFrame:
+        replayable = attempts.where("not_replayed IS NULL")
+        written = updates(replayable, known_policies, infer=settings.infer, has_async=at_work.has_async)
+        # Of an attempt that ended on this day, the submit call may have returned just before or after it.
+        return written.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
+
+    isolating = writes_of(described(owned.where(may_isolate(at_work.policies)))).unionByName(carried)
+    near = materialize("half-minutes", half_minutes(isolating, senders.per_process, known_policies))
+    attempts = materialize("attempts", described(attempts_near(owned, near, at_work.policies)))
+    return attempts, near_isolations(writes_of(attempts).unionByName(carried), near)
