@@ -19,7 +19,7 @@ from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.fault_items.updates import carried_updates, updates
 from jobs.fault_latency.inference.detector_rounds import broker_answers
 from jobs.fault_latency.inference.job import with_inferences
-from jobs.fault_latency.producers.attempts import attempts_of
+from jobs.fault_latency.producers.attempts import attempts_of, marked_lines
 from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.processes import with_end_of_process
 from jobs.fault_latency.producers.rules import policies
@@ -108,9 +108,10 @@ def _near_isolations(
     Two looks at every attempt: where one may have isolated a broker, and who was near that.
     """
     at_work, owned = senders.at_work, senders.sends.transform(senders.with_owner)
+    marked = materialize("marked-lines", marked_lines(owned)) if at_work.has_async else None
 
     def described(some: DataFrame) -> DataFrame:
-        return attempts_of(some, senders.names, owned, has_async=at_work.has_async)
+        return attempts_of(some, senders.names, marked)
 
     def writes_of(attempts: DataFrame) -> DataFrame:
         replayable = attempts.where("not_replayed IS NULL")

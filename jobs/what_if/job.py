@@ -10,7 +10,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.attempts import attempts_of, broker_names, with_owner
+from jobs.fault_latency.producers.attempts import attempts_of, broker_names, marked_lines, with_owner
 from jobs.fault_latency.producers.processes import beginnings
 from jobs.fault_latency.producers.rules import PRODUCER, policies, versions_of
 from jobs.fault_latency.producers.sender_hours import sender_hours
@@ -85,7 +85,7 @@ def what_if(
     versions = versions_of(hours, released_profiles(), settings.producers)
     owned = with_owner(sends, versions, settings.producers, began)
     attempts = (
-        attempts_of(owned, broker_names(hours), owned)
+        attempts_of(owned, broker_names(hours), marked_lines(owned))
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)

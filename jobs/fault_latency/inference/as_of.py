@@ -29,7 +29,7 @@ REPLAYED = (
 )
 """What `replay.replay` adds to a write."""
 
-_BUCKET_MS = 10_000
+_BUCKET_MS = 30_000
 
 
 def last_write_wins(policies: Sequence[Policy]) -> Column:
@@ -61,7 +61,7 @@ def first_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame
 def chosen_within(stretches: DataFrame, first_attempts: DataFrame) -> DataFrame:
     """Each stretch (`OWNER`, `after_ms`, `until_ms`, …) with the attempts chosen in (`after_ms`, `until_ms`].
 
-    The join is by owner and 10 s bucket, so that its cost follows the sends near a stretch.
+    The join is by owner and half minute, so that its cost follows the sends near a stretch.
     """
     by_bucket = _in_buckets(stretches)
     return (

@@ -53,7 +53,7 @@ def with_owner(
     return sends.transform(with_rules, versions, producers).transform(with_process, beginnings)
 
 
-def attempts_of(owned: DataFrame, names: DataFrame, of_day: DataFrame, *, has_async: bool = True) -> DataFrame:
+def attempts_of(owned: DataFrame, names: DataFrame, marked: DataFrame | None) -> DataFrame:
     """One row per attempt, as the replay and what follows from it take it.
 
     Adds `addressed_broker`, `error_broker`, `is_stale_line` and `connected_late`; drops those that only these were
@@ -62,14 +62,27 @@ def attempts_of(owned: DataFrame, names: DataFrame, of_day: DataFrame, *, has_as
     Args:
         owned: attempts with their rules and process, as `with_owner` returns them.
         names: as `broker_names` returns them.
-        of_day: all attempts of the day, likewise: a line is stale, or a connection stood, by what other lines say.
-        has_async: whether any attempt is async; without one no line is stale and no connect shows.
+        marked: as `marked_lines` returns them; None when no attempt of the day is async.
     """
-    if has_async:
-        described = owned.transform(_with_stale_line, of_day).transform(_with_connected_late, of_day)
-    else:
-        described = owned.withColumns({"is_stale_line": F.lit(False), "connected_late": F.lit(False)})
+    marks = ("is_stale_line", "connected_late")
+    described = owned if marked is None else owned.join(F.broadcast(marked), "row_hash", "left")
+    for mark in marks:
+        described = described.withColumn(mark, F.lit(False) if marked is None else F.coalesce(mark, F.lit(False)))
     return described.transform(with_addressed_broker, names).drop(*_LOOKUP_INPUTS)
+
+
+def marked_lines(owned: DataFrame) -> DataFrame:
+    """One row per async attempt of which other lines show more than its own: few among many.
+
+    `row_hash`; `is_stale_line`, `connected_late` (null = it is not).
+
+    Args:
+        owned: all attempts of the day with their rules and process.
+    """
+    marked = _stale_lines(owned).unionByName(_late_connects(owned), allowMissingColumns=True)
+    return marked.groupBy("row_hash").agg(
+        *(F.bool_or(name).alias(name) for name in ("is_stale_line", "connected_late"))
+    )
 
 
 def broker_names(counted: DataFrame) -> DataFrame:
@@ -111,8 +124,8 @@ def with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
     )
 
 
-def _with_stale_line(sends: DataFrame, of_day: DataFrame) -> DataFrame:
-    """With `is_stale_line`: the second hook call of an async invocation that was refused at every try.
+def _stale_lines(sends: DataFrame) -> DataFrame:
+    """`is_stale_line`: the second hook call of an async invocation that was refused at every try.
 
     From 4.9.3 the retries run inside the submit call; when it returns, the hook fires again with the exception
     of the last try still in its context.
@@ -122,38 +135,30 @@ def _with_stale_line(sends: DataFrame, of_day: DataFrame) -> DataFrame:
     invocation = Window.partitionBy("cluster", "client_id", "producer_group", "process", "invoke_id", "attempt")
     in_order = invocation.orderBy("ended_at_ms", F.asc_nulls_last("seq"), "row_hash")
     line = F.row_number().over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    candidates = of_day.where(refused & retries_inside & F.col("invoke_id").isNotNull())
+    candidates = sends.where(refused & retries_inside & F.col("invoke_id").isNotNull())
     later = candidates.withColumn("line", line).where("line > 1")
-    second = later.select("row_hash", F.lit(True).alias("is_stale_line"))
-    return sends.join(F.broadcast(second), "row_hash", "left").withColumn(
-        "is_stale_line", F.coalesce("is_stale_line", F.lit(False))
-    )
+    return later.select("row_hash", F.lit(True).alias("is_stale_line"))
 
 
-def _with_connected_late(sends: DataFrame, of_day: DataFrame) -> DataFrame:
-    """With `connected_late`: the answer's own clock started when the submit call had connected, not when it began.
+def _late_connects(sends: DataFrame) -> DataFrame:
+    """`connected_late`: the answer's own clock started when the submit call had connected, not when it began.
 
     Up to 5.1.4 `NettyRemotingClient.invokeAsync` connects before it makes the `ResponseFuture` (4.9.8:549), whose
     `beginTimestamp` the callback's latency counts from. A submit call that took long connected, unless the process's
     last attempt that ended before it at that address was answered: then it only waited for a CPU.
     """
     channel = ("cluster", "client_id", "producer_group", "process", "address")
-    address = F.coalesce("broker_addr", "broker_name").alias("address")
-    placed = sends.select("*", address)
+    placed = sends.withColumn("address", F.coalesce("broker_addr", "broker_name"))
     has_connect = holds("connect_counts_in_latency", F.col("version_number"))
     slow = (F.col("submitted_at_ms") - began_at_ms() > _SLOW_SUBMIT_MS) & ~has_connect
     slow_submits = placed.where((F.col("mode") == "ASYNC") & slow)
     by_this_broker = F.coalesce(F.col("result_broker_name") == F.col("broker_name"), F.lit(True))
-    ended = (
-        of_day.select("*", address)
-        .join(F.broadcast(slow_submits.select(*channel).distinct()), list(channel), "left_semi")
-        .select(
-            *channel,
-            F.col("ended_at_ms").alias("at_ms"),
-            "seq",
-            "row_hash",
-            (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
-        )
+    ended = placed.join(F.broadcast(slow_submits.select(*channel).distinct()), list(channel), "left_semi").select(
+        *channel,
+        F.col("ended_at_ms").alias("at_ms"),
+        "seq",
+        "row_hash",
+        (is_answer(F.col("outcome")) & by_this_broker).alias("answered"),
     )
     began = slow_submits.select(*channel, began_at_ms().alias("at_ms"), "row_hash")
     ends_first = Window.partitionBy(*channel).orderBy(
@@ -162,12 +167,9 @@ def _with_connected_late(sends: DataFrame, of_day: DataFrame) -> DataFrame:
     was_connected = F.last("answered", ignorenulls=True).over(
         ends_first.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    late = (
+    return (
         ended.unionByName(began, allowMissingColumns=True)
         .withColumn("connected_late", ~F.coalesce(was_connected, F.lit(False)))
         .where("answered IS NULL AND connected_late")
         .select("row_hash", "connected_late")
-    )
-    return sends.join(F.broadcast(late), "row_hash", "left").withColumn(
-        "connected_late", F.coalesce("connected_late", F.lit(False))
     )
