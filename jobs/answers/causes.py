@@ -12,6 +12,30 @@ SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, OTHER = (
 CLASSES = {SLOW: "#e69f00", TIMED_OUT: "#d55e00", NO_CONNECTION: "#0072b2", REFUSED: "#cc79a7", OTHER: "#009e73"}
 """Class of causes to its colour, of the palette by Okabe and Ito, which colour-blind people tell apart."""
 
+_EXCEPTIONS = (
+    "RemotingException",
+    "RemotingCommandException",
+    "RemotingConnectException",
+    "RemotingSendRequestException",
+    "RemotingTimeoutException",
+    "RemotingTooMuchRequestException",
+    "MQBrokerException",
+    "MQClientException",
+)
+CAUSES = ("LATENCY", *_EXCEPTIONS)
+"""What opens an isolation in RocketMQ's clients; a log may name others."""
+
+OUTCOMES = (
+    "SEND_OK",
+    "FLUSH_DISK_TIMEOUT",
+    "FLUSH_SLAVE_TIMEOUT",
+    "SLAVE_NOT_AVAILABLE",
+    "SENT",
+    *_EXCEPTIONS,
+    "InterruptedException",
+)
+"""How a send attempt ends in RocketMQ's clients; a log may name other exceptions."""
+
 _CLASS_OF = {
     "LATENCY": SLOW,
     "RemotingTimeoutException": TIMED_OUT,

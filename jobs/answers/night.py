@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.published import Published
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
 from jobs.answers.words import counted, percent
 from jobs.tables import (
     ALLOCATION_FINDINGS,
@@ -30,7 +31,12 @@ _SEVERITIES = ("CRITICAL", "WARNING", "INFO")
 
 @dataclass(frozen=True)
 class Day:
-    """One published day in numbers; of both flows, 0 where one did not run."""
+    """One published day in numbers; of both flows, 0 where one did not run.
+
+    Attributes:
+        has_sends: a send log was given.
+        has_groups: consumer snapshots were given.
+    """
 
     date: dt.date
     sends: int
@@ -43,6 +49,8 @@ class Day:
     rebalances: int
     moved: int
     group_findings: int
+    has_sends: bool
+    has_groups: bool
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,8 @@ class Night:
         findings: rows of `findings`, the gravest first.
         kinds: kind to count, of all findings.
         not_drawn: a sentence for each thing left out.
+        sends_missing: a sentence when some of the days have no send log; None otherwise.
+        groups_missing: the same of consumer snapshots.
     """
 
     headline: str
@@ -66,6 +76,8 @@ class Night:
     findings: tuple[dict[str, Any], ...]
     kinds: Mapping[str, int]
     not_drawn: tuple[str, ...]
+    sends_missing: str | None
+    groups_missing: str | None
 
 
 def night(published: Published) -> Night:
@@ -95,6 +107,8 @@ def night(published: Published) -> Night:
         tuple(gravest[:MOST_FINDINGS]),
         dict(Counter(each["kind"] for each in findings).most_common()),
         tuple(not_drawn),
+        not_given(published, FAULT_LATENCY),
+        not_given(published, ALLOCATION),
     )
 
 
@@ -111,12 +125,10 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
         return f"No incident: {isolated}, never many the same one; {sends}."
     if whole.sends:
         return f"A quiet night: no producer isolated a broker; {sends}."
+    no_send = "no send attempt was logged" if whole.has_sends else NOT_GIVEN[FAULT_LATENCY]
     if whole.rebalances or whole.group_findings:
-        return (
-            f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')};"
-            " no send attempts are published."
-        )
-    return "Nothing happened that the tables tell of."
+        return f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')}; {no_send}."
+    return f"Nothing happened that the tables tell of; {no_send}."
 
 
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
@@ -132,6 +144,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     findings = _per_day(published, days, FINDINGS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
+    ran = days_with(published, *days)
 
     def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
         return counts.get(day, {}).get(name, 0)
@@ -139,6 +152,8 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     return {
         day: Day(
             date=day,
+            has_sends=day in ran[FAULT_LATENCY],
+            has_groups=day in ran[ALLOCATION],
             sends=of(windows, day, "sends_sum"),
             failures=of(windows, day, "failures_sum"),
             isolations=of(isolated, day),
@@ -176,6 +191,12 @@ def _whole(published: Published, days: Sequence[Day]) -> Day:
     summed = {
         name: sum(getattr(day, name) for day in days)
         for name in Day.__dataclass_fields__
-        if name not in {"date", "isolating_producers"}
+        if name not in {"date", "has_sends", "has_groups", "isolating_producers"}
     }
-    return Day(date=days[-1].date, isolating_producers=producers.as_py(), **summed)
+    return Day(
+        date=days[-1].date,
+        has_sends=any(day.has_sends for day in days),
+        has_groups=any(day.has_groups for day in days),
+        isolating_producers=producers.as_py(),
+        **summed,
+    )

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -105,6 +104,16 @@ class Published:
                 first = with_piece.sort_by(ascending).slice(0, limit)
         return first, found
 
+    def values(self, table: Table, column: str) -> set[str]:
+        """The different values of a column of text on these days, without null; read piece by piece.
+
+        Raises:
+            LakeError: the table has another version than this program knows, or cannot be read.
+        """
+        with _opened(self.root, table) as rows:
+            pieces = rows.to_batches(columns=[column], filter=self._wanted(self.days, None))
+            return {value for piece in pieces for value in pc.unique(piece[column]).to_pylist() if value is not None}
+
     def _wanted(self, days: Sequence[dt.date], where: pc.Expression | None) -> pc.Expression:
         wanted = pc.field("event_date").isin(list(days)) & (pc.field("cluster") == pc.scalar(self.cluster))
         return wanted if where is None else wanted & where
@@ -113,23 +122,6 @@ class Published:
     def days_before(self) -> tuple[dt.date, ...]:
         """Published days before the requested ones, in order."""
         return tuple(day for day in self.all_days if day < self.days[0])
-
-    @cached_property
-    def unsure(self) -> tuple[dt.date, ...]:
-        """The requested days whose last run, of either flow, has not succeeded.
-
-        It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
-        """
-        events = self.rows(RUN_LOG, ("event_date", "flow", "status", "logged_at", "event_seq")).to_pylist()
-        latest = {}
-        for event in sorted(events, key=_event_order):
-            latest[event["event_date"], event["flow"]] = event["status"]
-        return tuple(sorted({day for (day, _), status in latest.items() if status != "SUCCEEDED"}))
-
-
-def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
-    """Of the run log: as it was written; what an earlier release wrote has no number, and came before."""
-    return event["event_seq"] or 0, event["logged_at"], event["status"] == "SUCCEEDED"
 
 
 def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:

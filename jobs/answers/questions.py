@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from jobs.answers.causes import CAUSES, OUTCOMES
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, Flow
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -15,6 +17,9 @@ from jobs.tables import (
     SENDS,
     Table,
 )
+
+STRATEGY = "STRATEGY"
+"""Source of an owner that was computed, beside those of `queue_ownership`."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class Question:
         interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.
         none: what to say when there is no such row.
+        flow: the flow that publishes the table.
+        more_words: column to words that it may hold beside those of the table's closed list.
     """
 
     table: Table
@@ -36,6 +43,21 @@ class Question:
     interval: tuple[str, str] | None
     order: tuple[str, ...]
     none: str
+    flow: Flow
+    more_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Columns to narrow by that hold nothing but `words`."""
+        return frozenset(self.narrowed_by.values()) & self.table.closed_lists.keys()
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Column to narrow by to its words; a column that is not closed may hold others."""
+        return {
+            column: (*self.table.closed_lists.get(column, ()), *self.more_words.get(column, ()))
+            for column in (*self.closed, *self.more_words)
+        }
 
 
 QUESTIONS = {
@@ -58,6 +80,7 @@ QUESTIONS = {
         ("start_ms", "end_ms"),
         ("start_ms", "broker_name"),
         "no incident",
+        FAULT_LATENCY,
     ),
     "findings": Question(
         FINDINGS,
@@ -80,6 +103,7 @@ QUESTIONS = {
         ("start_ms", "end_ms"),
         ("start_ms", "kind", "client_id", "broker_name", "topic"),
         "no finding",
+        FAULT_LATENCY,
     ),
     "isolations": Question(
         ISOLATION_INTERVALS,
@@ -98,6 +122,8 @@ QUESTIONS = {
         ("start_ms", "end_ms"),
         ("start_ms", "broker_name", "client_id", "process"),
         "no isolation",
+        FAULT_LATENCY,
+        {"cause": CAUSES},
     ),
     "sends": Question(
         SENDS,
@@ -116,6 +142,8 @@ QUESTIONS = {
         None,
         ("ended_at_ms", "client_id", "seq", "row_hash"),
         "no send attempt",
+        FAULT_LATENCY,
+        {"outcome": OUTCOMES},
     ),
     "owners": Question(
         QUEUE_OWNERSHIP,
@@ -133,6 +161,8 @@ QUESTIONS = {
         ("start_ms", "end_ms"),
         ("consumer_group", "topic", "broker_name", "queue_id", "start_ms", "source", "client_id"),
         "no owner",
+        ALLOCATION,
+        {"source": (STRATEGY,)},
     ),
     "group-findings": Question(
         ALLOCATION_FINDINGS,
@@ -157,6 +187,7 @@ QUESTIONS = {
         ("start_ms", "end_ms"),
         ("start_ms", "consumer_group", "topic", "kind", "broker_name", "queue_id", "basis"),
         "no finding about a group",
+        ALLOCATION,
     ),
     "rebalances": Question(
         REBALANCES,
@@ -175,6 +206,7 @@ QUESTIONS = {
         None,
         ("changed_at_ms", "consumer_group", "topic"),
         "no rebalance",
+        ALLOCATION,
     ),
 }
 """Questions by their names on the command line."""

@@ -16,9 +16,10 @@ from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
 from jobs.answers.published import Published
+from jobs.answers.runs import unsure_days
 from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
-from jobs.answers.words import NOTHING, clock_time, counted, percent, unsure_text
+from jobs.answers.words import NOTHING, clock_time, counted, percent, sentence, unsure_text
 from jobs.errors import UsageError
 from jobs.text.terminal import duration, escaped, safe
 
@@ -59,7 +60,7 @@ def render(published: Published) -> str:
         LakeError: a table cannot be read.
     """
     on_night, drawn, groups = night(published), timeline(published), consumer_groups(published)
-    windows = minutes(published, _BROKERS_TO_CHOOSE)
+    windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
     figure, views = timeline_figure(drawn, windows, on_night.incidents)
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
     return (
@@ -69,7 +70,7 @@ def render(published: Published) -> str:
             published=published,
             span=span_name(published),
             night=on_night,
-            unsure=unsure_text(published.unsure) if published.unsure else None,
+            unsure=unsure_text(unsure) if unsure else None,
             drawn=drawn,
             windows=windows,
             groups=groups,
@@ -107,7 +108,11 @@ def _environment(*, several_days: bool) -> Environment:
         autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
     )
     made.filters.update(
-        at=partial(clock_time, with_day=several_days), lasted=duration, counted=counted, percent=percent
+        at=partial(clock_time, with_day=several_days),
+        lasted=duration,
+        counted=counted,
+        percent=percent,
+        sentence=sentence,
     )
     made.globals.update(nothing=NOTHING)
     return made

@@ -13,16 +13,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.names import as_listed, check_known
 from jobs.answers.published import Published, arrow_type
-from jobs.answers.questions import QUESTIONS, Question
+from jobs.answers.questions import QUESTIONS, STRATEGY, Question
+from jobs.answers.runs import NOT_GIVEN, not_given
 from jobs.answers.words import safe_cell
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import escaped, grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_STRATEGY = "STRATEGY"
-"""Source of an owner that was computed, beside those of `queue_ownership`."""
 
 
 @dataclass(frozen=True)
@@ -42,27 +42,39 @@ class Narrowed:
 
 @dataclass(frozen=True)
 class Answer:
-    """Rows of a question, in order, and how many there are beyond them."""
+    """Rows of a question, in order.
+
+    Attributes:
+        question: its name.
+        published: the days.
+        rows: the first ones.
+        not_shown: how many there are beyond them.
+        not_given: a sentence when some of the days, or all, have no input that could answer; None otherwise.
+    """
 
     question: str
     published: Published
     rows: tuple[dict[str, Any], ...]
     not_shown: int
+    not_given: str | None = None
 
 
 def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
     """Answer a question of `QUESTIONS`.
 
     Raises:
-        UsageError: `at_ms` is given, and the question's rows are moments.
+        UsageError: `at_ms` is given, and the question's rows are moments; or a name or word that is not known.
         LakeError: a table cannot be read.
     """
-    table = QUESTIONS[name].table
+    question = QUESTIONS[name]
+    table, narrowed = question.table, replace(narrowed, equal=as_listed(question, narrowed.equal))
     if table is QUEUE_OWNERSHIP:
         rows, found = _owners(published, name, narrowed)
     else:
         rows, found = _found(published, name, table, narrowed)
-    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows)
+    if not found:
+        check_known(published, question, narrowed.equal)
+    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows, not_given(published, question.flow))
 
 
 def as_text(answer: Answer) -> str:
@@ -70,23 +82,26 @@ def as_text(answer: Answer) -> str:
     question = QUESTIONS[answer.question]
     head = f"{answer.question}, {_span(answer.published)} UTC, cluster {safe(answer.published.cluster)}"
     if not answer.rows:
-        return f"{head}: {question.none}"
+        return f"{head}: {_nothing(question, answer)}"
     days = len(answer.published.days) > 1
     rows = [[safe_cell(name, row[name], with_day=days) for name in question.screen] for row in answer.rows]
     parts = [head, grid(list(question.screen.values()), rows)]
     if answer.not_shown:
         parts.append(f"  {answer.not_shown:,} more are not shown; narrow it, or give --limit 0 for all")
+    if answer.not_given:
+        parts.append(f"  {answer.not_given}")
     return "\n".join(parts)
 
 
 def as_json(answer: Answer) -> str:
-    """The answer as one JSON object: `rows` with every column, and `not_shown`."""
+    """The answer as one JSON object: `rows` with every column, `not_shown` and `not_given`."""
     whole = {
         "question": answer.question,
         "cluster": answer.published.cluster,
         "days": answer.published.days,
         "rows": answer.rows,
         "not_shown": answer.not_shown,
+        "not_given": answer.not_given,
     }
     return json.dumps(whole, indent=1, default=_plain)
 
@@ -137,19 +152,26 @@ def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Tab
     source = narrowed.equal.get("source")
     columns = pa.schema([(each.name, arrow_type(each.dataType)) for each in QUEUE_OWNERSHIP.columns])
     rows, found = columns.empty_table(), 0
-    if source != _STRATEGY:
+    if source != STRATEGY:
         rows, found = _found(published, name, QUEUE_OWNERSHIP, narrowed)
-    if source in {None, _STRATEGY}:
+    if source in {None, STRATEGY}:
         others = {column: value for column, value in narrowed.equal.items() if column != "source"}
         should, more = _found(published, name, QUEUE_ALLOCATION, replace(narrowed, equal=others))
         should = should.select([column for column in rows.column_names if column in should.column_names])
-        should = should.append_column("source", pa.array([_STRATEGY] * should.num_rows, pa.string()))
+        should = should.append_column("source", pa.array([STRATEGY] * should.num_rows, pa.string()))
         rows, found = pa.concat_tables([rows, should], promote_options="default"), found + more
     return _in_order(rows, ("event_date", *QUESTIONS[name].order)).slice(0, narrowed.limit or None), found
 
 
 def _in_order(rows: pa.Table, order: Sequence[str]) -> pa.Table:
     return rows.sort_by([(column, "ascending") for column in order])
+
+
+def _nothing(question: Question, answer: Answer) -> str:
+    """What an answer without rows says: nothing is only nothing where there was something to look at."""
+    if answer.not_given in {None, NOT_GIVEN[question.flow]}:
+        return answer.not_given or question.none
+    return f"{question.none}; {answer.not_given}"
 
 
 def _span(published: Published) -> str:

@@ -78,3 +78,12 @@ def unsure_text(days: Sequence[dt.date]) -> str:
     return (
         f"the last run of {', '.join(map(str, days))} has not succeeded: its tables may not fit together; run it again"
     )
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence of their own.
+
+    >>> sentence("no send log was given")
+    'No send log was given.'
+    """
+    return f"{words[0].upper()}{words[1:]}."

@@ -46,9 +46,11 @@ def opened(lake: str, cluster: str | None, days: DayOptions, at_ms: int | None =
         InputMissingError: the days are not published.
     """
     from jobs.answers.published import open_published
+    from jobs.answers.runs import unsure_days
     from jobs.answers.words import unsure_text
 
     published = open_published(lake, cluster, *days.span(at_ms))
-    if published.unsure:
-        sys.stderr.write(f"faultline: {unsure_text(published.unsure)}\n")
+    unsure = unsure_days(published)
+    if unsure:
+        sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")
     return published

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import click
+
+from jobs.text.nearest import did_you_mean
 
 WIDTH = 100
 """Columns of a help page, whatever the terminal, so that a page is the same everywhere."""
@@ -92,15 +92,3 @@ def usage_sentence(error: click.ClickException) -> str:
             message = error.format_message()
             what = f"{message[:1].lower()}{message[1:]}"
     return f"{what.rstrip('.')}; see {context.command_path if context else 'faultline'} --help"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest of what is known, in parentheses; nothing when none is near.
-
-    >>> did_you_mean("--dat", ["--lake", "--date"]), did_you_mean("--no", ["--no-cascade"]), did_you_mean("x", ["y"])
-    (" (did you mean '--date'?)", " (did you mean '--no-cascade'?)", '')
-    """
-    names, bare = {each.lstrip("-"): each for each in known}, word.lstrip("-")  # two dashes make nothing alike
-    begun = [each for each in names if bare and each.startswith(bare)]  # click takes no abbreviation
-    near = (begun or difflib.get_close_matches(bare, names, n=1))[:1]
-    return f" (did you mean {names[near[0]]!r}?)" if near else ""

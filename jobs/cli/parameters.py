@@ -10,9 +10,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from jobs.cli.command import did_you_mean
 from jobs.cli.fail_on import Condition, parse_condition
 from jobs.errors import UsageError
+from jobs.text.nearest import did_you_mean
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MOST_DIGITS = 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -135,4 +136,6 @@ def show(
     narrowed = answers.Narrowed(rows.equal(subject, QUESTIONS[subject].narrowed_by), rows.at_ms, rows.limit)
     answer = answers.ask(opened(*where, days, rows.at_ms), subject, narrowed)
     form = answers.as_json if as_json else answers.as_csv if as_csv else answers.as_text
+    if answer.not_given and form is not answers.as_text:  # which says it itself
+        sys.stderr.write(f"faultline: {answer.not_given}\n")
     print(form(answer))

@@ -50,6 +50,15 @@ NARROWED_BY = {
     "group-findings": ("group", "topic", "broker", "kind", "cause"),
     "rebalances": ("group", "topic"),
 }
+WORDS = {
+    ("findings", "kind"): ("CLOCK_STEP", "WIDE_ISOLATION"),
+    ("findings", "severity"): ("INFO", "WARNING"),
+    ("findings", "cause"): ("CLOCK", "SETTINGS"),
+    ("owners", "source"): ("CLIENT_LOG", "RUNNING_INFO"),
+    ("group-findings", "kind"): ("FLAPPING", "UNASSIGNED"),
+    ("group-findings", "cause"): ("CLIENT_SILENT", "UNEXPLAINED"),
+}
+"""Of a column with a closed list the word of one row, and that of the others."""
 TABLES: Mapping[str, tuple[Table, str, str | None]] = {
     "incidents": (BROKER_INCIDENTS, "start_ms", "end_ms"),
     "findings": (FINDINGS, "start_ms", "end_ms"),
@@ -61,17 +70,24 @@ TABLES: Mapping[str, tuple[Table, str, str | None]] = {
 }
 
 
+def _value(question: str, option: str, place: int) -> str:
+    return WORDS.get((question, option), ("this", "other"))[place]
+
+
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of each question a row that differs from the others in one column alone, and each a second later than the one
     before; written in the wrong order."""
     root = tmp_path_factory.mktemp("questions")
     publish(root, D1)
+    publish(root, D1, flow="ALLOCATION")
     for question, (table, start, end) in TABLES.items():
-        others: dict[str, Any] = {COLUMNS[option]: "other" for option in NARROWED_BY[question]}
+        others: dict[str, Any] = {COLUMNS[option]: _value(question, option, 1) for option in NARROWED_BY[question]}
         rows = []
         for place, option in enumerate([*NARROWED_BY[question], None]):
-            changed = {COLUMNS[option]: "this"} if option else {"queue_id": 7, "broker_name": "this:one"}
+            changed = (
+                {COLUMNS[option]: _value(question, option, 0)} if option else {"queue_id": 7, "broker_name": "this:one"}
+            )
             at_ms = {start: T1 + 1_000 * place} | ({end: T1 + 1_000 * place + 1_000} if end else {})
             rows.append({"event_date": D1, "cluster": "main", "queue_id": 1, **others, **changed, **at_ms})
         write_rows(
@@ -110,8 +126,12 @@ def test_every_column_is_in_json_and_csv(capsys: pytest.CaptureFixture[str], lak
 
 @pytest.mark.parametrize("question", TABLES)
 def test_nothing_found_is_said(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
-    option = NARROWED_BY[question][0]
-    said = _said(capsys, lake, question, f"--{option}", "of no row")
+    """Of two names that the lake holds, but no row together."""
+    options = [option for option in NARROWED_BY[question] if (question, option) not in WORDS][:2]
+    both = options if len(options) == 2 else [*options, "at"]
+    values = [_value(question, option, 0) if option != "at" else "2026-03-01T23:00:00Z" for option in both]
+    given = [word for option, value in zip(both, values, strict=True) for word in (f"--{option}", value)]
+    said = _said(capsys, lake, question, *given)
     assert said == f"{question}, {D1} UTC, cluster main: {NOTHING[question]}\n"
 
 
@@ -119,8 +139,18 @@ def test_nothing_found_is_said(capsys: pytest.CaptureFixture[str], lake: Path, q
 def test_an_option_narrows_by_its_column(
     capsys: pytest.CaptureFixture[str], lake: Path, question: str, option: str
 ) -> None:
-    (row,) = _rows(capsys, lake, question, f"--{option}", "this")
-    assert [name for name, value in row.items() if value == "this"] == [COLUMNS[option]]
+    value = _value(question, option, 0)
+    (row,) = _rows(capsys, lake, question, f"--{option}", value)
+    assert [name for name, value_there in row.items() if value_there == value] == [COLUMNS[option]]
+
+
+@pytest.mark.parametrize(("question", "option"), WORDS)
+def test_letter_case_of_a_word_does_not_matter(
+    capsys: pytest.CaptureFixture[str], lake: Path, question: str, option: str
+) -> None:
+    value = _value(question, option, 0)
+    (row,) = _rows(capsys, lake, question, f"--{option}", f"{value[:3].lower()}{value[3:].title()}")
+    assert row[COLUMNS[option]] == value
 
 
 @pytest.mark.parametrize("question", TABLES)

@@ -26,7 +26,7 @@ from tests.given.lakes import publish, write_rows
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-QUIET = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
+QUIET: dict[str, Any] = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
 INCIDENT = {"broker_name": "b1", "start_ms": 0, "end_ms": 90_000, "peak_producers": 3, "producers": 4}
 
 
@@ -58,8 +58,14 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
             "No incident: 1 producer isolated a broker, never many the same one; 0 % of 1 send attempt failed.",
         ),
         ({"sends": 1}, [], "A quiet night: no producer isolated a broker; 0 % of 1 send attempt failed."),
-        ({"rebalances": 2, "moved": 5}, [], "2 rebalances moved 5 queues; no send attempts are published."),
-        ({}, [], "Nothing happened that the tables tell of."),
+        ({"rebalances": 2, "moved": 5}, [], "2 rebalances moved 5 queues; no send log was given."),
+        (
+            {"rebalances": 1, "moved": 1, "has_sends": True},
+            [],
+            "1 rebalance moved 1 queue; no send attempt was logged.",
+        ),
+        ({"has_sends": True}, [], "Nothing happened that the tables tell of; no send attempt was logged."),
+        ({"has_groups": True}, [], "Nothing happened that the tables tell of; no send log was given."),
     ],
 )
 def test_the_night_in_a_sentence(changed: dict[str, int], incidents: list[dict[str, Any]], sentence: str) -> None:
@@ -180,8 +186,9 @@ def test_plotly_knows_every_attribute_of_the_pictures(name: str, request: pytest
 def test_a_lake_without_a_run_s_rows_still_gives_a_page(tmp_path: Path) -> None:
     publish(tmp_path / "lake", NIGHT)
     page = render(open_published(str(tmp_path / "lake"), None, None, None))
-    assert "Nothing happened that the tables tell of." in page
-    assert "No sends are published for these days." in page
+    assert "Nothing happened that the tables tell of; no send attempt was logged." in page
+    assert '<p class="none">No sends are published for these days. </p>' in page
+    assert '<p class="none">No consumer snapshots were given.</p>' in page
     assert "The lake holds no day before." in page
     assert "Everything is drawn." in page
 

@@ -152,16 +152,17 @@ def test_what_a_day_counts(tmp_path: Path) -> None:
     write_rows(tmp_path, REBALANCES, [WHERE | {"consumer_group": each, "moved": 4} for each in "gh"])
     write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | {"consumer_group": each} for each in "ghi"])
     before, asked = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).days
-    assert asked == Day(NIGHT, 11, 3, 2, 150, 1, 0, 0, 2, 8, 3)
-    assert before == Day(BEFORE, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0)
+    given = {"has_sends": True, "has_groups": False}
+    assert asked == Day(NIGHT, 11, 3, 2, 150, 1, 0, 0, 2, 8, 3, **given)
+    assert before == Day(BEFORE, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, **given)
     both = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).whole
-    assert both == Day(NIGHT, 11, 3, 3, 151, 2, 0, 0, 2, 8, 3)
+    assert both == Day(NIGHT, 11, 3, 3, 151, 2, 0, 0, 2, 8, 3, **given)
 
 
 def test_a_night_of_groups_alone_has_its_sentence() -> None:
-    nothing = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
+    nothing: dict[str, Any] = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
     only_findings = headline(Day(NIGHT, **nothing | {"group_findings": 1}), [])
-    assert only_findings == "0 rebalances moved 0 queues; no send attempts are published."
+    assert only_findings == "0 rebalances moved 0 queues; no send log was given."
 
 
 def test_windows_are_summed_and_percentiles_are_the_highest(tmp_path: Path) -> None:

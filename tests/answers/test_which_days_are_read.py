@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from jobs.answers import published as read
 from jobs.answers.published import open_published
+from jobs.answers.runs import unsure_days
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, SENDS
 from tests.given.lakes import publish, write_rows
@@ -81,14 +82,14 @@ def test_each_flow_of_a_day_has_its_own_last_run(tmp_path: Path) -> None:
     """The second flow succeeds; that says nothing of the first."""
     rows = [run("SUCCEEDED"), run("STARTED"), run("SUCCEEDED", flow="ALLOCATION")]
     write_rows(tmp_path, RUN_LOG, [row | {"event_seq": number} for number, row in enumerate(rows, 1)])
-    assert open_published(str(tmp_path), None, None, None).unsure == (D1,)
+    assert unsure_days(open_published(str(tmp_path), None, None, None)) == (D1,)
 
 
 @pytest.mark.parametrize("statuses", [("STARTED", "SUCCEEDED"), ("SUCCEEDED", "STARTED")])
 def test_of_events_at_one_time_the_success_came_last(tmp_path: Path, statuses: tuple[str, ...]) -> None:
     """An earlier release numbered none, and a file holds them in any order."""
     write_rows(tmp_path, RUN_LOG, [run(status) for status in statuses])
-    assert open_published(str(tmp_path), None, None, None).unsure == ()
+    assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
 
 
 def test_the_first_rows_are_first_over_all_files(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def write_bad_night(lake: Path, isolations: int) -> None:
     """As many isolations as told, a few brokers and producers with most; every minute a window; restless groups."""
     chance = random.Random(7)
     publish(lake, NIGHT)
+    publish(lake, NIGHT, flow="ALLOCATION")
     stretches = []
     for number in range(isolations):
         start_ms = START + chance.randrange(DAY_MS - 600_000)

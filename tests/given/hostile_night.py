@@ -75,6 +75,7 @@ OWNED = [
 def write_night(lake: Path) -> None:
     """The night, and one night before it."""
     publish(lake, BEFORE, NIGHT)
+    publish(lake, NIGHT, flow="ALLOCATION")
     write_rows(lake, ISOLATION_INTERVALS, ISOLATIONS)
     quiet: dict[str, Any] = {"sends": 900, "failures": 0, "latency_p50_ms": 1, "latency_p95_ms": 3, "latency_p99_ms": 5}
     write_rows(

@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from jobs.answers.published import open_published
+from jobs.answers.runs import unsure_days
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import DayResult, Run
@@ -53,12 +54,12 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     )  # fmt: skip
     lake.append(older, logged)
     assert list(logged_openings(lake, FAULT_LATENCY, "main")) == [D1]
-    assert open_published(str(tmp_path), None, None, None).unsure == (D1,)
+    assert unsure_days(open_published(str(tmp_path), None, None, None)) == (D1,)
     lake.create_tables((RUN_LOG,))
     run = Run(
         "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     )
     done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {})
     log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
-    assert open_published(str(tmp_path), None, None, None).unsure == ()
+    assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
     assert logged_openings(lake, FAULT_LATENCY, "main") == {D1: ("PREVIOUS_DAY", "opened")}

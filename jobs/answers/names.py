@@ -1,0 +1,83 @@
+"""Names and words that narrow a question: an unknown one is a mistake, never an answer without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from jobs.answers.published import Published
+from jobs.answers.questions import Question
+from jobs.answers.runs import not_given
+from jobs.errors import UsageError
+from jobs.tables import SENDS, TABLES, Table
+from jobs.text.nearest import did_you_mean
+from jobs.text.terminal import safe
+
+_MOST_NAMED = 12
+_NOUNS = {"broker_name": "broker", "client_id": "producer", "consumer_group": "consumer group", "topic": "topic"}
+
+
+def as_listed(question: Question, equal: Mapping[str, object]) -> dict[str, object]:
+    """The values, words of a list as the list spells them: letter case does not matter.
+
+    Raises:
+        UsageError: a word that the closed list of its column lacks.
+    """
+    listed: dict[str, object] = {}
+    for column, value in equal.items():
+        words = {word.casefold(): word for word in question.words.get(column, ())}
+        listed[column] = words.get(f"{value}".casefold(), value)
+        if column in question.closed and listed[column] not in words.values():
+            option = next(option for option, name in question.narrowed_by.items() if name == column)
+            text = safe(f"{value}")
+            known = ", ".join(words.values())
+            raise UsageError(f"--{option} '{text}' is none of {known}{did_you_mean(text, words.values())}")
+    return listed
+
+
+def check_known(published: Published, question: Question, equal: Mapping[str, object]) -> None:
+    """Refuse a name that the requested days hold nowhere; for a question whose answer has no row.
+
+    Raises:
+        UsageError: there is one; names the nearest, and the known ones.
+        LakeError: a table cannot be read.
+    """
+    for column, value in equal.items():
+        noun = _NOUNS.get(column, column)
+        if column in _NOUNS:
+            known = _holding(published, _tables_of(column), column, value)
+        elif column in question.words and column not in question.closed:
+            known = _holding(published, (question.table,), column, value, question.words[column])
+        else:
+            continue
+        if known is not None:
+            text, days = safe(f"{value}"), f"{published.days[0]}"
+            if len(published.days) > 1:
+                days += f" to {published.days[-1]}"
+            there = _named(known) or f"none: {not_given(published, question.flow) or 'the tables name none'}"
+            raise UsageError(
+                f"no {noun} '{text}' in {days} of cluster '{safe(published.cluster)}'"
+                f"{did_you_mean(text, known)}; there is {there}"
+            )
+
+
+def _holding(
+    published: Published, tables: Iterable[Table], column: str, value: object, also: Iterable[str] = ()
+) -> list[str] | None:
+    """None if a table holds the value, else every value that there is."""
+    known = set(also)
+    for table in tables:
+        if value in known:
+            break
+        known |= published.values(table, column)
+    return None if value in known else sorted(known)
+
+
+def _tables_of(column: str) -> list[Table]:
+    """Tables that hold a name, the largest last; a client id is a producer's where the row has a producer group."""
+    needed = {column, "producer_group"} if column == "client_id" else {column}
+    return sorted((table for table in TABLES if needed <= {*table.schema.fieldNames()}), key=lambda each: each is SENDS)
+
+
+def _named(known: list[str]) -> str:
+    shown = ", ".join(f"'{safe(name)}'" for name in known[:_MOST_NAMED])
+    return shown if len(known) <= _MOST_NAMED else f"{shown} and {len(known) - _MOST_NAMED:,} more"
