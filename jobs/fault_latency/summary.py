@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.producer_counts import contradicting, totals, worst_producers
 from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import Answer, rows_of_each
 from jobs.runs.run import RunResult
@@ -18,7 +19,6 @@ from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_IN
 from jobs.tables.findings import SEVERITIES
 from jobs.text.redaction import redacted
 
-_ROWS = 8
 _WORST = 3
 _INCIDENTS = 100
 _OF_AN_INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
@@ -72,6 +72,15 @@ class Producer:
 
 
 @dataclass(frozen=True)
+class Contradicting:
+    """A producer whose first attempts contradict the replay, and how many do."""
+
+    client_id: str
+    producer_group: str
+    contradictions: int
+
+
+@dataclass(frozen=True)
 class Summary:
     """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise."""
 
@@ -95,6 +104,7 @@ class Summary:
     switch_assumed_off: int
     not_replayed: dict[str, int]
     contradictions: int
+    contradicting: list[Contradicting]
     missing_producers: list[str]
     hidden_files: list[str]
     repeated_files: list[str]
@@ -108,20 +118,21 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     incidents, quarantine = result.rows(lake, BROKER_INCIDENTS), result.rows(lake, QUARANTINE)
     answers = rows_of_each(
         {
-            "totals": _totals(producers),
+            "totals": totals(producers),
             "quarantine_reasons": _counts(quarantine.where("source = 'sends'"), "reason"),
             "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
             "incident_count": incidents.agg(F.count("*").alias("count")),
             "incidents": incidents.orderBy("start_ms", "broker_name").limit(_INCIDENTS).select(*_OF_AN_INCIDENT),
             "findings": _finding_kinds(findings),
             "worst_findings": _worst_findings(findings),
-            "producers": _worst_producers(producers),
+            "producers": worst_producers(producers),
+            "contradicting": contradicting(producers),
             "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
             "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
             "bad_routes": quarantine.where("source = 'routes'").agg(F.count("*").alias("count")),
         }
     )
-    (totals,), (incident_count,), (bad_routes,) = answers["totals"], answers["incident_count"], answers["bad_routes"]
+    (total,), (incident_count,), (bad_routes,) = answers["totals"], answers["incident_count"], answers["bad_routes"]
     return Summary(
         run_id=result.run.run_id,
         clusters=result.clusters,
@@ -145,27 +156,18 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         incidents=[_incident(row) for row in answers["incidents"]],
         findings=[FindingKind(**row) for row in answers["findings"]],
         worst_findings=[row["sentence"] for row in answers["worst_findings"]],
-        producer_count=totals["producers"],
+        producer_count=total["producers"],
         producers=[Producer(**row) for row in answers["producers"]],
-        isolations=totals["isolations"],
-        would_have_isolated_ms=totals["would_have"],
-        switch_assumed_off=totals["assumed"],
+        isolations=total["isolations"],
+        would_have_isolated_ms=total["would_have"],
+        switch_assumed_off=total["assumed"],
         not_replayed=_by_value(answers["not_replayed"]),
-        contradictions=totals["contradictions"],
+        contradictions=total["contradictions"],
+        contradicting=[Contradicting(**row) for row in answers["contradicting"]],
         missing_producers=[row["producer_group"] for row in answers["missing_producers"]],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
         bad_routes=bad_routes["count"],
-    )
-
-
-def _totals(producers: DataFrame) -> DataFrame:
-    return producers.agg(
-        F.count_distinct("client_id", "producer_group").alias("producers"),
-        F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
-        F.coalesce(F.sum(F.when(~F.col("enforced"), F.col("isolated_ms"))), F.lit(0)).alias("would_have"),
-        F.count_if("switch_assumed").alias("assumed"),
-        F.coalesce(F.sum("contradictions"), F.lit(0)).alias("contradictions"),
     )
 
 
@@ -188,22 +190,6 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> DataFrame:
 def _incident(row: Answer) -> Incident:
     start_ms, end_ms = row.pop("start_ms"), row.pop("end_ms")
     return Incident(start_at=_utc(start_ms), end_at=_utc(end_ms), seconds=(end_ms - start_ms) / 1000, **row)
-
-
-def _worst_producers(producers: DataFrame) -> DataFrame:
-    """The columns of `Producer`."""
-    by_producer = (
-        producers.where("enforced")
-        .groupBy("client_id", "producer_group")
-        .agg(
-            F.max("client_version").alias("client_version"),
-            F.sum("isolated_ms").alias("isolated_ms"),
-            F.sum("isolations").alias("isolations"),
-            F.sum("contradictions").alias("contradictions"),
-        )
-    )
-    worst = by_producer.where("isolated_ms > 0").orderBy(F.desc("isolated_ms"), "client_id", "producer_group")
-    return worst.limit(_ROWS)
 
 
 def _worst_findings(findings: DataFrame) -> DataFrame:

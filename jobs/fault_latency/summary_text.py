@@ -104,15 +104,29 @@ def _notes_on_producers(summary: Summary) -> list[str]:
     for why, count in summary.not_replayed.items():
         notes.append(f"{count} producers not replayed: {why}")
     if summary.contradictions:
-        notes.append(
-            f"{summary.contradictions} first attempts contradict the replay (see producer_days.contradictions)"
-        )
+        notes.append(_contradictions_text(summary))
     if summary.missing_producers:
         notes.append(
             "producer groups of the day before that sent nothing:"
             f" {', '.join(map(safe, summary.missing_producers[:5]))}"
         )
     return notes
+
+
+def _contradictions_text(summary: Summary) -> str:
+    """How many, and of whom; the rest of those that are not listed."""
+    who = [
+        f"{each.contradictions:,} of {safe(each.client_id)}"
+        + (f" ({safe(each.producer_group)})" if each.producer_group else "")
+        for each in summary.contradicting
+    ]
+    rest = summary.contradictions - sum(each.contradictions for each in summary.contradicting)
+    if rest and who:
+        who.append(f"{rest:,} of others")
+    return (
+        f"{summary.contradictions:,} first attempts contradict the replay (producer_days.contradictions)"
+        f"{': ' if who else ''}{', '.join(who)}"
+    )
 
 
 def _notes_on_days(summary: Summary) -> list[str]:

@@ -14,7 +14,7 @@ QUIET = Summary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], cascaded_days=[], stale_days=[], other_days={},
     quarantine_reasons={}, brokers=[], incident_count=0, incidents=[], findings=[], worst_findings=[],
     producer_count=7, producers=[], isolations=0, would_have_isolated_ms=0, switch_assumed_off=0, not_replayed={},
-    contradictions=0, missing_producers=[], hidden_files=[], repeated_files=[], bad_routes=0,
+    contradictions=0, contradicting=[], missing_producers=[], hidden_files=[], repeated_files=[], bad_routes=0,
 )  # fmt: skip
 NO_GROUPS = AllocationSummary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_days={}, quarantine_reasons={},

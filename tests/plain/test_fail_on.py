@@ -31,6 +31,7 @@ QUIET = Summary(
     switch_assumed_off=0,
     not_replayed={},
     contradictions=0,
+    contradicting=[],
     missing_producers=[],
     hidden_files=[],
     repeated_files=[],

@@ -12,7 +12,7 @@ import pytest
 
 from jobs.allocation.summary import Fault, Group
 from jobs.allocation.summary_text import allocation_text
-from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer
+from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Incident, Producer
 from jobs.fault_latency.summary_text import as_text
 from jobs.text.terminal import duration
 from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
@@ -193,7 +193,20 @@ EMPTY_START = (
             '3 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
         ),
         ({"not_replayed": {"CLIENT_TOO_OLD": 2}}, "2 producers not replayed: CLIENT_TOO_OLD"),
-        ({"contradictions": 4}, "4 first attempts contradict the replay (see producer_days.contradictions)"),
+        (
+            {
+                "contradictions": 1_012,
+                "contradicting": [Contradicting("p\x1b", "PG_a", 1_007), Contradicting("p2", "", 5)],
+            },
+            (
+                "1,012 first attempts contradict the replay (producer_days.contradictions):"
+                " 1,007 of p\\x1b (PG_a), 5 of p2"
+            ),
+        ),
+        (
+            {"contradictions": 9, "contradicting": [Contradicting("p1", "PG_a", 7)]},
+            "9 first attempts contradict the replay (producer_days.contradictions): 7 of p1 (PG_a), 2 of others",
+        ),
         (
             {"missing_producers": ["g1", "g2", "g3", "g4", "g\n5", "g6"]},
             "producer groups of the day before that sent nothing: g1, g2, g3, g4, g\\n5",

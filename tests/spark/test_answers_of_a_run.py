@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
-from jobs.fault_latency.summary import Broker, FindingKind, Incident, Producer, Summary, summarize
+from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Incident, Producer, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
@@ -58,7 +58,8 @@ def _write_first_flow(lake: LiteralLake) -> None:
         NORTH | _producer("p1", isolated_ms=5_000, isolations=3, contradictions=1),
         NORTH | _producer("p1", "g2", isolated_ms=9_000, isolations=1),
         SOUTH | _producer("p2", isolated_ms=7_000, isolations=50, enforced=False),
-        SOUTH | _producer("p3"),
+        SOUTH | _producer("p3", contradictions=1),
+        *(SOUTH | _producer(f"r{number}", "", contradictions=1) for number in range(8)),
         SOUTH | _producer("p4", enforced=False, switch_assumed=True, not_replayed="CLIENT_TOO_OLD"),
         *(SOUTH | _producer(client, not_replayed="NOT_A_JAVA_CLIENT") for client in ("p5", "p6")),
         *(SOUTH | _producer(f"q{number}", isolated_ms=10 * number, isolations=1) for number in range(1, 9)),
@@ -214,12 +215,17 @@ def test_the_run_itself(said: Summary, result: tuple[Path, RunResult]) -> None:
 
 
 def test_producers_are_counted_over_days_and_their_sums_are_of_those_with_the_switch_on(said: Summary) -> None:
-    assert said.producer_count == 15
+    assert said.producer_count == 23
     assert said.isolations == 3 + 1 + 2 + 8
     assert said.would_have_isolated_ms == 7_000
     assert said.switch_assumed_off == 1
     assert list(said.not_replayed.items()) == [("NOT_A_JAVA_CLIENT", 2), ("CLIENT_TOO_OLD", 1)]
-    assert said.contradictions == 2
+    assert said.contradictions == 11
+
+
+def test_the_eight_producers_that_contradict_the_replay_most(said: Summary) -> None:
+    assert said.contradicting[:2] == [Contradicting("p1", "g1", 2), Contradicting("p3", "g1", 1)]
+    assert said.contradicting[2:] == [Contradicting(f"r{number}", "", 1) for number in range(6)]
 
 
 def test_the_eight_producers_that_isolated_longest(said: Summary) -> None:
