@@ -47,6 +47,11 @@ class Question:
     more_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
+    def bounds(self) -> tuple[str, str]:
+        """Columns where a row begins and ends; for a moment the same one, by which the rows are sorted."""
+        return self.interval or (self.order[0], self.order[0])
+
+    @property
     def closed(self) -> frozenset[str]:
         """Columns to narrow by that hold nothing but `words`."""
         return frozenset(self.narrowed_by.values()) & self.table.closed_lists.keys()

@@ -17,7 +17,7 @@ from jobs.answers.names import as_listed, check_known
 from jobs.answers.published import Published, arrow_type
 from jobs.answers.questions import QUESTIONS, STRATEGY, Question
 from jobs.answers.runs import NOT_GIVEN, not_given
-from jobs.answers.words import safe_cell
+from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import escaped, grid, safe
@@ -32,11 +32,15 @@ class Narrowed:
     Attributes:
         equal: column to the value it has to have; a value is data, whatever it looks like.
         at_ms: only rows valid at this instant, epoch ms; None for the whole days.
+        since_ms: only rows that end later or begin then; None for the whole days.
+        until_ms: only rows that begin earlier; None for the whole days.
         limit: most rows to show; 0 for all.
     """
 
     equal: Mapping[str, object] = field(default_factory=dict)
     at_ms: int | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
     limit: int = 100
 
 
@@ -49,6 +53,7 @@ class Answer:
         published: the days.
         rows: the first ones.
         not_shown: how many there are beyond them.
+        narrowed: what they were narrowed by.
         not_given: a sentence when some of the days, or all, have no input that could answer; None otherwise.
     """
 
@@ -56,6 +61,7 @@ class Answer:
     published: Published
     rows: tuple[dict[str, Any], ...]
     not_shown: int
+    narrowed: Narrowed = field(default_factory=Narrowed)
     not_given: str | None = None
 
 
@@ -74,13 +80,14 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
         rows, found = _found(published, name, table, narrowed)
     if not found:
         check_known(published, question, narrowed.equal)
-    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows, not_given(published, question.flow))
+    missing = not_given(published, question.flow)
+    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows, narrowed, missing)
 
 
 def as_text(answer: Answer) -> str:
     """The answer for a terminal; what a terminal might act on is shown escaped."""
     question = QUESTIONS[answer.question]
-    head = f"{answer.question}, {_span(answer.published)} UTC, cluster {safe(answer.published.cluster)}"
+    head = f"{answer.question}, {_when(answer)} UTC, cluster {safe(answer.published.cluster)}"
     if not answer.rows:
         return f"{head}: {_nothing(question, answer)}"
     days = len(answer.published.days) > 1
@@ -119,12 +126,16 @@ def as_csv(answer: Answer) -> str:
 
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:
     conditions = [pc.field(column) == pc.scalar(value) for column, value in narrowed.equal.items()]
+    start, end = (pc.field(column) for column in question.bounds)
     if narrowed.at_ms is not None:
         if question.interval is None:
-            raise UsageError(f"--at does not go with {name}, whose rows are moments; leave it out")
-        start, end = question.interval
-        at = pc.scalar(narrowed.at_ms)
-        conditions += [pc.field(start) <= at, pc.field(end) > at]
+            raise UsageError(f"--at does not go with {name}, whose rows are moments; give --since and --until")
+        conditions += [start <= pc.scalar(narrowed.at_ms), end > pc.scalar(narrowed.at_ms)]
+    if narrowed.since_ms is not None:
+        since = pc.scalar(narrowed.since_ms)
+        conditions.append((end > since) | (start >= since))  # some intervals have no length
+    if narrowed.until_ms is not None:
+        conditions.append(start < pc.scalar(narrowed.until_ms))
     return _all(conditions)
 
 
@@ -174,9 +185,19 @@ def _nothing(question: Question, answer: Answer) -> str:
     return f"{question.none}; {answer.not_given}"
 
 
-def _span(published: Published) -> str:
-    first, last = published.days[0], published.days[-1]
-    return f"{first}" if first == last else f"{first} to {last}"
+def _when(answer: Answer) -> str:
+    """The days, or what of them was asked about."""
+    first, last = answer.published.days[0], answer.published.days[-1]
+    narrowed, several = answer.narrowed, first != last
+    if narrowed.at_ms is not None:
+        return clock_time(narrowed.at_ms, with_day=True)
+    if narrowed.since_ms is None and narrowed.until_ms is None:
+        return f"{first} to {last}" if several else f"{first}"
+    since = "00:00" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=several)
+    until = "24:00" if narrowed.until_ms is None else safe_cell("end_ms", narrowed.until_ms, with_day=several)
+    if not several:
+        return f"{first} {since} to {until}"
+    return f"{first if narrowed.since_ms is None else since} to {last if narrowed.until_ms is None else until}"
 
 
 def _plain(value: object) -> object:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobs.cli.call import Call
 from jobs.cli.days import DayOptions
 from jobs.cli.options import LakeOptions
+from jobs.cli.times import TimeOptions
 
 if TYPE_CHECKING:  # it imports what an extra brings
     from jobs.answers.published import Published
@@ -37,8 +38,8 @@ def lake_of(
     return settings.lake, cluster or (settings.cluster if "cluster" in settings.origins else None)
 
 
-def opened(lake: str, cluster: str | None, days: DayOptions, at_ms: int | None = None) -> Published:
-    """The published days that the options name, else the day of `at_ms`, else the last one.
+def opened(lake: str, cluster: str | None, days: DayOptions, times: TimeOptions | None = None) -> Published:
+    """The published days that the options name, else those of the times, else the last one.
 
     Raises:
         UsageError: options that do not go together.
@@ -49,7 +50,7 @@ def opened(lake: str, cluster: str | None, days: DayOptions, at_ms: int | None =
     from jobs.answers.runs import unsure_days
     from jobs.answers.words import unsure_text
 
-    published = open_published(lake, cluster, *days.span(at_ms))
+    published = open_published(lake, cluster, *(times or TimeOptions()).span(days))
     unsure = unsure_days(published)
     if unsure:
         sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")

@@ -10,8 +10,6 @@ from jobs.errors import UsageError
 from jobs.settings.model import Settings, check_date
 
 _MOST = 1_000
-_EPOCH = dt.date(1970, 1, 1)
-_DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,8 @@ class DayOptions:
     first: dt.date | None = None
     last: dt.date | None = None
 
-    def span(self, at_ms: int | None = None) -> tuple[dt.date | None, dt.date | None]:
-        """First and last day named; else the day of `at_ms`, else None twice.
+    def span(self) -> tuple[dt.date | None, dt.date | None]:
+        """First and last day named, else None twice.
 
         Raises:
             UsageError: `--date` and a span together, or a span that is none.
@@ -39,10 +37,7 @@ class DayOptions:
             raise UsageError("--from and --to go together; give both")
         if self.first and self.last and self.last < self.first:
             raise UsageError(f"--to {self.last} is before --from {self.first}; swap them")
-        date = self.date
-        if date is None and self.first is None and at_ms is not None:
-            date = _EPOCH + dt.timedelta(days=at_ms // _DAY_MS)
-        return self.first or date, self.last or date
+        return self.first or self.date, self.last or self.date
 
 
 def run_days(options: DayOptions, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:

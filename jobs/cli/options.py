@@ -16,6 +16,8 @@ from jobs.serving.address import DATABASE
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+DAYS = "days (UTC)"
+"""Heading of the options that say when."""
 _INPUTS = "input and lake (a PATH is a file, a folder or a glob)"
 
 
@@ -70,13 +72,12 @@ def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
 
 def days(default: str) -> Decorator:
     """`days`: the day or span to run over; `default` says which it is without these options."""
-    section = "days (UTC)"
     return gathered(
         "days",
         DayOptions,
-        option("--date", type=DAY, metavar="D", section=section, help=f"one day; default: {default}"),
-        option("--from", "first", type=DAY, metavar="D", section=section, help="first day, inclusive"),
-        option("--to", "last", type=DAY, metavar="D", section=section, help="last day, inclusive"),
+        option("--date", type=DAY, metavar="D", section=DAYS, help=f"one day; default: {default}"),
+        option("--from", "first", type=DAY, metavar="D", section=DAYS, help="first day, inclusive"),
+        option("--to", "last", type=DAY, metavar="D", section=DAYS, help="last day, inclusive"),
     )
 
 

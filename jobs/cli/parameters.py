@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.cli.fail_on import Condition, parse_condition
+from jobs.cli.times import Time
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MS = dt.timedelta(milliseconds=1)
+_DAY_MS = 86_400_000
+_END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
 _MOST_DIGITS = 9
 
 _Param = click.Parameter | None
@@ -52,24 +57,28 @@ class DayType(click.ParamType[dt.date]):
             raise UsageError(f"{_name(param)}{value!r} is no day; write it like 2026-11-21") from None
 
 
-class InstantType(click.ParamType[int]):
-    """An instant such as 2026-11-21T00:26:51Z, UTC where it names no zone; read as epoch ms."""
+class TimeType(click.ParamType[Time]):
+    """A time such as 2026-11-21T00:26:51Z, or 00:26:51 of the day asked about; UTC where it names no zone."""
 
-    name = "instant"
+    name = "time"
 
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> int:  # noqa: ARG002 - click's signature
-        """Read an instant.
+    def convert(self, value: Any, param: _Param, ctx: _Context) -> Time:  # noqa: ARG002 - click's signature
+        """Read a time.
 
         Raises:
             UsageError: it is none.
         """
+        if _END_OF_DAY.fullmatch(value):
+            return Time(value, None, _DAY_MS)
         try:
-            at = dt.datetime.fromisoformat(value)
+            at = _read_time(value)
         except ValueError:
-            raise UsageError(f"{_name(param)}{value!r} is no time; write it like 2026-11-21T00:26:51Z") from None
-        if at.tzinfo is None:
-            at = at.replace(tzinfo=dt.UTC)
-        return (at - _EPOCH) // dt.timedelta(milliseconds=1)
+            form = "write it like 2026-11-21T00:26:51Z, or 00:26:51 with --date"
+            raise UsageError(f"{_name(param)}{value!r} is no time; {form}") from None
+        if isinstance(at, dt.time):
+            return Time(value, None, (dt.datetime.combine(_EPOCH, at, dt.UTC) - _EPOCH) // _MS)
+        days, of_day = divmod((at - _EPOCH) // _MS, _DAY_MS)
+        return Time(value, _EPOCH.date() + dt.timedelta(days=days), of_day)
 
 
 class QueueType(click.ParamType[Queue]):
@@ -145,13 +154,28 @@ class PathText(click.ParamType[str]):
         return [CompletionItem(incomplete, type=self.name)]
 
 
-DAY, INSTANT, QUEUE, LIMIT, CONDITION = DayType(), InstantType(), QueueType(), LimitType(), ConditionType()
+DAY, TIME, QUEUE, LIMIT, CONDITION = DayType(), TimeType(), QueueType(), LimitType(), ConditionType()
 FILE, FOLDER = PathText("file"), PathText("dir")
 
 
 def _name(param: _Param) -> str:
     """Of the option, and a blank."""
     return f"{param.opts[0]} " if param else ""
+
+
+def _read_time(text: str) -> dt.datetime | dt.time:
+    """With its zone, UTC if it names none; without a date a time of the day, UTC.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if re.match(r"\d\d:", text):
+        time = dt.time.fromisoformat(text)
+        if time.utcoffset():
+            raise ValueError(text)
+        return time.replace(tzinfo=None)
+    at = dt.datetime.fromisoformat(text)
+    return at.replace(tzinfo=dt.UTC) if at.tzinfo is None else at
 
 
 def _is_count(text: str) -> bool:

@@ -13,7 +13,8 @@ from jobs.cli.answers import lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions
-from jobs.cli.parameters import INSTANT, LIMIT, QUEUE, Queue, Word
+from jobs.cli.parameters import LIMIT, QUEUE, TIME, Queue, Word
+from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
 
 SUBJECTS = {
@@ -57,7 +58,7 @@ class _ShowCommand(Command):
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Which rows: the options of `OPTION_COLUMNS`, a queue, an instant, and how many at most."""
+    """Which rows: the options of `OPTION_COLUMNS`, a queue, and how many at most."""
 
     broker: str | None = None
     producer: str | None = None
@@ -69,7 +70,6 @@ class RowOptions:
     outcome: str | None = None
     source: str | None = None
     queue: Queue | None = None
-    at_ms: int | None = None
     limit: int = 100
 
     def equal(self, subject: str, narrowed_by: Mapping[str, str]) -> dict[str, object]:
@@ -98,6 +98,18 @@ class RowOptions:
 @click.command(cls=_ShowCommand, short_help=_DOES, help=in_full(_DOES))
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.days("the last one published")
+@options.gathered(
+    "times",
+    TimeOptions,
+    *(
+        options.option(f"--{name}", type=TIME, metavar="TIME", section=options.DAYS, help=text)
+        for name, text in (
+            ("since", "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date"),
+            ("until", "what begins before it"),
+            ("at", "what stands then"),
+        )
+    ),
+)
 @options.published_lake
 @options.gathered(
     "rows",
@@ -107,7 +119,6 @@ class RowOptions:
         for name, column in OPTION_COLUMNS.items()
     ),
     options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_ROWS, help="a queue, such as broker-a:3"),
-    options.option("--at", "at_ms", type=INSTANT, metavar="TIME", section=_ROWS, help="what stands then; UTC"),
     options.option("--limit", type=LIMIT, default=100, metavar="N", section=_ROWS, help="most rows to show; 0 for all"),
 )
 @options.as_json("as one JSON object")
@@ -118,6 +129,7 @@ def show(
     call: Call,
     subject: str,
     days: DayOptions,
+    times: TimeOptions,
     lake: options.LakeOptions,
     cluster: str | None,
     rows: RowOptions,
@@ -133,8 +145,11 @@ def show(
     from jobs.answers import show as answers
     from jobs.answers.questions import QUESTIONS
 
-    narrowed = answers.Narrowed(rows.equal(subject, QUESTIONS[subject].narrowed_by), rows.at_ms, rows.limit)
-    answer = answers.ask(opened(*where, days, rows.at_ms), subject, narrowed)
+    equal = rows.equal(subject, QUESTIONS[subject].narrowed_by)
+    published = opened(*where, days, times)
+    first, last = times.span(days)
+    instants = times.instants(first or published.days[0], last or published.days[-1])
+    answer = answers.ask(published, subject, answers.Narrowed(equal, limit=rows.limit, **vars(instants)))
     form = answers.as_json if as_json else answers.as_csv if as_csv else answers.as_text
     if answer.not_given and form is not answers.as_text:  # which says it itself
         sys.stderr.write(f"faultline: {answer.not_given}\n")

@@ -128,11 +128,12 @@ def test_every_column_is_in_json_and_csv(capsys: pytest.CaptureFixture[str], lak
 def test_nothing_found_is_said(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
     """Of two names that the lake holds, but no row together."""
     options = [option for option in NARROWED_BY[question] if (question, option) not in WORDS][:2]
-    both = options if len(options) == 2 else [*options, "at"]
-    values = [_value(question, option, 0) if option != "at" else "2026-03-01T23:00:00Z" for option in both]
-    given = [word for option, value in zip(both, values, strict=True) for word in (f"--{option}", value)]
+    given = [word for option in options for word in (f"--{option}", _value(question, option, 0))]
+    when = f"{D1}"
+    if len(options) < 2:
+        given, when = [*given, "--since", "23:00"], f"{D1} 23:00:00.000 to 24:00"
     said = _said(capsys, lake, question, *given)
-    assert said == f"{question}, {D1} UTC, cluster main: {NOTHING[question]}\n"
+    assert said == f"{question}, {when} UTC, cluster main: {NOTHING[question]}\n"
 
 
 @pytest.mark.parametrize(("question", "option"), [(name, each) for name in NARROWED_BY for each in NARROWED_BY[name]])

@@ -275,7 +275,7 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
         (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is no queue"),
-        (["incidents", "--at", "noon"], 2, "--at 'noon' is no time; write it like 2026-11-21T00:26:51Z"),
+        (["incidents", "--at", "noon"], 2, "--at 'noon' is no time; write it like 2026-11-21T00:26:51Z, or"),
         (["incidents", "--limit", "many"], 2, "--limit 'many' is no number of rows"),
         (["incidents", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is no number of rows"),
         (
