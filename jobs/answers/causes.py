@@ -25,15 +25,16 @@ _EXCEPTIONS = (
 CAUSES = ("LATENCY", *_EXCEPTIONS)
 """What opens an isolation in RocketMQ's clients; a log may name others."""
 
-OUTCOMES = (
-    "SEND_OK",
-    "FLUSH_DISK_TIMEOUT",
-    "FLUSH_SLAVE_TIMEOUT",
-    "SLAVE_NOT_AVAILABLE",
-    "SENT",
-    *_EXCEPTIONS,
-    "InterruptedException",
-)
+OUTCOME_CLASSES = {
+    "ANSWERED": ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SENT"),
+    "TIME_OUT": ("RemotingTimeoutException", "RemotingTooMuchRequestException"),
+    "NO_CONNECTION": ("RemotingConnectException", "RemotingSendRequestException"),
+    "REFUSED": ("MQBrokerException",),
+    "OTHER": (),
+}
+"""Class of outcomes to its outcomes; all others are OTHER."""
+
+OUTCOMES = (*OUTCOME_CLASSES["ANSWERED"], *_EXCEPTIONS, "InterruptedException")
 """How a send attempt ends in RocketMQ's clients; a log may name other exceptions."""
 
 _CLASS_OF = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from jobs.answers.published import Published
-from jobs.answers.questions import Question
+from jobs.answers.question import Question
 from jobs.answers.runs import not_given
 from jobs.errors import UsageError
 from jobs.tables import SENDS, TABLES, Table
@@ -13,7 +13,15 @@ from jobs.text.nearest import did_you_mean
 from jobs.text.terminal import safe
 
 _MOST_NAMED = 12
-_NOUNS = {"broker_name": "broker", "client_id": "producer", "consumer_group": "consumer group", "topic": "topic"}
+_NAMED = {
+    "broker_name": ("broker", "broker_name"),
+    "broker_names": ("broker", "broker_name"),
+    "client_id": ("producer", "client_id"),
+    "producer_group": ("producer group", "producer_group"),
+    "consumer_group": ("consumer group", "consumer_group"),
+    "topic": ("topic", "topic"),
+}
+"""Column to what it names, and the column of other tables that names the same."""
 
 
 def as_listed(question: Question, equal: Mapping[str, object]) -> dict[str, object]:
@@ -42,9 +50,9 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
         LakeError: a table cannot be read.
     """
     for column, value in equal.items():
-        noun = _NOUNS.get(column, column)
-        if column in _NOUNS:
-            known = _holding(published, _tables_of(column), column, value)
+        noun, name = _NAMED.get(column, (column, column))
+        if column in _NAMED:
+            known = _holding(published, _tables_of(name), name, value)
         elif column in question.words and column not in question.closed:
             known = _holding(published, (question.table,), column, value, question.words[column])
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,7 +74,12 @@ class Published:
         return _rows(self.root, table, columns, self._wanted(self.days if days is None else days, where))
 
     def first_rows(
-        self, table: Table, order: Sequence[str], limit: int, where: pc.Expression | None = None
+        self,
+        table: Table,
+        order: Sequence[str],
+        limit: int,
+        where: pc.Expression | None = None,
+        narrowed: Callable[[pa.Table], pa.Table] | None = None,
     ) -> tuple[pa.Table, int]:
         """The first rows of a table on these days, with every column, and how many there are in all.
 
@@ -85,6 +90,7 @@ class Published:
             order: columns that come first, ascending.
             limit: most rows to return.
             where: which rows; all if None.
+            narrowed: leaves those that an expression cannot name; None leaves all.
 
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
@@ -99,8 +105,11 @@ class Published:
                 fragment_readahead=1,
             )
             for piece in pieces:
-                found += piece.num_rows
-                with_piece = pa.concat_tables([first, pa.Table.from_batches([piece])], promote_options="default")
+                wanted = (
+                    pa.Table.from_batches([piece]) if narrowed is None else narrowed(pa.Table.from_batches([piece]))
+                )
+                found += wanted.num_rows
+                with_piece = pa.concat_tables([first, wanted], promote_options="default")
                 first = with_piece.sort_by(ascending).slice(0, limit)
         return first, found
 

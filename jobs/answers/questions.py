@@ -1,12 +1,10 @@
-"""Questions that `faultline show` answers: a table, the columns that fit a screen, and its filters."""
+"""Questions that `faultline show` answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from jobs.answers.causes import CAUSES, OUTCOMES
-from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, Flow
+from jobs.answers.causes import CAUSES, OUTCOME_CLASSES, OUTCOMES
+from jobs.answers.question import Question
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -14,56 +12,13 @@ from jobs.tables import (
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    SEND_CALLS,
     SENDS,
-    Table,
 )
 
 STRATEGY = "STRATEGY"
 """Source of an owner that was computed, beside those of `queue_ownership`."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """One thing to ask.
-
-    Attributes:
-        table: the table that has the answer.
-        screen: column to its heading in the text; JSON and CSV have every column of the table.
-        narrowed_by: option to the column that has to equal it.
-        interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
-        order: columns that the rows are sorted by.
-        none: what to say when there is no such row.
-        flow: the flow that publishes the table.
-        more_words: column to words that it may hold beside those of the table's closed list.
-    """
-
-    table: Table
-    screen: Mapping[str, str]
-    narrowed_by: Mapping[str, str]
-    interval: tuple[str, str] | None
-    order: tuple[str, ...]
-    none: str
-    flow: Flow
-    more_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def bounds(self) -> tuple[str, str]:
-        """Columns where a row begins and ends; for a moment the same one, by which the rows are sorted."""
-        return self.interval or (self.order[0], self.order[0])
-
-    @property
-    def closed(self) -> frozenset[str]:
-        """Columns to narrow by that hold nothing but `words`."""
-        return frozenset(self.narrowed_by.values()) & self.table.closed_lists.keys()
-
-    @property
-    def words(self) -> dict[str, tuple[str, ...]]:
-        """Column to narrow by to its words; a column that is not closed may hold others."""
-        return {
-            column: (*self.table.closed_lists.get(column, ()), *self.more_words.get(column, ()))
-            for column in (*self.closed, *self.more_words)
-        }
-
+_OUTCOMES = (*OUTCOME_CLASSES, *OUTCOMES)
 
 QUESTIONS = {
     "incidents": Question(
@@ -103,6 +58,7 @@ QUESTIONS = {
             "cause": "cause",
             "broker": "broker_name",
             "producer": "client_id",
+            "group": "producer_group",
             "topic": "topic",
         },
         ("start_ms", "end_ms"),
@@ -123,12 +79,42 @@ QUESTIONS = {
             "ended_by": "ended by",
             "enforced": "enforced",
         },
-        {"broker": "broker_name", "producer": "client_id", "cause": "cause"},
+        {"broker": "broker_name", "producer": "client_id", "group": "producer_group", "cause": "cause"},
         ("start_ms", "end_ms"),
         ("start_ms", "broker_name", "client_id", "process"),
         "no isolation",
         FAULT_LATENCY,
         {"cause": CAUSES},
+    ),
+    "calls": Question(
+        SEND_CALLS,
+        {
+            "start_ms": "from",
+            "total_ms": "took ms",
+            "client_id": "producer",
+            "topic": "topic",
+            "broker_names": "brokers tried",
+            "outcome": "outcome",
+            "failed": "failed",
+            "retried": "retried",
+            "slow": "slow",
+            "fault_latency": "fault latency",
+        },
+        {
+            "broker": "broker_names",
+            "producer": "client_id",
+            "group": "producer_group",
+            "topic": "topic",
+            "outcome": "outcome",
+            "failed": "failed",
+            "retried": "retried",
+            "slow": "slow",
+        },
+        ("start_ms", "end_ms"),
+        ("start_ms", "client_id", "row_hash"),
+        "no such send; plain_calls counts the plain ones",
+        FAULT_LATENCY,
+        {"outcome": _OUTCOMES},
     ),
     "sends": Question(
         SENDS,
@@ -143,12 +129,18 @@ QUESTIONS = {
             "latency_ms": "latency ms",
             "outcome": "outcome",
         },
-        {"broker": "broker_name", "producer": "client_id", "topic": "topic", "outcome": "outcome"},
+        {
+            "broker": "broker_name",
+            "producer": "client_id",
+            "group": "producer_group",
+            "topic": "topic",
+            "outcome": "outcome",
+        },
         None,
         ("ended_at_ms", "client_id", "seq", "row_hash"),
         "no send attempt",
         FAULT_LATENCY,
-        {"outcome": OUTCOMES},
+        {"outcome": _OUTCOMES},
     ),
     "owners": Question(
         QUEUE_OWNERSHIP,

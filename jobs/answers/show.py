@@ -13,15 +13,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.causes import OUTCOME_CLASSES
+from jobs.answers.lists import holding
 from jobs.answers.names import as_listed, check_known
 from jobs.answers.published import Published, arrow_type
-from jobs.answers.questions import QUESTIONS, STRATEGY, Question
+from jobs.answers.question import Question
+from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import NOT_GIVEN, not_given
 from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import escaped, grid, safe
 
+_LISTS = ("broker_names",)
+"""Columns of lists, which hold the value that a row is narrowed by."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -125,7 +130,7 @@ def as_csv(answer: Answer) -> str:
 
 
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:
-    conditions = [pc.field(column) == pc.scalar(value) for column, value in narrowed.equal.items()]
+    conditions = [_equal(column, value) for column, value in narrowed.equal.items() if column not in _LISTS]
     start, end = (pc.field(column) for column in question.bounds)
     if narrowed.at_ms is not None:
         if question.interval is None:
@@ -137,6 +142,17 @@ def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expressi
     if narrowed.until_ms is not None:
         conditions.append(start < pc.scalar(narrowed.until_ms))
     return _all(conditions)
+
+
+def _equal(column: str, value: object) -> pc.Expression:
+    """Equality; with a class of outcomes that of one of them."""
+    field = pc.field(column)
+    if column != "outcome" or value not in OUTCOME_CLASSES:
+        return field == pc.scalar(value)
+    of_class = OUTCOME_CLASSES[f"{value}"]
+    return (
+        field.isin(of_class) if of_class else ~field.isin([each for some in OUTCOME_CLASSES.values() for each in some])
+    )
 
 
 def _all(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
@@ -152,9 +168,16 @@ def _found(published: Published, name: str, table: Table, narrowed: Narrowed) ->
     columns = table.schema.fieldNames()
     where = _condition(name, question, narrowed)
     order = [column for column in ("event_date", *question.order) if column in columns]
+    lists = {column: value for column, value in narrowed.equal.items() if column in _LISTS}
+
+    def with_value(rows: pa.Table) -> pa.Table:
+        for column, value in lists.items():
+            rows = holding(rows, column, value)
+        return rows
+
     if narrowed.limit:
-        return published.first_rows(table, order, narrowed.limit, where)
-    rows = published.rows(table, columns, where)
+        return published.first_rows(table, order, narrowed.limit, where, with_value)
+    rows = with_value(published.rows(table, columns, where))
     return _in_order(rows, order), rows.num_rows
 
 

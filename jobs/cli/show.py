@@ -21,6 +21,7 @@ SUBJECTS = {
     "incidents": "intervals in which many producers isolate one broker",
     "findings": "what producers' nights showed that somebody should know",
     "isolations": "which producer held which broker as not available, when and why",
+    "calls": "sends that failed, were slow, were retried or met an isolation, as callers saw them",
     "sends": "send attempts; name a producer or broker, there are many",
     "owners": "who held which queue, and who should have",
     "group-findings": "queues, clients, topics and groups that were not as they should be",
@@ -28,18 +29,25 @@ SUBJECTS = {
 }
 """What can be asked, and the question in words."""
 
-OPTION_COLUMNS = {
-    "broker": "broker_name",
-    "producer": "client_id",
-    "group": "consumer_group",
-    "topic": "topic",
-    "kind": "kind",
-    "severity": "severity",
-    "cause": "cause",
-    "outcome": "outcome",
-    "source": "source",
+NAMES = {
+    "broker": "the broker; of calls one of those tried",
+    "producer": "client id of the producer",
+    "group": "the consumer group; of calls, findings, isolations and sends the producer group",
+    "topic": "the topic",
+    "kind": "kind of the finding",
+    "severity": "severity of the finding",
+    "cause": "cause of the finding or isolation",
+    "outcome": "how it ended, or ANSWERED, TIME_OUT, NO_CONNECTION, REFUSED, OTHER",
+    "source": "where an owner is known from, or STRATEGY: who should own it",
 }
-"""Option to the column whose value it names."""
+"""Options that take a name or a word, and what each is of a row."""
+
+FLAGS = {
+    "failed": "calls without an answer",
+    "retried": "calls of several attempts",
+    "slow": "calls answered late",
+}
+"""Options that take nothing, and what they leave."""
 
 _DOES = "a question to the published tables, answered in the terminal"
 _PACKAGES = ("deltalake",)
@@ -58,7 +66,7 @@ class _ShowCommand(Command):
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Which rows: the options of `OPTION_COLUMNS`, a queue, and how many at most."""
+    """Which rows: the options of `NAMES` and `FLAGS`, a queue, and how many at most."""
 
     broker: str | None = None
     producer: str | None = None
@@ -69,6 +77,9 @@ class RowOptions:
     cause: str | None = None
     outcome: str | None = None
     source: str | None = None
+    failed: bool = False
+    retried: bool = False
+    slow: bool = False
     queue: Queue | None = None
     limit: int = 100
 
@@ -82,7 +93,9 @@ class RowOptions:
         Raises:
             UsageError: an option that it does not take.
         """
-        given = {name: value for name, value in vars(self).items() if name in OPTION_COLUMNS and value is not None}
+        given = {
+            name: value for name, value in vars(self).items() if name in {*NAMES, *FLAGS} and value not in {None, False}
+        }
         for name in given:
             if name not in narrowed_by:
                 takes = ", ".join(f"--{each}" for each in narrowed_by)
@@ -114,10 +127,8 @@ class RowOptions:
 @options.gathered(
     "rows",
     RowOptions,
-    *(
-        options.option(f"--{name}", metavar="NAME", section=_ROWS, help=f"{column} of the row")
-        for name, column in OPTION_COLUMNS.items()
-    ),
+    *(options.option(f"--{name}", metavar="NAME", section=_ROWS, help=text) for name, text in NAMES.items()),
+    *(options.option(f"--{name}", is_flag=True, section=_ROWS, help=text) for name, text in FLAGS.items()),
     options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_ROWS, help="a queue, such as broker-a:3"),
     options.option("--limit", type=LIMIT, default=100, metavar="N", section=_ROWS, help="most rows to show; 0 for all"),
 )

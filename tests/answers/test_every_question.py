@@ -17,6 +17,7 @@ from jobs.tables import (
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    SEND_CALLS,
     SENDS,
     Table,
 )
@@ -28,6 +29,7 @@ HEADINGS = {
     "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed noticed_first_by",
     "findings": "from until severity kind cause in_words",
     "isolations": "from until broker producer client cause latency_ms ended_by enforced",
+    "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",
     "sends": "ended producer topic broker queue mode attempt latency_ms outcome",
     "owners": "from until group topic broker queue owner known_from",
     "group-findings": "from until group topic broker queue kind cause in_words",
@@ -35,6 +37,7 @@ HEADINGS = {
 }
 NOTHING = {
     "incidents": "no incident", "findings": "no finding", "isolations": "no isolation", "sends": "no send attempt",
+    "calls": "no such send; plain_calls counts the plain ones",
     "owners": "no owner", "group-findings": "no finding about a group", "rebalances": "no rebalance",
 }  # fmt: skip
 COLUMNS = {
@@ -43,9 +46,10 @@ COLUMNS = {
 }  # fmt: skip
 NARROWED_BY = {
     "incidents": ("broker",),
-    "findings": ("kind", "severity", "cause", "broker", "producer", "topic"),
-    "isolations": ("broker", "producer", "cause"),
-    "sends": ("broker", "producer", "topic", "outcome"),
+    "findings": ("kind", "severity", "cause", "broker", "producer", "group", "topic"),
+    "isolations": ("broker", "producer", "group", "cause"),
+    "calls": ("broker", "producer", "group", "topic", "outcome"),
+    "sends": ("broker", "producer", "group", "topic", "outcome"),
     "owners": ("group", "topic", "broker", "source"),
     "group-findings": ("group", "topic", "broker", "kind", "cause"),
     "rebalances": ("group", "topic"),
@@ -63,11 +67,24 @@ TABLES: Mapping[str, tuple[Table, str, str | None]] = {
     "incidents": (BROKER_INCIDENTS, "start_ms", "end_ms"),
     "findings": (FINDINGS, "start_ms", "end_ms"),
     "isolations": (ISOLATION_INTERVALS, "start_ms", "end_ms"),
+    "calls": (SEND_CALLS, "start_ms", "end_ms"),
     "sends": (SENDS, "ended_at_ms", None),
     "owners": (QUEUE_OWNERSHIP, "start_ms", "end_ms"),
     "group-findings": (ALLOCATION_FINDINGS, "start_ms", "end_ms"),
     "rebalances": (REBALANCES, "changed_at_ms", None),
 }
+
+
+def _column(question: str, option: str) -> str:
+    if option == "group" and question in {"calls", "findings", "isolations", "sends"}:
+        return "producer_group"
+    return "broker_names" if (question, option) == ("calls", "broker") else COLUMNS[option]
+
+
+def _cell(question: str, option: str, place: int) -> object:
+    """As a row of the table has it."""
+    value = _value(question, option, place)
+    return ["before", value] if _column(question, option) == "broker_names" else value
 
 
 def _value(question: str, option: str, place: int) -> str:
@@ -82,11 +99,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     publish(root, D1)
     publish(root, D1, flow="ALLOCATION")
     for question, (table, start, end) in TABLES.items():
-        others: dict[str, Any] = {COLUMNS[option]: _value(question, option, 1) for option in NARROWED_BY[question]}
+        others: dict[str, Any] = {
+            _column(question, option): _cell(question, option, 1) for option in NARROWED_BY[question]
+        }
         rows = []
         for place, option in enumerate([*NARROWED_BY[question], None]):
             changed = (
-                {COLUMNS[option]: _value(question, option, 0)} if option else {"queue_id": 7, "broker_name": "this:one"}
+                {_column(question, option): _cell(question, option, 0)}
+                if option
+                else {"queue_id": 7, "broker_name": "this:one"}
             )
             at_ms = {start: T1 + 1_000 * place} | ({end: T1 + 1_000 * place + 1_000} if end else {})
             rows.append({"event_date": D1, "cluster": "main", "queue_id": 1, **others, **changed, **at_ms})
@@ -142,7 +163,7 @@ def test_an_option_narrows_by_its_column(
 ) -> None:
     value = _value(question, option, 0)
     (row,) = _rows(capsys, lake, question, f"--{option}", value)
-    assert [name for name, value_there in row.items() if value_there == value] == [COLUMNS[option]]
+    assert [name for name, cell in row.items() if cell in (value, ["before", value])] == [_column(question, option)]
 
 
 @pytest.mark.parametrize(("question", "option"), WORDS)
@@ -151,14 +172,15 @@ def test_letter_case_of_a_word_does_not_matter(
 ) -> None:
     value = _value(question, option, 0)
     (row,) = _rows(capsys, lake, question, f"--{option}", f"{value[:3].lower()}{value[3:].title()}")
-    assert row[COLUMNS[option]] == value
+    assert row[_column(question, option)] == value
 
 
 @pytest.mark.parametrize("question", TABLES)
 def test_other_options_are_refused(capsys: pytest.CaptureFixture[str], lake: Path, question: str) -> None:
     for option in set(COLUMNS) - set(NARROWED_BY[question]):
         assert cli.main(["show", question, f"--{option}", "this", "--lake", str(lake)]) == 2
-        takes = ", ".join(f"--{each}" for each in NARROWED_BY[question])
+        flags = ("failed", "retried", "slow") if question == "calls" else ()
+        takes = ", ".join(f"--{each}" for each in (*NARROWED_BY[question], *flags))
         assert f"--{option} does not narrow {question}; use {takes}" in capsys.readouterr().err
 
 

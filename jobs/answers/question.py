@@ -1,0 +1,52 @@
+"""One thing to ask `faultline show`: a table, the columns that fit a screen, and its filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jobs.answers.runs import Flow
+from jobs.tables import Table
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to ask.
+
+    Attributes:
+        table: the table that has the answer.
+        screen: column to its heading in the text; JSON and CSV have every column of the table.
+        narrowed_by: option to the column that has to equal it.
+        interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
+        order: columns that the rows are sorted by.
+        none: what to say when there is no such row.
+        flow: the flow that publishes the table.
+        more_words: column to words that it may hold beside those of the table's closed list.
+    """
+
+    table: Table
+    screen: Mapping[str, str]
+    narrowed_by: Mapping[str, str]
+    interval: tuple[str, str] | None
+    order: tuple[str, ...]
+    none: str
+    flow: Flow
+    more_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """Columns where a row begins and ends; for a moment the same one, by which the rows are sorted."""
+        return self.interval or (self.order[0], self.order[0])
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Columns to narrow by that hold nothing but `words`."""
+        return frozenset(self.narrowed_by.values()) & self.table.closed_lists.keys()
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Column to narrow by to its words; a column that is not closed may hold others."""
+        return {
+            column: (*self.table.closed_lists.get(column, ()), *self.more_words.get(column, ()))
+            for column in (*self.closed, *self.more_words)
+        }
