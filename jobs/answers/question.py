@@ -15,13 +15,15 @@ class Question:
 
     Attributes:
         table: the table that has the answer.
-        screen: column to its heading in the text; JSON and CSV have every column of the table.
+        screen: column to its heading in the text, `held_by` and `should_be_held_by` made of others; JSON and CSV have
+            every column of the table.
         narrowed_by: option to the column that has to equal it.
         interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.
         none: what to say when there is no such row.
         flow: the flow that publishes the table.
         more_words: column to words that it may hold beside those of the table's closed list.
+        no_length: what a row means that begins and ends at one instant; empty where none does.
     """
 
     table: Table
@@ -32,6 +34,7 @@ class Question:
     none: str
     flow: Flow
     more_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    no_length: str = ""
 
     @property
     def bounds(self) -> tuple[str, str]:

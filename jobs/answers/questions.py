@@ -85,6 +85,7 @@ QUESTIONS = {
         "no isolation",
         FAULT_LATENCY,
         {"cause": CAUSES},
+        "only another order of attempts that ended at one time would have isolated the broker, until end_latest_ms",
     ),
     "calls": Question(
         SEND_CALLS,
@@ -151,7 +152,8 @@ QUESTIONS = {
             "topic": "topic",
             "broker_name": "broker",
             "queue_id": "queue",
-            "client_id": "owner",
+            "held_by": "held by",
+            "should_be_held_by": "should be held by",
             "source": "known from",
         },
         {"group": "consumer_group", "topic": "topic", "broker": "broker_name", "source": "source"},

@@ -1,11 +1,7 @@
-"""`faultline show`: rows of one table, narrowed by equality, as text, JSON or CSV."""
+"""`faultline show`: rows of one table, narrowed by equality and time."""
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
-import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,15 +15,12 @@ from jobs.answers.names import as_listed, check_known
 from jobs.answers.published import Published, arrow_type
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
-from jobs.answers.runs import NOT_GIVEN, not_given
-from jobs.answers.words import clock_time, safe_cell
+from jobs.answers.runs import not_given
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
-from jobs.text.terminal import escaped, grid, safe
 
 _LISTS = ("broker_names",)
 """Columns of lists, which hold the value that a row is narrowed by."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -87,46 +80,6 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
         check_known(published, question, narrowed.equal)
     missing = not_given(published, question.flow)
     return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows, narrowed, missing)
-
-
-def as_text(answer: Answer) -> str:
-    """The answer for a terminal; what a terminal might act on is shown escaped."""
-    question = QUESTIONS[answer.question]
-    head = f"{answer.question}, {_when(answer)} UTC, cluster {safe(answer.published.cluster)}"
-    if not answer.rows:
-        return f"{head}: {_nothing(question, answer)}"
-    days = len(answer.published.days) > 1
-    rows = [[safe_cell(name, row[name], with_day=days) for name in question.screen] for row in answer.rows]
-    parts = [head, grid(list(question.screen.values()), rows)]
-    if answer.not_shown:
-        parts.append(f"  {answer.not_shown:,} more are not shown; narrow it, or give --limit 0 for all")
-    if answer.not_given:
-        parts.append(f"  {answer.not_given}")
-    return "\n".join(parts)
-
-
-def as_json(answer: Answer) -> str:
-    """The answer as one JSON object: `rows` with every column, `not_shown` and `not_given`."""
-    whole = {
-        "question": answer.question,
-        "cluster": answer.published.cluster,
-        "days": answer.published.days,
-        "rows": answer.rows,
-        "not_shown": answer.not_shown,
-        "not_given": answer.not_given,
-    }
-    return json.dumps(whole, indent=1, default=_plain)
-
-
-def as_csv(answer: Answer) -> str:
-    """The answer as CSV with every column; a cell that a spreadsheet would run gets a quote in front."""
-    question = QUESTIONS[answer.question]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = list(answer.rows[0]) if answer.rows else question.table.schema.fieldNames()
-    writer.writerow(names)
-    writer.writerows([_csv_cell(row[name]) for name in names] for row in answer.rows)
-    return text.getvalue().rstrip("\n")
 
 
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:
@@ -199,48 +152,3 @@ def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Tab
 
 def _in_order(rows: pa.Table, order: Sequence[str]) -> pa.Table:
     return rows.sort_by([(column, "ascending") for column in order])
-
-
-def _nothing(question: Question, answer: Answer) -> str:
-    """What an answer without rows says: nothing is only nothing where there was something to look at."""
-    if answer.not_given in {None, NOT_GIVEN[question.flow]}:
-        return answer.not_given or question.none
-    return f"{question.none}; {answer.not_given}"
-
-
-def _when(answer: Answer) -> str:
-    """The days, or what of them was asked about."""
-    first, last = answer.published.days[0], answer.published.days[-1]
-    narrowed, several = answer.narrowed, first != last
-    if narrowed.at_ms is not None:
-        return clock_time(narrowed.at_ms, with_day=True)
-    if narrowed.since_ms is None and narrowed.until_ms is None:
-        return f"{first} to {last}" if several else f"{first}"
-    since = "00:00" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=several)
-    until = "24:00" if narrowed.until_ms is None else safe_cell("end_ms", narrowed.until_ms, with_day=several)
-    if not several:
-        return f"{first} {since} to {until}"
-    return f"{first if narrowed.since_ms is None else since} to {last if narrowed.until_ms is None else until}"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dt.date | dt.datetime):
-        return value.isoformat()
-    raise TypeError(type(value).__name__)
-
-
-def _csv_cell(value: object) -> object:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case dt.datetime() | dt.date():
-            return value.isoformat()
-        case list():
-            text = "; ".join(map(str, value))
-        case str():
-            text = value
-        case _:
-            return value
-    return escaped(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)

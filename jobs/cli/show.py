@@ -153,15 +153,16 @@ def show(
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
     where = lake_of(call, "show", _PACKAGES, lake, cluster)
-    from jobs.answers import show as answers
+    from jobs.answers import forms
     from jobs.answers.questions import QUESTIONS
+    from jobs.answers.show import Narrowed, ask
 
     equal = rows.equal(subject, QUESTIONS[subject].narrowed_by)
     published = opened(*where, days, times)
     first, last = times.span(days)
     instants = times.instants(first or published.days[0], last or published.days[-1])
-    answer = answers.ask(published, subject, answers.Narrowed(equal, limit=rows.limit, **vars(instants)))
-    form = answers.as_json if as_json else answers.as_csv if as_csv else answers.as_text
-    if answer.not_given and form is not answers.as_text:  # which says it itself
+    answer = ask(published, subject, Narrowed(equal, limit=rows.limit, **vars(instants)))
+    form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
+    if answer.not_given and form is not forms.as_text:  # which says it itself
         sys.stderr.write(f"faultline: {answer.not_given}\n")
     print(form(answer))

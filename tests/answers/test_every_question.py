@@ -31,7 +31,7 @@ HEADINGS = {
     "isolations": "from until broker producer client cause latency_ms ended_by enforced",
     "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",
     "sends": "ended producer topic broker queue mode attempt latency_ms outcome",
-    "owners": "from until group topic broker queue owner known_from",
+    "owners": "from until group topic broker queue held_by should_be_held_by known_from",
     "group-findings": "from until group topic broker queue kind cause in_words",
     "rebalances": "at group topic trigger joined left queues moved needed",
 }

@@ -14,10 +14,11 @@ from typing import Any, cast
 import pytest
 from pyarrow.fs import LocalFileSystem
 
+from jobs.answers.forms import as_csv
 from jobs.answers.published import Published, _filesystem, open_published
 from jobs.answers.questions import QUESTIONS
 from jobs.answers.report import render
-from jobs.answers.show import Answer, as_csv
+from jobs.answers.show import Answer
 from jobs.cli import main as cli
 from jobs.cli.show import FLAGS, NAMES, SUBJECTS
 from jobs.spark import environment
@@ -108,7 +109,12 @@ def test_every_question_is_one_that_the_command_line_knows() -> None:
     assert list(QUESTIONS) == list(SUBJECTS)
     for question in QUESTIONS.values():
         names = set(question.table.schema.fieldNames())
-        assert {*question.screen, *question.order, *question.narrowed_by.values(), *(question.interval or ())} <= names
+        assert {
+            *question.screen,
+            *question.order,
+            *question.narrowed_by.values(),
+            *(question.interval or ()),
+        } <= names | {"held_by", "should_be_held_by"}
         assert question.narrowed_by.keys() <= {*NAMES, *FLAGS}
 
 
@@ -216,10 +222,44 @@ def test_owners_and_who_should_have_been(capsys: pytest.CaptureFixture[str], lak
     assert [(row["client_id"], row["source"]) for row in at] == [("c1", "CLIENT_LOG"), ("c1", "STRATEGY")]
     later = Said(capsys, lake, *where, "--queue", "broker-a:3", "--at", "2026-03-01T12:00:00Z").out
     assert later.splitlines()[2:] == [
-        "  00:00:10.000  24:00:00.000  g      T      broker-a  3      c2     RUNNING_INFO"
+        "  00:00:10.000  24:00:00.000  g      T      broker-a  3      c2       –                  RUNNING_INFO"
     ]
     strategy = Said(capsys, lake, *where, "--source", "STRATEGY", "--json").rows
     assert [row["queue_id"] for row in strategy] == [3, 4]
+
+
+def test_who_should_hold_a_queue_stands_under_a_heading_of_its_own(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    publish(tmp_path, D1)
+    publish(tmp_path, D1, flow="ALLOCATION")
+    write_rows(tmp_path, QUEUE_OWNERSHIP, [owned("c1", 0, 1_000, source="CLIENT_LOG")])
+    nobody: dict[str, Any] = owned("", 2_000, 3_000) | {"client_id": None}
+    write_rows(tmp_path, QUEUE_ALLOCATION, [owned("c2", 1_000, 2_000), nobody])
+    _, headings, *lines = Said(capsys, tmp_path, "owners").out.splitlines()
+    assert [each.strip() for each in headings.split("  ") if each.strip()][-3:] == [
+        "held by",
+        "should be held by",
+        "known from",
+    ]
+    assert [line.split()[6:] for line in lines] == [
+        ["c1", "–", "CLIENT_LOG"],
+        ["–", "c2", "STRATEGY"],
+        ["–", "nobody", "STRATEGY"],
+    ]
+
+
+def test_rows_without_length_are_explained(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [isolation(1_000, 2_000)])
+    assert "without length" not in Said(capsys, tmp_path, "isolations").out
+    write_rows(
+        tmp_path, ISOLATION_INTERVALS, [isolation(5_000, 5_000), isolation(6_000, 6_000), isolation(7_000, 7_001)]
+    )
+    assert Said(capsys, tmp_path, "isolations").out.splitlines()[-1] == (
+        "  2 rows without length: only another order of attempts that ended at one time would have isolated the broker,"
+        " until end_latest_ms"
+    )
 
 
 def test_a_limit_holds_for_owners_of_both_tables_together(capsys: pytest.CaptureFixture[str], lake: Path) -> None:

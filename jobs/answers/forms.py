@@ -1,0 +1,116 @@
+"""An answer of `faultline show` as text, JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jobs.answers.question import Question
+from jobs.answers.questions import QUESTIONS, STRATEGY
+from jobs.answers.runs import NOT_GIVEN
+from jobs.answers.show import Answer
+from jobs.answers.words import clock_time, counted, safe_cell
+from jobs.text.terminal import escaped, grid, safe
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_text(answer: Answer) -> str:
+    """The answer for a terminal; what a terminal might act on is shown escaped."""
+    question = QUESTIONS[answer.question]
+    head = f"{answer.question}, {_when(answer)} UTC, cluster {safe(answer.published.cluster)}"
+    if not answer.rows:
+        return f"{head}: {_nothing(question, answer)}"
+    start, end = question.bounds
+    days = len(answer.published.days) > 1
+    rows = [_on_screen(row) for row in answer.rows] if "held_by" in question.screen else answer.rows
+    cells = [[safe_cell(name, row[name], with_day=days) for name in question.screen] for row in rows]
+    parts = [head, grid(list(question.screen.values()), cells)]
+    if answer.not_shown:
+        parts.append(f"  {answer.not_shown:,} more are not shown; narrow it, or give --limit 0 for all")
+    lengthless = sum(row[start] == row[end] for row in answer.rows) if question.no_length else 0
+    if lengthless:
+        parts.append(f"  {counted(lengthless, 'row')} without length: {question.no_length}")
+    if answer.not_given:
+        parts.append(f"  {answer.not_given}")
+    return "\n".join(parts)
+
+
+def as_json(answer: Answer) -> str:
+    """The answer as one JSON object: `rows` with every column, `not_shown` and `not_given`."""
+    whole = {
+        "question": answer.question,
+        "cluster": answer.published.cluster,
+        "days": answer.published.days,
+        "rows": answer.rows,
+        "not_shown": answer.not_shown,
+        "not_given": answer.not_given,
+    }
+    return json.dumps(whole, indent=1, default=_plain)
+
+
+def as_csv(answer: Answer) -> str:
+    """The answer as CSV with every column; a cell that a spreadsheet would run gets a quote in front."""
+    question = QUESTIONS[answer.question]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = list(answer.rows[0]) if answer.rows else question.table.schema.fieldNames()
+    writer.writerow(names)
+    writer.writerows([_csv_cell(row[name]) for name in names] for row in answer.rows)
+    return text.getvalue().rstrip("\n")
+
+
+def _on_screen(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of owners with who held the queue, or who should have held it."""
+    if row["source"] != STRATEGY:
+        return {**row, "held_by": row["client_id"], "should_be_held_by": None}
+    return {**row, "held_by": None, "should_be_held_by": "nobody" if row["client_id"] is None else row["client_id"]}
+
+
+def _nothing(question: Question, answer: Answer) -> str:
+    """What an answer without rows says: nothing is only nothing where there was something to look at."""
+    if answer.not_given in {None, NOT_GIVEN[question.flow]}:
+        return answer.not_given or question.none
+    return f"{question.none}; {answer.not_given}"
+
+
+def _when(answer: Answer) -> str:
+    """The days, or what of them was asked about."""
+    first, last = answer.published.days[0], answer.published.days[-1]
+    narrowed, several = answer.narrowed, first != last
+    if narrowed.at_ms is not None:
+        return clock_time(narrowed.at_ms, with_day=True)
+    if narrowed.since_ms is None and narrowed.until_ms is None:
+        return f"{first} to {last}" if several else f"{first}"
+    since = "00:00" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=several)
+    until = "24:00" if narrowed.until_ms is None else safe_cell("end_ms", narrowed.until_ms, with_day=several)
+    if not several:
+        return f"{first} {since} to {until}"
+    return f"{first if narrowed.since_ms is None else since} to {last if narrowed.until_ms is None else until}"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dt.date | dt.datetime):
+        return value.isoformat()
+    raise TypeError(type(value).__name__)
+
+
+def _csv_cell(value: object) -> object:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case dt.datetime() | dt.date():
+            return value.isoformat()
+        case list():
+            text = "; ".join(map(str, value))
+        case str():
+            text = value
+        case _:
+            return value
+    return escaped(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)
