@@ -5,38 +5,59 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from jobs.errors import ConditionMetError, UsageError
+from jobs.text.nearest import did_you_mean
 
 if TYPE_CHECKING:  # it imports Spark
     from jobs.fault_latency.summary import Summary
 
-Kind = Literal["incident", "contradictions", "missing-producer"]
+OF_A_NIGHT = ("incident", "contradictions", "missing-producer")
+SEVERITIES = ("CRITICAL", "WARNING", "INFO")
+KINDS = (
+    "SENT_WHILE_ISOLATED",
+    "ISOLATION_LOST_BY_SUBMIT",
+    "COLLATERAL_ISOLATION",
+    "ALL_ISOLATED",
+    "DEAD_BROKER_MAGNET",
+    "LONE_ISOLATION",
+    "WIDE_ISOLATION",
+    "NEVER_REACHABLE_AGAIN",
+    "REMOVED_WHILE_ISOLATED",
+    "LADDER_ARRAYS_DIFFER",
+    "CLOCK_STEP",
+)
+"""Those of the table `findings`, whose module imports Spark."""
+WORDS = (*OF_A_NIGHT, *SEVERITIES, *KINDS)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition: `kind` counts more than `above`."""
+    """One condition: there is more than `above` of `what`, one of `WORDS`."""
 
-    kind: Kind
+    what: str
     above: int = 0
 
 
 def parse_condition(text: str) -> Condition:
-    """A condition of `--fail-on`.
+    """A condition of `--fail-on`; letter case does not matter.
 
-    >>> parse_condition("contradictions>10")
-    Condition(kind='contradictions', above=10)
+    >>> parse_condition("contradictions>10"), parse_condition("all_isolated")
+    (Condition(what='contradictions', above=10), Condition(what='ALL_ISOLATED', above=0))
 
     Raises:
         UsageError: the text is no condition.
     """
-    match = re.fullmatch(r"(incident|contradictions|missing-producer)(?:>(\d{1,18}))?", text.strip())
-    if match is None:
-        raise UsageError(f"--fail-on {text!r} is no condition; give incident, contradictions>N or missing-producer")
-    kind: Kind = match.group(1)  # type: ignore[assignment]
-    return Condition(kind, int(match.group(2) or 0))
+    match = re.fullmatch(r"([\w-]+)(?:>([0-9]{1,18}))?", text.strip())
+    words = {word.casefold(): word for word in WORDS}
+    what = words.get(match.group(1).casefold()) if match else None
+    if match is None or what is None:
+        near = did_you_mean(match.group(1) if match else text, WORDS)
+        raise UsageError(
+            f"--fail-on {text!r} is no condition{near}; give {', '.join(WORDS)}, or one with >N, like contradictions>20"
+        )
+    return Condition(what, int(match.group(2) or 0))
 
 
 def check_asked_of(flows: Sequence[str], conditions: Sequence[Condition]) -> None:
@@ -59,7 +80,10 @@ def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
         "incident": summary.incident_count,
         "contradictions": summary.contradictions,
         "missing-producer": len(summary.missing_producers),
+        **{severity: sum(vars(each)[severity.lower()] for each in summary.findings) for severity in SEVERITIES},
+        **dict.fromkeys(KINDS, 0),
+        **{each.kind: each.critical + each.warning + each.info for each in summary.findings},
     }
-    met = [f"{each.kind} {counts[each.kind]}" for each in conditions if counts[each.kind] > each.above]
+    met = [f"{each.what} {counts[each.what]}" for each in conditions if counts[each.what] > each.above]
     if met:
         raise ConditionMetError(f"--fail-on held: {', '.join(met)}; the tables are published")

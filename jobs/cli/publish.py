@@ -13,7 +13,7 @@ from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
-from jobs.cli.fail_on import Condition, check_asked_of, check_conditions
+from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
 from jobs.cli.parameters import CONDITION
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
@@ -63,7 +63,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=CONDITION,
             multiple=True,
             metavar="CONDITION",
-            help="exit 7 when it holds: incident, contradictions>N, missing-producer; repeatable",
+            help=f"exit 7 when there is one, or with >N more than N: {', '.join(WORDS)}; repeatable",
         ),
         options.verbose,
     )

@@ -6,9 +6,10 @@ import dataclasses
 
 import pytest
 
-from jobs.cli.fail_on import check_conditions, parse_condition
+from jobs.cli.fail_on import KINDS, SEVERITIES, check_conditions, parse_condition
 from jobs.errors import ConditionMetError, UsageError
-from jobs.fault_latency.summary import Summary
+from jobs.fault_latency.summary import FindingKind, Summary
+from jobs.tables import findings
 
 QUIET = Summary(
     run_id="r",
@@ -39,6 +40,14 @@ QUIET = Summary(
 )
 
 
+FINDINGS = [FindingKind("ALL_ISOLATED", 4, 2, 0), FindingKind("CLOCK_STEP", 1, 0, 1)]
+
+
+def test_the_words_are_those_of_the_table() -> None:
+    assert findings.KINDS == KINDS
+    assert sorted(findings.SEVERITIES) == sorted(SEVERITIES)
+
+
 @pytest.mark.parametrize(
     ("condition", "night", "held"),
     [
@@ -46,6 +55,12 @@ QUIET = Summary(
         ("incident>1", {"incident_count": 2}, "incident 2"),
         ("contradictions", {"contradictions": 1}, "contradictions 1"),
         ("contradictions>10", {"contradictions": 11}, "contradictions 11"),
+        ("INCIDENT", {"incident_count": 1}, "incident 1"),
+        ("critical", {"findings": FINDINGS}, "CRITICAL 5"),
+        ("WARNING>1", {"findings": FINDINGS}, "WARNING 2"),
+        ("info", {"findings": [FindingKind("CLOCK_STEP", 0, 0, 1)]}, "INFO 1"),
+        ("ALL_ISOLATED", {"findings": FINDINGS}, "ALL_ISOLATED 6"),
+        ("clock_step>1", {"findings": FINDINGS}, "CLOCK_STEP 2"),
         (" missing-producer ", {"missing_producers": ["PG_a", "PG_b"]}, "missing-producer 2"),
     ],
 )
@@ -62,6 +77,10 @@ def test_a_condition_that_holds_is_an_exit_code_of_its_own(condition: str, night
         ("incident", {"contradictions": 5, "missing_producers": ["PG_a"]}),
         ("contradictions>10", {"contradictions": 10}),
         ("missing-producer>1", {"missing_producers": ["PG_a"]}),
+        ("CRITICAL>5", {"findings": FINDINGS}),
+        ("CRITICAL", {"findings": [FindingKind("ALL_ISOLATED", 0, 1, 1)]}),
+        ("ALL_ISOLATED>6", {"findings": FINDINGS}),
+        ("WIDE_ISOLATION", {"findings": FINDINGS}),
     ],
 )
 def test_a_condition_that_does_not_hold_is_silent(condition: str, night: dict[str, object]) -> None:
@@ -78,9 +97,17 @@ def test_no_condition_never_holds() -> None:
     check_conditions([], dataclasses.replace(QUIET, incident_count=9))
 
 
-@pytest.mark.parametrize("text", ["incidents", "incident>", "incident>-1", "contradictions<3", "incident>1.5", ""])
+@pytest.mark.parametrize(
+    "text", ["incidents", "incident>", "incident>-1", "contradictions<3", "incident>1.5", "", "FLAPPING", "critical>"]
+)
 def test_a_text_that_is_no_condition_is_named(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_condition(text)
-    assert str(caught.value).startswith(f"--fail-on {text!r} is no condition; give incident,")
+    assert str(caught.value).startswith(f"--fail-on {text!r} is no condition")
+    assert "; give incident, contradictions, missing-producer, CRITICAL, WARNING, INFO, SENT_WHILE" in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_the_nearest_word_is_named() -> None:
+    with pytest.raises(UsageError, match=r"--fail-on 'critcal>3' is no condition \(did you mean 'CRITICAL'\?\); give "):
+        parse_condition("critcal>3")
