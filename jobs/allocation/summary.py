@@ -56,7 +56,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class AllocationSummary:
-    """The answers of a run of the second flow."""
+    """The answers of a run of the second flow.
+
+    Attributes:
+        owners_given: consumers' running info or logs were given, which show who held a queue.
+    """
 
     run_id: str
     clusters: list[str]
@@ -74,6 +78,7 @@ class AllocationSummary:
     route_changes: int
     hidden_files: list[str]
     repeated_files: list[str]
+    owners_given: bool
 
 
 def summarize_allocation(spark: SparkSession, settings: Settings, result: RunResult) -> AllocationSummary:
@@ -118,6 +123,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         route_changes=route_changes["count"],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
+        owners_given=bool(settings.inputs.running_info.path or settings.inputs.client_logs.path),
     )
 
 

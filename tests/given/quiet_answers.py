@@ -19,5 +19,5 @@ QUIET = Summary(
 NO_GROUPS = AllocationSummary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_days={}, quarantine_reasons={},
     group_count=0, groups=[], faults=[], kinds={}, unread_queues=0, idle_queues=0, route_changes=0, hidden_files=[],
-    repeated_files=[],
+    repeated_files=[], owners_given=True,
 )  # fmt: skip

@@ -290,6 +290,10 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
     ("answers", "note"),
     [
         ({"kinds": {"IDLE_CLIENT": 3}}, "3 x the client gets no queue (IDLE_CLIENT)"),
+        (
+            {"owners_given": False},
+            "neither running info nor client logs were given: who held a queue is not known",
+        ),
         ({"unread_queues": 4}, "4 queues got messages and had no reader (topic_queues.finding = UNREAD)"),
         ({"idle_queues": 5}, "5 queues were read but never written (topic_queues.finding = IDLE)"),
         ({"route_changes": 46}, "46 changes of a broker's queues (route_changes)"),

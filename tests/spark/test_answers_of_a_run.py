@@ -200,7 +200,8 @@ def said(spark: SparkSession, result: tuple[Path, RunResult]) -> Summary:
 @pytest.fixture(scope="module")
 def groups(spark: SparkSession, result: tuple[Path, RunResult]) -> AllocationSummary:
     lake, done = result
-    return summarize_allocation(spark, load_settings([], [], {"lake": str(lake)}), done)
+    settings = load_settings([], [], {"lake": str(lake), "inputs.client_logs.path": ["/logs"]})
+    return summarize_allocation(spark, settings, done)
 
 
 COUNTED = {"date": "2026-03-02", "cluster": "north", "rows_read": 9, "rows_published": 5, "rows_quarantined": 1,
@@ -282,6 +283,7 @@ def test_the_run_of_the_second_flow_itself(groups: AllocationSummary, result: tu
     assert groups.hidden_files == [".a", "_b"]
     reasons = [("not_json", 3), ("captured_at_missing", 2), ("body_not_json", 1)]
     assert list(groups.quarantine_reasons.items()) == reasons
+    assert groups.owners_given
 
 
 def test_the_ten_groups_whose_queues_moved_most(groups: AllocationSummary) -> None:
