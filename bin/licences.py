@@ -28,7 +28,7 @@ _NAMED = {
 }
 
 # What is never installed here, after its own licence file.
-_GIVEN = {"colorama": "BSD"}
+_GIVEN = {"colorama": "BSD", "pyyaml-ft": "MIT"}
 _JARS = {
     "com.alibaba": "Apache-2.0",
     "commons-collections": "Apache-2.0",
