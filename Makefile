@@ -11,9 +11,10 @@ LOCK_ARGS ?=
 FUZZ_ARGS ?=
 BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
+MUTANTS_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick test-all durations faults freeze fuzz check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser test test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -44,6 +45,9 @@ freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_A
 
 fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS='--minutes 60', '--seed 7 --rounds 1 --only csv'
 	@$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)
+
+mutants: setup ## changes the program on a copy, one rule at a time, and says which change no test notices; hours; MUTANTS_ARGS='--listed --only "ladder-*"', '--plain --only "udfs.moves.*"'
+	@$(PYTHON) -m tests.mutants $(MUTANTS_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests
 
