@@ -118,12 +118,12 @@ def test_it_keeps_nothing_of_later_or_of_the_same_moment_nor_of_another_topic() 
         _input(0, how=THROWS), _input(0, view="a"), _input(5), _input(-9, topic="U"),
     ])  # fmt: skip
     assert _queues_of("y", rows)[0] == ("UNCHANGED", ())
+    assert _queues_of("y", Strategies().allocated([_input(0, how=THROWS)])) == [("UNCHANGED", ())]
 
 
 def test_it_keeps_the_latest_and_of_two_as_late_those_by_its_own_view() -> None:
-    more = _input(0, "wxy", view="a"), _input(0, "xy", view="b")
-    (_, by_b), (_, by_a) = (_queues_of("y", Strategies().allocated([each]))[0] for each in (more[1], more[0]))
-    for view, queues in (("a", by_a), ("b", by_b)):
+    more = _input(0, "xyz", view="a"), _input(0, "xy", view="b")
+    for view, queues in (("a", (("a", 1),)), ("b", (("b", 0),))):
         rows = Strategies().allocated([*more, _input(10, how=THROWS, view=view)])
         assert _queues_of("y", rows)[-1] == ("UNCHANGED", queues)
     rows = Strategies().allocated([more[0], _input(5, "vwxy", view="b"), _input(10, how=THROWS, view="a")])

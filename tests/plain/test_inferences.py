@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.fault_latency.inference.fault_item import WriteRules
 from jobs.fault_latency.inference.middle_brokers import middle_brokers
 from jobs.fault_latency.inference.removed_items import removes
 from jobs.fault_latency.inference.walk import inferred_in
@@ -28,6 +29,8 @@ from tests.given.inference_cases import (
 )
 from tests.given.suspicious_processes import Answer, Suspicious, attempts_at, write_to
 from udfs.evidence import EVIDENCES, ORDER, REMOVED, RETRY_MIDDLE
+from udfs.ladder import Ladder
+from udfs.policy import Policy
 
 MIDDLES, REMOVED_ITEMS, TIES = dict(middle_cases()), dict(remove_cases()), dict(order_cases())
 
@@ -37,6 +40,12 @@ def test_middle_broker(case: str) -> None:
     found = middle_brokers(MIDDLES[case].process())
     assert [each.broker_name for each in found] == MIDDLE[case][2]
     assert all((each.evidence, each.at_ms, each.not_available_ms) == (RETRY_MIDDLE, 100_000, 600_000) for each in found)
+
+
+def test_a_middle_broker_is_written_as_a_try_of_the_failed_send() -> None:
+    found = [each for case in MIDDLE for each in middle_brokers(MIDDLES[case].process())]
+    assert {(each.step, each.current_latency_ms, each.cause) for each in found} == {(2, 0, "HIDDEN_RETRY")}
+    assert {(each.middle_topic, each.middle_after, each.first_position) for each in found} == {(None, None, None)}
 
 
 @pytest.mark.parametrize("case", BEFORE)
@@ -129,3 +138,29 @@ def test_every_evidence_is_explained_once() -> None:
     names = [name for name, _ in EVIDENCES]
     assert len(set(names)) == len(names)
     assert all(name == "LOGGED" or name.startswith("INFERRED_") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("broker", "at_ms", "expected"),
+    [
+        ("b", 1_000, False),  # isolated up to then
+        ("b", 1_001, True),
+        ("d", 99_999, False),  # first written then, before the stretch
+        ("d", 100_000, True),
+        ("x", 100_000, False),  # never written
+    ],
+)
+def test_a_broker_is_surely_available(broker: str, at_ms: int, expected: bool) -> None:  # noqa: FBT001 - a case's value
+    answers = (Answer(0, 1_000_000, "bdx", 2),)
+    process = Suspicious([write_to("b", 0, 3_000, 1_000)], [], answers, {"d": 99_999}).process()
+    assert process.is_surely_available(broker, at_ms) == expected
+
+
+def test_a_write_counts_by_the_rules_of_its_policy() -> None:
+    ladder = Ladder((50,), (1_000,))
+    last = Policy("LAST", "P2", ladder, 3_000, "LAST_WRITE", reachable_gates=False, not_exist_isolates=True)
+    most = Policy("MOST", "P4", ladder, 3_000, "MAX", reachable_gates=False, not_exist_isolates=False)
+    gated = Policy("GATED", "P3", ladder, 3_000, "MAX", reachable_gates=True, not_exist_isolates=False)
+    assert WriteRules.of(iter((last, most, gated)), 7) == WriteRules(
+        frozenset({"MOST", "GATED"}), frozenset({"GATED"}), 7
+    )

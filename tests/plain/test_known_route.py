@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import Row
 
 from jobs.fault_latency.inference.known_route import (
+    KnownRoute,
     Span,
     fewest_queues,
     is_named_since_use,
     most_queues,
     named_at_some_time,
     named_throughout,
+    routes_by_topic,
 )
 from udfs.fault_window import FAR_MS
 
@@ -84,3 +87,26 @@ COUNTS = [Span("a", 0, 100, 4), Span("a", 100, 200, 8), Span("b", 0, 200, 2)]
 def test_fewest_and_most_queues(since_ms: int, until_ms: int, fewest: int | None, most: int | None) -> None:
     assert fewest_queues(COUNTS, "a", since_ms, until_ms) == fewest
     assert most_queues(COUNTS, since_ms, until_ms) == most
+
+
+def test_a_row_is_the_route_of_its_topic() -> None:
+    def row(topic: str, known_from_ms: int) -> Row:
+        return Row(
+            cluster="c",
+            topic=topic,
+            known_from_ms=known_from_ms,
+            queued=[Row("a", 1, 2), Row("b", 3, 4)],
+            writable=[Row("a", 5, 6)],
+            queue_counts=[Row(7, 8, 9)],
+            broker_counts=[Row("a", 10, 11, 12)],
+        )
+
+    routes = routes_by_topic([row("T", 100), row("U", 200)])
+    assert list(routes) == [("c", "T"), ("c", "U")]
+    assert routes["c", "U"] == KnownRoute(
+        200,
+        (Span("a", 1, 2), Span("b", 3, 4)),
+        (Span("a", 5, 6),),
+        (Span("", 7, 8, 9),),
+        (Span("a", 10, 11, 12),),
+    )

@@ -314,3 +314,42 @@ def test_every_queue_has_one_owner(queues: list[Queue], client_ids: list[str], n
     if name != "CONSISTENT_HASH":
         sizes = [len(share.queues) for share in found]
         assert max(sizes) - min(sizes) <= 1
+
+
+RING = ["a0 a1 a2 b1 b2", "b0", "a3 b3"]
+
+
+def test_the_ring_hashes_the_topic_too() -> None:
+    of = [allocate(Strategy("CONSISTENT_HASH"), "T", client_id, QUEUES, CLIENTS) for client_id in CLIENTS]
+    assert [" ".join(f"{name[-1]}{queue_id}" for name, queue_id in queues or ()) for queues in of] == RING
+
+
+@pytest.mark.parametrize("clients", [["A-1", "A-2", "A-3"], ["B-1", "B-2", "B-3"]])
+def test_in_one_room_and_in_one_without_clients_a_ring_is_a_ring(clients: list[str]) -> None:
+    queues = [("A@b", queue_id) for queue_id in range(12)]
+    of_room = held(Strategy("MACHINE_ROOM_NEARBY-CONSISTENT_HASH"), queues, clients)
+    assert of_room == held(Strategy("CONSISTENT_HASH"), queues, clients)
+    assert len(set(of_room.values())) == 3
+
+
+def test_rooms_without_clients_come_in_the_order_of_java() -> None:
+    """Of their UTF-16 units: what takes two of them comes before U+FF5E."""
+    queues = [("\uff5e@b", 0), ("\U0001f600@b", 0)]
+    assert allocate(Strategy("MACHINE_ROOM_NEARBY-AVG"), "T", "C-1", queues, ["C-1"]) == queues[::-1]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "queues", "client_ids", "message"),
+    [
+        (Strategy("MACHINE_ROOM", machine_rooms=("IDC1",), version=40902), ROOM_QUEUES, None, "cidAll is null"),
+        (Strategy("MACHINE_ROOM", machine_rooms=("IDC1",), version=40902), None, ["x"], "mqAll is null"),
+        (Strategy("MACHINE_ROOM"), ROOM_QUEUES, ["x"], "consumeridcs is null"),
+        (Strategy("MACHINE_ROOM_NEARBY-CONFIG"), [("x@b", 0)], ["x"], "addAll of null"),
+    ],
+)
+def test_what_is_null_is_named(
+    strategy: Strategy, queues: list[Queue] | None, client_ids: list[str] | None, message: str
+) -> None:
+    with pytest.raises(AllocationError) as thrown:
+        allocate(strategy, "T", "x", queues, client_ids)
+    assert (thrown.value.java_class, thrown.value.message) == ("java.lang.NullPointerException", message)
