@@ -46,7 +46,7 @@ freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_A
 fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS='--minutes 60', '--seed 7 --rounds 1 --only csv'
 	@$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)
 
-mutants: setup ## changes the program on a copy, one rule at a time, and says which change no test notices; hours; MUTANTS_ARGS='--listed --only "ladder-*"', '--plain --only "udfs.moves.*"'
+mutants: setup ## changes the program on a copy, one rule at a time, and says which change no test notices; hours; MUTANTS_ARGS='--only "ladder-*"', '--only "udfs.moves.*"'
 	@$(PYTHON) -m tests.mutants $(MUTANTS_ARGS)
 
 check: lint types docs-check supply-check ## everything but the tests

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import os
 import sys
 import tempfile
 import time
@@ -40,21 +41,22 @@ def _list(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     reasons = explained(PAGE.read_text(encoding="utf-8"))
+    of_mutmut, of_list = ([name for name in options.only if ("." in name) is dotted] for dotted in (True, False))
     began = time.monotonic()
     survivors: list[Survivor] = []
     with tempfile.TemporaryDirectory(prefix="faultline-mutants-") as scratch:
-        log_path = Path(tempfile.gettempdir(), "faultline-mutants.log")
+        log_path = Path(tempfile.gettempdir(), f"faultline-mutants-{os.getpid()}.log")
         with log_path.open("w", encoding="utf-8") as log:
             _say(f"what tests print: {log_path}")
-            if not options.listed:
+            if not options.listed and (of_mutmut or not options.only):
                 tree = Path(scratch, "plain")
                 copy_to(tree)
-                survivors += plain.survivors(tree, options.only, options.at_once, log)
+                survivors += plain.survivors(tree, of_mutmut, options.at_once, log)
                 _say(f"mutmut: {len(survivors)} survived, {_minutes(began)}")
-            if not options.plain:
+            if not options.plain and (of_list or not options.only):
                 tree = Path(scratch, "listed")
                 copy_to(tree)
-                survivors += _of_list(tree, options.only, log)
+                survivors += _of_list(tree, of_list, log)
     without, unneeded = compared(survivors, reasons)
     if not (options.only or options.listed or options.plain):
         for reason in unneeded:
@@ -102,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="globs: names of the list, or mutmut's, `udfs.moves.*`",
+        help="globs: of our list, `ladder-*`; with a dot of mutmut's, `udfs.moves.*`",
     )
     parser.add_argument("--at-once", type=int, default=2, metavar="N", help="processes of mutmut; default: 2")
     return parser

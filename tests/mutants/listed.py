@@ -51,6 +51,7 @@ def misfits(mutants: Sequence[Mutant], root: Path) -> Iterator[str]:
     """What does not fit the code below `root`: a sentence each."""
     names = [mutant.name for mutant in mutants]
     yield from (f"{name} is listed twice" for name in sorted({name for name in names if names.count(name) > 1}))
+    yield from (f"{name} has a dot, by which mutmut's names are known" for name in names if "." in name)
     for mutant in mutants:
         file = root / mutant.file
         if not file.is_file():

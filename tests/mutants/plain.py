@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def survivors(tree: Path, names: Sequence[str], at_once: int, log: IO[str]) -> l
 
 
 def _is_asked(mutant: str, names: Sequence[str]) -> bool:
-    return not names or any(Path(mutant).match(name) for name in names)
+    return not names or any(fnmatch.fnmatchcase(mutant, name) for name in names)
 
 
 def survivor_of(mutant: str, shown: str) -> Survivor:

@@ -74,6 +74,7 @@ FITS = Mutant("a", "udfs/rule.py", "x > 1", "x >= 1", ("tests/test_rule.py::test
         ({"becomes": "x >"}, ["a: udfs/rule.py is no Python any more"]),
         ({"becomes": "x > 1"}, ["a changes nothing"]),
         ({"tests": ()}, ["a names no tests"]),
+        ({"name": "a.b"}, ["a.b has a dot, by which mutmut's names are known"]),
         ({"tests": ("tests/other.py",)}, ["a: there is no tests/other.py"]),
         ({"tests": ("tests/test_rule.py::test_rul",)}, ["a: there is no tests/test_rule.py::test_rul"]),
         ({"tests": ("tests/test_rule.py", "udfs")}, []),
