@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from udfs.outcome import ANSWERS, SENT, is_answer
+from udfs.outcome import is_answer
+from udfs.plain_outcome import ANSWERS, SENT
 
 
 def began_at_ms() -> Column:

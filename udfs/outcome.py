@@ -9,28 +9,14 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-ANSWERS = ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
-"""SendStatus: the broker answered, so the send counts with its latency."""
-
-SENT = "SENT"
-"""One-way: handed over, no answer expected."""
+from udfs.plain_outcome import ANSWERS, EXCEPTION, REMOTING, SENT
 
 _NO_TIME_MS = 50
-
-REMOTING = (
-    "RemotingException",
-    "RemotingCommandException",
-    "RemotingConnectException",
-    "RemotingSendRequestException",
-    "RemotingTimeoutException",
-    "RemotingTooMuchRequestException",
-)
-"""RemotingException and its subclasses in rocketmq-remoting."""
 
 
 def is_known_outcome(outcome: Column) -> Column:
     """A SendStatus, SENT, or a text that can be the simple class name of an exception."""
-    return outcome.isin(*ANSWERS, SENT) | outcome.rlike(r"^([A-Za-z_$][\w$]*)?(Exception|Error|Throwable)$")
+    return outcome.isin(*ANSWERS, SENT) | outcome.rlike(EXCEPTION)
 
 
 def is_answer(outcome: Column) -> Column:

@@ -2,37 +2,148 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Literal
 
-SendsFormat = Literal["auto", "jsonl", "csv", "parquet"]
+from jobs.errors import SettingValueError, UnknownSettingError
+from jobs.settings.line_pattern import LinePattern, line_pattern
+from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, near_names, problem_of
 
+SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
 
-Unit = Literal["ns", "us", "ms", "s", "iso8601"]
+Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class FieldSource:
-    """Source of one canonical field of a send in a site's own log.
+    """Source of one canonical field of a send: a column of a site's own log, or one value for every line.
 
-    `column` is the site's name, dotted when nested (`ctx.broker`); `unit` what its number counts.
+    `column` is the site's name, dotted when nested (`ctx.broker`); `unit` what its number counts; `value` stands for
+    every line instead.
     """
 
     SHORT: ClassVar[str] = "column"
 
-    column: str
+    column: str = ""
     unit: Unit | None = None
+    value: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None and (self.column or self.unit):
+            raise SettingValueError("a value counts for every line; leave out column and unit, or the value")
+        if self.value is None and not self.column:
+            raise SettingValueError("has neither column nor value; add one of them")
+
+    @property
+    def constant(self) -> str | None:
+        """The value of every line as text; None when lines have their own."""
+        return None if self.value is None else text_of(self.value)
 
 
 @dataclass(frozen=True)
 class SendsInput:
-    """`[inputs.sends]`: files of send attempts."""
+    """`[inputs.sends]`: files of send attempts.
+
+    Attributes:
+        pattern: of a line of text, its named groups in place of columns; files of no other format are read by it.
+        fields: canonical field to where the site's log has it; absent = under its own name.
+        values: canonical field to the site's text to ours; what is not listed is taken as it stands.
+    """
 
     SHORT: ClassVar[str] = "path"
 
     path: tuple[str, ...] = ()
     format: SendsFormat = "auto"
+    pattern: str | None = None
     fields: dict[str, FieldSource] = field(default_factory=dict)
+    values: dict[str, dict[str, Scalar]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, source in self.fields.items():
+            _check_field(name, source)
+        for name, texts in self.values.items():
+            _check_values(name, texts, self.source_of(name))
+        if self.format == "text" and self.pattern is None:
+            raise SettingValueError(
+                'format is "text"; give a pattern too, such as "(?<outcome>[A-Z]+) (?<latency_ms>[0-9]+)"'
+            )
+        if self.pattern is not None:
+            self._check_pattern()
+
+    @cached_property
+    def line_pattern(self) -> LinePattern | None:
+        """The pattern of a line of text; None where lines are JSON."""
+        return None if self.pattern is None else line_pattern(self.pattern)
+
+    def source_of(self, name: str) -> FieldSource:
+        """Source of the canonical field in the site's log."""
+        return self.fields.get(name, FieldSource(name))
+
+    def translations(self, name: str) -> dict[str, str]:
+        """The site's texts for the field, each with ours; an empty one stands for none."""
+        return {theirs: text_of(ours) for theirs, ours in self.values.get(name, {}).items()}
+
+    def _check_pattern(self) -> None:
+        if self.format not in ("auto", "text"):
+            raise SettingValueError(f'a pattern is of text, the format is "{self.format}"; leave out one of them')
+        try:
+            names = line_pattern(self.pattern or "").names
+        except ValueError as problem:
+            raise SettingValueError(f"pattern {problem}") from None
+        columns = {self.source_of(name).column: name for name in FIELD_KINDS}
+        if column := next(
+            (each.column for each in self.fields.values() if each.column and each.column not in names), ""
+        ):
+            raise SettingValueError(f"pattern has no group {column!r}, which fields name; {near_names(column, names)}")
+        if group := next((each for each in names if each not in columns), None):
+            raise SettingValueError(
+                f"pattern has a group {group!r} that is no field; map it in fields, or write (?:…);"
+                f" {near_names(group, FIELD_KINDS)}"
+            )
+        fields = {columns[each] for each in names} | {name for name, source in self.fields.items() if source.constant}
+        for any_of in REQUIRED:
+            if not fields & set(any_of):
+                raise SettingValueError(
+                    f"pattern has no group for {' or '.join(any_of)}, which each line needs; name it, or give one value"
+                    f' for all lines: fields.{any_of[0]} = {{ value = "…" }}'
+                )
+
+
+def text_of(value: Scalar) -> str:
+    """The value as a log would have it.
+
+    >>> text_of(True), text_of(3), text_of("SYNC")
+    ('true', '3', 'SYNC')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_field(name: str, source: FieldSource) -> None:
+    at = f"inputs.sends.fields.{name}"
+    if name not in FIELD_KINDS:
+        raise UnknownSettingError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
+    if source.unit not in (None, "ms") and name not in TIMES:
+        raise SettingValueError(f"{at} has a unit, but only {', '.join(TIMES)} have one")
+    if source.unit == "iso8601" and name == "latency_ms":
+        raise SettingValueError(f"{at} is a duration; its unit is ns, us, ms or s")
+    if source.constant and (problem := problem_of(name, source.constant)):
+        raise SettingValueError(f"{at} is {source.constant!r}, which {problem}")
+
+
+def _check_values(name: str, texts: Mapping[str, Scalar], source: FieldSource) -> None:
+    at = f"inputs.sends.values.{name}"
+    if name not in FIELD_KINDS:
+        raise UnknownSettingError(f"unknown setting {at!r}; {near_names(name, FIELD_KINDS)}")
+    if source.value is not None:
+        raise SettingValueError(
+            f"{at} has nothing to translate: inputs.sends.fields.{name} is one value for every line"
+        )
+    for theirs, ours in texts.items():
+        text = text_of(ours)
+        if text and (problem := problem_of(name, text, source.unit)):
+            raise SettingValueError(f"{at}.{theirs} is {text!r}, which {problem}")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,11 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
 def _value(hint: Any, value: Any, name: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return _value(next(each for each in arguments if each is not type(None)), value, name)
+        kinds = [each for each in arguments if each is not type(None)]
+        if len(kinds) > 1 and type(value) not in kinds:
+            names = " or ".join(map(_kind_name, kinds))
+            raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {names}")
+        return _value(type(value) if type(value) in kinds else kinds[0], value, name)
     if origin is not None:
         return _value_of_many(origin, arguments, value, name)
     if dataclasses.is_dataclass(hint):

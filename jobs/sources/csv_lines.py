@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
+from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
 from jobs.sources.files import InputFile
 from jobs.sources.json_lines import PLACE, text_lines
 from jobs.sources.line_validation import line_numbers
 from jobs.spark.failures import root_cause
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")
-_LONGEST_HEADER = 65_536  # bytes
-_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _MOST_LINES = 100  # of one record; RocketMQ's own error texts have two
 _QUOTED = '"[^"]*"'
 _NO_CHARACTER = "\uffff"  # Spark's CSV parser takes it for the end, and the line after it for broken
@@ -39,22 +37,7 @@ def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> st
         raise InputUnreadableError(
             f"{file.name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
         ) from error
-    *lines, last = head.decode(errors="replace").split("\n")
-    is_cut = len(head) == _LONGEST_HEADER
-    whole = (line.removeprefix("\ufeff").removesuffix("\r") for line in [*lines, "" if is_cut else last])
-    header = next((line for line in whole if line.strip()), None)
-    if header is not None or is_cut:
-        _check_header(file.name, header or "", wanted)
-    return header
-
-
-def columns_of(header: str) -> list[str]:
-    """The names in a header.
-
-    >>> columns_of('client_id, "cost, ms",')
-    ['client_id', 'cost, ms', '']
-    """
-    return [name.strip() for name in next(csv.reader([header], skipinitialspace=True), [])]
+    return header_in(file.name, head, wanted)
 
 
 def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataFrame:
@@ -102,28 +85,9 @@ def _head(spark: SparkSession, file: InputFile) -> bytes:
     codec = hadoop.io.compress.CompressionCodecFactory(conf).getCodec(path)
     stream = path.getFileSystem(conf).open(path)
     try:
-        return bytes((codec.createInputStream(stream) if codec else stream).readNBytes(_LONGEST_HEADER))
+        return bytes((codec.createInputStream(stream) if codec else stream).readNBytes(LONGEST_HEADER))
     finally:
         stream.close()
-
-
-def _check_header(file: str, header: str, wanted: Sequence[str]) -> None:
-    names = columns_of(header)
-    for delimiter, what in _OTHER_DELIMITERS.items():
-        if not _some(names, wanted) and _some(header.split(delimiter), wanted):
-            raise InputUnreadableError(f"{file} has {what} between its columns; write it with commas")
-    if not _some(names, wanted) or header.count('"') % 2:
-        raise InputUnreadableError(
-            f"the first line of {file} is no header with columns such as {', '.join(wanted[:2])}; put one there,"
-            " or map the site's own names in [inputs.sends.fields]"
-        )
-    twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)
-    if twice is not None:
-        raise InputUnreadableError(f"{file} has the column {twice!r} twice; rename one of them")
-
-
-def _some(names: Iterable[str], wanted: Sequence[str]) -> bool:
-    return bool({name.strip(' "') for name in names} & set(wanted))
 
 
 def _is_open(raw: Column) -> Column:

@@ -45,12 +45,17 @@ def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
     ]
 
 
-def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str] = str) -> Column:
+def wrong_fields(
+    fields: Mapping[str, DataType],
+    column_of: Callable[[str], str] = str,
+    meant: Callable[[str, Column], Column] = lambda _, text: text,
+) -> Column:
     """Names and texts of the fields whose value is there but has the wrong type.
 
     Args:
         fields: each field and its type; a text is never wrong.
         column_of: where the line has a field, its own name by default; a dot leads into an object.
+        meant: the text that counts, by the field's name and the text of the line; null when none does.
     """
     texts = F.from_json("raw", "map<string,string>", JSON)
 
@@ -59,7 +64,7 @@ def wrong_fields(fields: Mapping[str, DataType], column_of: Callable[[str], str]
         return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
 
     wrong = [
-        F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), text(column_of(name))))
+        F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), meant(name, text(column_of(name)))))
         for name, kind in fields.items()
         if not isinstance(kind, StringType)
     ]

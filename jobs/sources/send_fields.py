@@ -17,97 +17,81 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from jobs.errors import SettingValueError, UnknownSettingError
-from jobs.settings.inputs import FieldSource
+from jobs.errors import SettingValueError
+from jobs.settings.inputs import SendsInput
+from jobs.settings.send_fields import DAY_AND_HOUR, FIELD_KINDS, TIMES
 
-FIELDS: Mapping[str, DataType] = {
-    "client_id": StringType(),
-    "producer_group": StringType(),
-    "process_id": StringType(),
-    "cluster": StringType(),
-    "topic": StringType(),
-    "broker_name": StringType(),
-    "broker_addr": StringType(),
-    "queue_id": IntegerType(),
-    "client_version": StringType(),
-    "client_language": StringType(),
-    "mode": StringType(),
-    "invoke_id": LongType(),
-    "attempt": IntegerType(),
-    "started_at_ms": LongType(),
-    "ended_at_ms": LongType(),
-    "latency_ms": LongType(),
-    "submitted_at_ms": LongType(),
-    "result_broker_name": StringType(),
-    "outcome": StringType(),
-    "cause": StringType(),
-    "response_code": IntegerType(),
-    "error": StringType(),
-    "msg_id": StringType(),
-    "thread": StringType(),
-    "queue_chosen_by": StringType(),
-    "seq": LongType(),
-    "fault_latency_enabled": BooleanType(),
-    "detector_enabled": BooleanType(),
-    "order_key": StringType(),
+_TYPES: Mapping[str, DataType] = {
+    "text": StringType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "boolean": BooleanType(),
 }
+FIELDS: Mapping[str, DataType] = {name: _TYPES[kind] for name, kind in FIELD_KINDS.items()}
 
 _PER_MS = {"ns": 1_000_000, "us": 1_000}
-_TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms", "latency_ms")
 
 
-def check_mapping(mapping: Mapping[str, FieldSource]) -> None:
-    """Fail on a mapping that names no canonical field, or a unit on a field that has none.
-
-    Raises:
-        SettingsError: naming the key and the fix.
-    """
-    for name, source in mapping.items():
-        if name not in FIELDS:
-            raise UnknownSettingError(f"unknown setting 'inputs.sends.fields.{name}'; known here: {', '.join(FIELDS)}")
-        if source.unit not in (None, "ms") and name not in _TIMES:
-            raise SettingValueError(f"inputs.sends.fields.{name} has a unit, but only {', '.join(_TIMES)} have one")
-        if source.unit == "iso8601" and name == "latency_ms":
-            raise SettingValueError("inputs.sends.fields.latency_ms is a duration; its unit is ns, us, ms or s")
-
-
-def source_of(name: str, mapping: Mapping[str, FieldSource]) -> FieldSource:
-    """Source of the canonical field in the site's log."""
-    return mapping.get(name, FieldSource(name))
-
-
-def source_type(name: str, mapping: Mapping[str, FieldSource]) -> DataType:
-    """Type that the site's column is read as."""
-    unit = source_of(name, mapping).unit
+def source_type(name: str, sends_input: SendsInput) -> DataType:
+    """Type that the site's value counts as, before its unit does."""
+    unit = sends_input.source_of(name).unit
     if unit == "s":
         return DecimalType(28, 9)
     return StringType() if unit == "iso8601" else FIELDS[name]
 
 
-def json_schema(mapping: Mapping[str, FieldSource]) -> StructType:
+def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
+    """The text of a line as the site means it: ours where it is listed, null for an empty one.
+
+    Compared exactly. An empty text on the left stands for lines without one.
+    """
+    ours = sends_input.translations(name)
+    if not ours:
+        return F.nullif(text, F.lit(""))
+    table = F.create_map(*(F.lit(each) for pair in ours.items() for each in pair))
+    given = F.coalesce(text, F.lit(""))
+    return F.nullif(F.coalesce(F.try_element_at(table, given), given), F.lit(""))
+
+
+def json_schema(sends_input: SendsInput) -> StructType:
     """Schema of one JSON line under the mapping; dotted columns nest.
 
-    >>> json_schema({"latency_ms": FieldSource("rt.value", "s")})["rt"].dataType.simpleString()
+    A flag, a field with a table of values, and a column that is several fields of different types are read as text.
+
+    >>> from jobs.settings.inputs import FieldSource
+    >>> json_schema(SendsInput(fields={"latency_ms": FieldSource("rt.value", "s")}))["rt"].dataType.simpleString()
     'struct<value:decimal(28,9)>'
     """
     tree: dict[str, object] = {}
+    units: dict[str, str] = {}
     for name in FIELDS:
-        *parents, leaf = source_of(name, mapping).column.split(".")
+        source = sends_input.source_of(name)
+        if source.constant is not None:
+            continue
+        *parents, leaf = source.column.split(".")
         holder = tree
         for parent in parents:
             below = holder.setdefault(parent, {})
             if not isinstance(below, dict):
                 raise SettingValueError(f"inputs.sends.fields: {parent!r} is both a value and a parent of {leaf!r}")
             holder = below
-        kind = source_type(name, mapping)
+        kind = _json_type(name, sends_input)
         known = holder.setdefault(leaf, kind)
         if isinstance(known, dict):
             raise SettingValueError(
                 f"inputs.sends.fields: {leaf!r} is both a value and a parent of {next(iter(known))!r}"
             )
-        if known != kind:
+        unit = source.unit or "ms"
+        if name in TIMES and units.setdefault(source.column, unit) != unit:
             raise SettingValueError(f"inputs.sends.fields: column {leaf!r} is mapped with two different units")
+        if known != kind:
+            holder[leaf] = StringType()
     return _struct(tree)
+
+
+def _json_type(name: str, sends_input: SendsInput) -> DataType:
+    is_read_as_text = name in sends_input.values or FIELDS[name] == BooleanType()
+    return StringType() if is_read_as_text else source_type(name, sends_input)
 
 
 def _struct(tree: Mapping[str, object]) -> StructType:
@@ -119,20 +103,19 @@ def _struct(tree: Mapping[str, object]) -> StructType:
     )
 
 
-def in_canonical_unit(value: Column, name: str, mapping: Mapping[str, FieldSource]) -> Column:
+def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Column:
     """The site's value in the unit that the canonical name says; null when it is out of range.
 
     Args:
         value: the column as `source_type` reads it.
         name: canonical field.
-        mapping: the site's `[inputs.sends.fields]`.
+        sends_input: the site's `[inputs.sends]`.
     """
-    unit = source_of(name, mapping).unit
+    unit = sends_input.source_of(name).unit
     if unit in (None, "ms"):
         return value
     if unit == "s":
         return F.floor(value * 1000).try_cast("bigint")
     if unit == "iso8601":
-        has_day_and_hour = value.rlike(r"^\d{4}-\d\d-\d\d[T ]\d\d:")  # Spark would take `12:30` for today's
-        return F.when(has_day_and_hour, F.unix_millis(F.try_to_timestamp(value)))
+        return F.when(value.rlike(DAY_AND_HOUR), F.unix_millis(F.try_to_timestamp(value)))
     return F.call_function("div", value, F.lit(_PER_MS[str(unit)]))

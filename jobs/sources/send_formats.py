@@ -1,43 +1,47 @@
-"""The formats a send log may have: JSON lines, CSV and Parquet, read without inference into one shape."""
+"""The formats a send log may have: JSON lines, text, CSV and Parquet, read without inference into one shape."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
+from typing import cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from jobs.settings.inputs import SendsInput
+from jobs.settings.line_pattern import LinePattern
 from jobs.sources.contents import CSV, PARQUET, TEXT
-from jobs.sources.csv_lines import columns_of, csv_records, header_of
+from jobs.sources.csv_header import columns_of
+from jobs.sources.csv_lines import csv_records, header_of
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines, place
+from jobs.sources.matched_lines import matched_lines
 from jobs.sources.parquet_schemas import misfit
-from jobs.sources.send_fields import FIELDS, json_schema, source_of, source_type
+from jobs.sources.send_fields import FIELDS, json_schema, meant, source_type
 
 
 def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
     """One row per line or record of the files.
 
     Columns: `file`, `split`, `row` (its place; `row` counts within the partition of the scan), `raw` (as it was read; a
-    whole record of CSV or Parquet as JSON), `damage` (null = none, else `wrong_type` or as `json_lines` and
-    `csv_records` have it), `damage_detail` (of CSV only), `fields` (struct of the canonical fields in the site's own
-    units).
+    whole record of CSV, Parquet or matched text as JSON), `damage` (null = none, else `wrong_type` or as `json_lines`,
+    `matched_lines` and `csv_records` have it), `damage_detail` (of CSV only), `fields` (struct of the canonical fields
+    in the site's own units).
     """
     by_format: dict[str, list[str]] = {}
     of_csv: dict[str, list[str]] = {}
-    wanted = [source_of(name, sends_input.fields).column for name in FIELDS]
+    wanted = [source.column for name in FIELDS if (source := sends_input.source_of(name)).constant is None]
     for path, file in manifest.readable.items():
         if file.kind != CSV:
             by_format.setdefault(file.kind, []).append(path)
         elif header := header_of(spark, file, wanted):
             of_csv.setdefault(header, []).append(path)
     readers: dict[str, Callable[[SparkSession, Sequence[str], SendsInput], DataFrame]] = {
-        TEXT: partial(_json_lines, counted=manifest.bytes_read),
+        TEXT: partial(_json_lines if sends_input.pattern is None else _text_lines, counted=manifest.bytes_read),
         PARQUET: partial(_parquet_rows, manifest=manifest),
     }
     frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
@@ -45,19 +49,8 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
     return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
 
 
-def format_of(name: str, configured: str) -> str:
-    """Format of a file of sends: the configured one, with `auto` that of its name.
-
-    >>> [format_of(name, "auto") for name in ("a.CSV.gz", "a.parquet", "a.log")]
-    ['csv', 'parquet', 'jsonl']
-    """
-    plain = name.removesuffix(".gz").lower()
-    named = CSV if plain.endswith(".csv") else PARQUET if plain.endswith(".parquet") else TEXT
-    return named if configured == "auto" else configured
-
-
 def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
-    nothing = {name: F.lit(None).cast(source_type(name, sends_input.fields)) for name in FIELDS}
+    nothing = {name: F.lit(None).cast(source_type(name, sends_input)) for name in FIELDS}
     texts = ("raw", "damage", "damage_detail")
     empty = spark.createDataFrame([], f"file string, split bigint, row bigint, {' string, '.join(texts)} string")
     return empty.select("*", _struct_of(nothing).alias("fields"))
@@ -68,15 +61,30 @@ def _no_text() -> Column:
 
 
 def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
-    parsed = json_lines(spark, paths, json_schema(sends_input.fields), counted)
-    values = {name: F.col(f"parsed.{_nested(source_of(name, sends_input.fields).column)}") for name in FIELDS}
-    return parsed.select(*PLACE, "raw", "damage", _no_text().alias("damage_detail"), _struct_of(values).alias("fields"))
+    schema = json_schema(sends_input)
+    parsed = json_lines(spark, paths, schema, counted)
+    texts: dict[str, Column] = {}
+    typed: dict[str, Column] = {}
+    for name in FIELDS:
+        if column := sends_input.source_of(name).column:
+            is_typed = name not in sends_input.values and _type_at(schema, column) == source_type(name, sends_input)
+            (typed if is_typed else texts)[name] = F.col(f"parsed.{_nested(column)}")
+    return _of_lines(parsed, texts, typed, sends_input, F.col("raw"), F.col("damage"), _no_text())
+
+
+def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
+    lines = matched_lines(spark, paths, cast("LinePattern", sends_input.line_pattern), counted)
+    names = cast("LinePattern", sends_input.line_pattern).names
+    values = {name: F.col("values")[place] for place, name in enumerate(names)}
+    columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
+    as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
+    return _from_texts(lines, columns, sends_input, F.coalesce(as_json, "raw"), F.col("damage"), _no_text())
 
 
 def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_input: SendsInput) -> DataFrame:
     records = csv_records(spark, paths, header)
     values = {name: F.col(f"values._{place}") for place, name in enumerate(columns_of(header))}
-    columns = {name: values.get(source_of(name, sends_input.fields).column) for name in FIELDS}
+    columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
     as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
     damage, detail = F.col("damage"), F.col("damage_detail")
     return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
@@ -92,7 +100,7 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
     # The site's own columns as one struct: they may be called as ours are.
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
-    columns = {name: _field_of(F.col("record"), kind, source_of(name, sends_input.fields).column) for name in FIELDS}
+    columns = {name: _field_of(F.col("record"), kind, sends_input.source_of(name).column) for name in FIELDS}
     return _from_texts(records, columns, sends_input, F.to_json("record"), _no_text(), _no_text())
 
 
@@ -104,23 +112,48 @@ def _from_texts(
     damage: Column,
     detail: Column,
 ) -> DataFrame:
-    """One row per record of CSV or Parquet: wanted columns as text, then cast; a text that does not cast is damage."""
-    mapping = sends_input.fields
-    texts = {
-        name: F.nullif(F.trim(column.cast("string")), F.lit(""))
-        for name, column in columns.items()
-        if column is not None
-    }
-    values = {
-        name: texts[name].try_cast(source_type(name, mapping))
-        if name in texts
-        else F.lit(None).cast(source_type(name, mapping))
-        for name in FIELDS
-    }
+    """One row per record of CSV, Parquet or text: wanted columns as text, without spaces around it."""
+    texts = {name: F.trim(column.cast("string")) for name, column in columns.items() if column is not None}
+    return _of_lines(records, texts, {}, sends_input, raw, damage, detail)
+
+
+def _of_lines(
+    lines: DataFrame,
+    texts: Mapping[str, Column],
+    typed: Mapping[str, Column],
+    sends_input: SendsInput,
+    raw: Column,
+    damage: Column,
+    detail: Column,
+) -> DataFrame:
+    """One row per line, with its `fields`; a text that does not cast is damage.
+
+    Args:
+        lines: with their place.
+        texts: columns read as text, by the canonical field.
+        typed: columns read as the type that they are to have.
+        sends_input: constants and the meaning of texts.
+        raw: the line.
+        damage: its damage before its values were looked at.
+        detail: of that damage.
+    """
+    meanings = {name: meant(name, text, sends_input) for name, text in texts.items()}
+    casts = {name: text.try_cast(source_type(name, sends_input)) for name, text in meanings.items()}
+    given = {**typed, **casts}
+    values = {}
+    for name in FIELDS:
+        constant = F.lit(sends_input.source_of(name).constant or None)
+        values[name] = given.get(name, constant.cast(source_type(name, sends_input)))
     wrong_type = reduce(
-        Column.__or__, (texts[name].isNotNull() & values[name].isNull() for name in texts), F.lit(False)
+        Column.__or__,
+        (
+            meaning.isNotNull() & casts[name].isNull()
+            for name, meaning in meanings.items()
+            if source_type(name, sends_input) != StringType()
+        ),
+        F.lit(False),
     )
-    return records.select(
+    return lines.select(
         *PLACE,
         raw.alias("raw"),
         F.coalesce(damage, F.when(wrong_type, "wrong_type")).alias("damage"),
@@ -137,6 +170,13 @@ def _field_of(record: Column, kind: DataType, name: str) -> Column | None:
     if not dot or not isinstance(kind, StructType) or first not in kind.names:
         return None
     return _field_of(record.getField(first), kind[first].dataType, rest)
+
+
+def _type_at(schema: StructType, dotted: str) -> DataType:
+    kind: DataType = schema
+    for part in dotted.split("."):
+        kind = cast("StructType", kind)[part].dataType
+    return kind
 
 
 def _quoted(name: str) -> str:

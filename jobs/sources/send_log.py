@@ -28,7 +28,8 @@ from jobs.sources.line_validation import (
     with_row_hash,
     wrong_fields,
 )
-from jobs.sources.send_fields import FIELDS, check_mapping, in_canonical_unit, source_of
+from jobs.sources.matched_lines import MISMATCH
+from jobs.sources.send_fields import FIELDS, in_canonical_unit, meant
 from jobs.sources.send_formats import read_by_format
 from udfs.attempt_times import times_contradict
 from udfs.outcome import is_known_outcome
@@ -77,10 +78,9 @@ def read_sends(
         counted: gets `rows_read`, counted where the lines are read.
 
     Raises:
-        SettingsError: the mapping names unknown fields or columns that cannot be read as configured.
+        SettingsError: the mapping names columns that cannot be read as configured.
     """
     sends_input = settings.inputs.sends
-    check_mapping(sends_input.fields)
     lines = read_by_format(spark, manifest, sends_input)
     read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = _with_broker_name(_typed(read, settings), broker_names)
@@ -89,10 +89,12 @@ def read_sends(
 
 
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
-    mapping = settings.inputs.sends.fields
-    columns = {name: in_canonical_unit(F.col(f"fields.{name}"), name, mapping) for name in FIELDS}
+    sends_input = settings.inputs.sends
+    columns = {name: in_canonical_unit(F.col(f"fields.{name}"), name, sends_input) for name in FIELDS}
     lost = reduce(
-        Column.__or__, (F.col(f"fields.{name}").isNotNull() & columns[name].isNull() for name in mapping), F.lit(False)
+        Column.__or__,
+        (F.col(f"fields.{name}").isNotNull() & columns[name].isNull() for name in sends_input.fields),
+        F.lit(False),
     )
     typed = lines.select(
         *PLACE,
@@ -126,11 +128,16 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
     # settings and the broker from routes.
     may_hold_control = holds_byte(F.col("raw"), b"\\") | holds_byte(F.col("raw"), b"\x7f")
     control = holds_control("cluster", "broker_name") | (may_hold_control & holds_control(*_IDENTIFIERS))
-    mapping = settings.inputs.sends.fields
-    wrong = wrong_fields(FIELDS, lambda name: source_of(name, mapping).column)
+    sends_input = settings.inputs.sends
+    of_lines = {name: kind for name, kind in FIELDS.items() if sends_input.source_of(name).constant is None}
+    wrong = wrong_fields(
+        of_lines,
+        lambda name: sends_input.source_of(name).column,
+        lambda name, text: meant(name, text, sends_input),
+    )
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong),
-        *((reason, F.col("damage") == reason, F.col("damage_detail")) for reason in CSV_DAMAGE),
+        *((reason, F.col("damage") == reason, F.col("damage_detail")) for reason in (*CSV_DAMAGE, MISMATCH)),
         ("client_id_missing", is_blank("client_id"), None),
         ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),

@@ -26,7 +26,7 @@ from jobs.sources.contents import TEXT
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
 from jobs.sources.line_validation import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
-from jobs.sources.send_formats import format_of
+from jobs.sources.send_kinds import format_of
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
 from jobs.sources.staged import Staged, StagedInput

@@ -9,6 +9,7 @@ SEND_REASONS = (
     "not_an_object",
     "csv_open_quote",
     "wrong_column_count",
+    "pattern_mismatch",
     "wrong_type",
     "client_id_missing",
     "broker_missing",

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from jobs.errors import SettingsError, SettingTypeError, SettingValueError, UnknownSettingError
-from jobs.settings.inputs import FieldSource
+from jobs.settings.inputs import FieldSource, SendsInput
 from jobs.settings.load import load_settings
 from jobs.settings.model import ProducerSettings, Settings
-from jobs.sources.send_fields import check_mapping, json_schema
+from jobs.sources.send_fields import json_schema
 
 
 def _file(folder: Path, text: str, name: str = "site.toml") -> Path:
@@ -194,7 +194,11 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             SettingValueError,
             "[producers.PG] a ladder's floors and isolations are milliseconds of 0 or more",
         ),
-        ("[inputs.sends.fields]\nseq = {unit = 's'}", SettingTypeError, "[inputs.sends.fields.seq] lacks column"),
+        (
+            "[inputs.sends.fields]\nseq = {unit = 's'}",
+            SettingValueError,
+            "fields.seq] has neither column nor value; add",
+        ),
         (
             "[inputs.sends.fields]\nended_at_ms = {column = 't', unit = 'min'}",
             SettingValueError,
@@ -359,7 +363,7 @@ def test_a_mapping_that_makes_no_sense_is_named(
     fields: dict[str, FieldSource], error: type[SettingsError], sentence: str
 ) -> None:
     with pytest.raises(error) as caught:
-        check_mapping(fields)
+        SendsInput(fields=fields)
     assert sentence in str(caught.value)
 
 
@@ -375,7 +379,7 @@ def test_a_mapping_that_makes_no_sense_is_named(
 )
 def test_columns_that_contradict_each_other_are_named(fields: dict[str, FieldSource], sentence: str) -> None:
     with pytest.raises(SettingValueError) as caught:
-        json_schema(fields)
+        json_schema(SendsInput(fields=fields))
     assert sentence in str(caught.value)
 
 

@@ -14,6 +14,7 @@ from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.fit_to_publish import check_fit_to_publish
+from jobs.sources.matched_lines import MISMATCH
 from jobs.sources.staged import Counts
 from jobs.sources.staging import StagedSends
 from jobs.tables.day import DAY_MS
@@ -77,7 +78,9 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(latency_ms=1.5), "wrong_type", "latency_ms=1.5"),
     (line(latency_ms=2**63), "wrong_type", "latency_ms=9223372036854775808"),
     (line(queue_id=2**31), "wrong_type", "queue_id=2147483648"),
-    (line(fault_latency_enabled="true"), "wrong_type", "fault_latency_enabled=true"),
+    (line(fault_latency_enabled="on"), "wrong_type", "fault_latency_enabled=on"),
+    (line(detector_enabled=2), "wrong_type", "detector_enabled=2"),
+    (line(detector_enabled=[True]), "wrong_type", "detector_enabled=[true]"),
     (line(seq="a", attempt=[1]), "wrong_type", "attempt=[1], seq=a"),
     (line(latency_ms="7", own=DEEP), "wrong_type", "latency_ms=7"),
     (line(latency_ms="7")[:-1] + b', "own": 1, "own": 2}', "wrong_type", "latency_ms=7"),
@@ -218,7 +221,7 @@ def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
 
 
 def test_every_reason_is_met() -> None:
-    assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS) - set(CSV_DAMAGE)
+    assert {reason for _, reason, _ in BAD_LINES} == set(SEND_REASONS) - {*CSV_DAMAGE, MISMATCH}
 
 
 @pytest.mark.fault(7, 10, 20)

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.errors import UnknownSettingError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from tests.given.send_logs import DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write, write_parquet
@@ -104,12 +103,6 @@ def test_a_nested_value_of_the_wrong_type_is_told(spark: SparkSession, tmp_path:
     assert [row["latency_ms"] for row in staged.sends(DAY).collect()] == [7]
 
 
-def test_an_unknown_field_is_named_before_anything_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write(tmp_path / "logs", {"a.log": line()})
-    with pytest.raises(UnknownSettingError, match=r"'inputs\.sends\.fields\.latency'; known here: client_id, "):
-        stage(spark, folder, settings=_settings(folder, {"latency": "took"}))
-
-
 def test_an_order_key_is_text_in_every_format(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     lines = [line(seq=1, ctx={"order": "o-1"}), line(seq=2, ctx={"order": 42}), line(seq=3)]
@@ -129,6 +122,122 @@ def test_an_order_key_is_text_in_every_format(spark: SparkSession, tmp_path: Pat
         (7, "42"),
         (8, None),
     ]
+
+
+VALUES = {
+    "outcome": {"OK": "SEND_OK", "TIMEOUT": "RemotingTimeoutException", "-": "", "": "SENT"},
+    "mode": {"0": "SYNC", "1": "ASYNC"},
+    "queue_id": {"none": ""},
+    "detector_enabled": {"A": True, "B": False},
+}
+
+
+def _with_values(folder: Path, **sends: object) -> Settings:
+    fields = {"client_language": {"value": "JAVA"}, "fault_latency_enabled": {"value": True}, "outcome": "status"}
+    return _settings(folder, fields, values=VALUES, **sends)
+
+
+TRANSLATED = ("seq", "outcome", "mode", "queue_id", "detector_enabled", "client_language", "fault_latency_enabled")
+
+
+def test_values_are_translated_whatever_type_the_line_has(spark: SparkSession, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"seq": 1, "status": "OK", "mode": 0, "queue_id": 3, "detector_enabled": "A"},
+        {"seq": 2, "status": "TIMEOUT", "mode": "1", "queue_id": "none", "detector_enabled": "B"},
+        {"seq": 3, "status": "MQBrokerException", "mode": "ONEWAY", "queue_id": "4", "detector_enabled": True},
+        {"seq": 4, "status": "", "mode": None, "client_language": "CPP", "fault_latency_enabled": False},
+        {"seq": 5, "mode": ""},
+        # Near misses: other letters, spaces and numbers are other texts.
+        {"seq": 6, "status": "ok"},
+        {"seq": 7, "status": "OK "},
+        {"seq": 8, "status": "OK", "mode": 2},
+        {"seq": 9, "status": "OK", "mode": 0.0},
+        {"seq": 10, "status": "-"},
+        {"seq": 11, "status": "OK", "queue_id": "nothing"},
+        {"seq": 12, "status": "OK", "queue_id": "none", "detector_enabled": "C"},
+        {"seq": 13, "status": {"a": "OK"}},
+    ]
+    own = [json.dumps({**GOOD, "outcome": "not looked at", **row}).encode() for row in rows]
+    folder = write(tmp_path / "logs", {"a.log": b"\n".join(own)})
+    staged = stage(spark, folder, settings=_with_values(folder))
+    published = staged.sends(DAY).orderBy("seq").collect()
+    assert [tuple(row[name] for name in TRANSLATED) for row in published] == [
+        (1, "SEND_OK", "SYNC", 3, True, "JAVA", True),
+        (2, "RemotingTimeoutException", "ASYNC", None, False, "JAVA", True),
+        (3, "MQBrokerException", "ONEWAY", 4, True, "JAVA", True),
+        (4, "SENT", "SYNC", None, None, "JAVA", True),
+        (5, "SENT", "SYNC", None, None, "JAVA", True),
+    ]
+    assert bad_lines(staged, folder) == {
+        ("a.log", 6): ("outcome_unknown", "outcome=ok"),
+        ("a.log", 7): ("outcome_unknown", "outcome=OK "),
+        ("a.log", 8): ("mode_unknown", "mode=2"),
+        ("a.log", 9): ("mode_unknown", "mode=0.0"),
+        ("a.log", 10): ("outcome_missing", None),
+        ("a.log", 11): ("wrong_type", "queue_id=nothing"),
+        ("a.log", 12): ("wrong_type", "detector_enabled=C"),
+        ("a.log", 13): ("outcome_unknown", 'outcome={"a":"OK"}'),
+    }
+
+
+def test_values_of_csv_and_parquet_are_translated_too(spark: SparkSession, tmp_path: Path) -> None:
+    head = "client_id,broker_name,ended_at_ms,latency_ms,seq,status,mode,queue_id,detector_enabled"
+    given = [("OK", "0", "none", "A"), (" TIMEOUT ", "1", "3", "B"), ("", "", "", "no"), ("ok", "0", "3", "A")]
+    records = [f"c@1,broker-a,{NOON_MS},1,{seq},{','.join(own)}" for seq, own in enumerate(given, 1)]
+    folder = write(tmp_path / "logs", {"a.csv": "\n".join([head, *records]).encode()})
+    columns = {name: pa.array([value] * 3) for name, value in GOOD.items() if name not in {"outcome", "mode"}}
+    write_parquet(
+        folder,
+        "b.parquet",
+        {
+            **columns,
+            "seq": pa.array([5, 6, 7]),
+            "status": pa.array(["OK", None, "OK"]),
+            "mode": pa.array([1, None, 2], pa.int8()),
+            "detector_enabled": pa.array([1, 0, None], pa.int32()),
+        },
+    )
+    staged = stage(spark, folder, settings=_with_values(folder))
+    published = staged.sends(DAY).orderBy("seq").collect()
+    assert [tuple(row[name] for name in TRANSLATED[:5]) for row in published] == [
+        (1, "SEND_OK", "SYNC", None, True),
+        (2, "RemotingTimeoutException", "ASYNC", 3, False),
+        (3, "SENT", "SYNC", None, False),
+        (5, "SEND_OK", "ASYNC", None, True),
+        (6, "SENT", "SYNC", None, False),
+    ]
+    assert {(row["client_language"], row["fault_latency_enabled"]) for row in published} == {("JAVA", True)}
+    assert bad_lines(staged, folder) == {
+        ("a.csv", 5): ("outcome_unknown", "outcome=ok"),
+        ("b.parquet", 3): ("mode_unknown", "mode=2"),
+    }
+
+
+def test_one_column_may_be_two_fields(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [line(seq=1, code=0), line(seq=2, code=14), line(seq=3, code="x")]
+    folder = write(tmp_path / "logs", {"a.log": b"\n".join(lines)})
+    fields = {"outcome": "code", "response_code": "code"}
+    settings = _settings(folder, fields, values={"outcome": {"0": "SEND_OK", "14": "MQBrokerException"}})
+    staged = stage(spark, folder, settings=settings)
+    rows = staged.sends(DAY).orderBy("seq").collect()
+    assert [(row["outcome"], row["response_code"]) for row in rows] == [("SEND_OK", 0), ("MQBrokerException", 14)]
+    assert bad_lines(staged, folder) == {("a.log", 3): ("wrong_type", "response_code=x")}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_flag_is_true_false_yes_no_one_or_zero(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    true, false = (True, "true", "TRUE", 1, "1", "yes"), (False, "false", 0, "0", "No")
+    given = [*true, *false, None, ""]
+    if kind == "csv":
+        head = ",".join([*GOOD, "seq", "detector_enabled"])
+        texts = ["" if flag is None else str(flag) for flag in given]
+        records = [",".join([*map(str, GOOD.values()), str(seq), flag]) for seq, flag in enumerate(texts)]
+        content = "\n".join([head, *records]).encode()
+    else:
+        content = b"\n".join(line(seq=seq, detector_enabled=flag) for seq, flag in enumerate(given))
+    folder = write(tmp_path / "logs", {f"a.{kind}": content})
+    rows = _published(spark, folder, _settings(folder, {}), "detector_enabled")
+    assert [flag for (flag,) in rows] == [True] * len(true) + [False] * len(false) + [None, None]
 
 
 CSV_HEAD = "client_id,producer_group,broker_name,ended_at_ms,latency_ms,outcome,seq,fault_latency_enabled,error"

@@ -18,7 +18,7 @@ from jobs.serving.views import VIEWS, read_view
 from jobs.tables import TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1, D2, D3, START, at
-from udfs.outcome import ANSWERS
+from udfs.plain_outcome import ANSWERS
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
 MINUTE = 60_000

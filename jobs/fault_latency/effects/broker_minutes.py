@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from udfs.outcome import ANSWERS, is_answer
+from udfs.outcome import is_answer
+from udfs.plain_outcome import ANSWERS
 
 _MINUTE_MS = 60_000
 _SENDER = ("client_id", "producer_group")

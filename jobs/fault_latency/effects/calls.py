@@ -14,7 +14,8 @@ from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad, is_plain
-from udfs.outcome import ANSWERS, is_answer
+from udfs.outcome import is_answer
+from udfs.plain_outcome import ANSWERS
 
 MINUTE_MS = 60_000
 

@@ -12,7 +12,7 @@ from jobs.fault_latency.inference.as_of import OWNER, written_columns
 from jobs.fault_latency.producers.attempts import with_addressed_broker
 from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
-from udfs.outcome import ANSWERS
+from udfs.plain_outcome import ANSWERS
 from udfs.policy import Policy, gated_by_reachable
 
 _ROUND_MS = 3000

@@ -11,7 +11,8 @@ from jobs.fault_latency.producers.processes import with_process
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.model import ProducerSettings
 from udfs.choice import began_at_ms
-from udfs.outcome import REMOTING, effective_outcome, is_answer
+from udfs.outcome import effective_outcome, is_answer
+from udfs.plain_outcome import REMOTING
 from udfs.releases import holds
 
 _SLOW_SUBMIT_MS = 10

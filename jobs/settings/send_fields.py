@@ -1,0 +1,132 @@
+"""The canonical fields of a send attempt, and what a value of each may be; without Spark."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Literal
+
+from udfs.plain_outcome import ANSWERS, REMOTING, SENT, is_plain_known_outcome
+from udfs.plain_version import plain_version_number
+
+Kind = Literal["text", "int", "long", "boolean"]
+Unit = Literal["ns", "us", "ms", "s", "iso8601"]
+
+FIELD_KINDS: Mapping[str, Kind] = {
+    "client_id": "text",
+    "producer_group": "text",
+    "process_id": "text",
+    "cluster": "text",
+    "topic": "text",
+    "broker_name": "text",
+    "broker_addr": "text",
+    "queue_id": "int",
+    "client_version": "text",
+    "client_language": "text",
+    "mode": "text",
+    "invoke_id": "long",
+    "attempt": "int",
+    "started_at_ms": "long",
+    "ended_at_ms": "long",
+    "latency_ms": "long",
+    "submitted_at_ms": "long",
+    "result_broker_name": "text",
+    "outcome": "text",
+    "cause": "text",
+    "response_code": "int",
+    "error": "text",
+    "msg_id": "text",
+    "thread": "text",
+    "queue_chosen_by": "text",
+    "seq": "long",
+    "fault_latency_enabled": "boolean",
+    "detector_enabled": "boolean",
+    "order_key": "text",
+}
+TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms", "latency_ms")
+"""The fields that have a unit."""
+
+REQUIRED = (
+    ("client_id",),
+    ("broker_name", "broker_addr"),
+    ("ended_at_ms", "started_at_ms"),
+    ("latency_ms",),
+    ("outcome",),
+)
+"""Of each, one at least: a line without it is quarantined."""
+
+CLOSED: Mapping[str, tuple[str, ...]] = {"mode": ("SYNC", "ASYNC", "ONEWAY"), "queue_chosen_by": ("CLIENT", "CALLER")}
+OUTCOMES = (*ANSWERS, SENT, *REMOTING, "MQBrokerException", "MQClientException", "InterruptedException")
+"""Outcomes that clients log; any exception's simple class name is one."""
+
+DAY_AND_HOUR = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
+"""What a time as text begins with; Spark would take `12:30` for today's."""
+
+_BOOLEANS = {"true", "false", "yes", "no", "1", "0"}
+_DIGITS = {"int": 2**31, "long": 2**63}
+_WORD = re.compile(r"[A-Z][a-z]+|[A-Z]+(?![a-z])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
+    """What is wrong with the text as a value of the field, with what it may be; None when nothing is.
+
+    Args:
+        name: canonical field.
+        text: not empty; that is null.
+        unit: of the text, where the field has one.
+
+    >>> problem_of("mode", "SYNC"), problem_of("outcome", "OK")
+    (None, 'is no outcome; nearest: SEND_OK')
+    >>> problem_of("seq", "7"), problem_of("seq", "1.5")
+    (None, 'is no whole number')
+    """
+    kind = FIELD_KINDS[name]
+    if kind == "boolean":
+        return None if text.lower() in _BOOLEANS else "is neither true nor false (or yes, no, 1, 0)"
+    if kind in _DIGITS:
+        return _problem_of_number(text, _DIGITS[kind], unit)
+    if name in CLOSED:
+        return None if text in CLOSED[name] else f"is none of {', '.join(CLOSED[name])}"
+    is_known, what = _FORMS.get(name, (_is_any, ""))
+    if not is_known(text):
+        return what + (_nearest(text, OUTCOMES) if name == "outcome" else "")
+    return "holds a control character" if _CONTROL.search(text) and name not in {"error", "order_key"} else None
+
+
+def near_names(name: str, known: Collection[str]) -> str:
+    """The nearest of the known names, else all of them, for a sentence.
+
+    >>> near_names("latency", FIELD_KINDS), near_names("x", ["b", "a"])
+    ("did you mean 'latency_ms'?", 'known here: b, a')
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+
+
+def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
+    if unit == "iso8601":
+        return None if re.match(DAY_AND_HOUR, text, re.ASCII) else "is no time such as 2026-11-21T12:00:00Z"
+    form, what = (r"[+-]?\d+(\.\d+)?", "no number") if unit == "s" else (r"[+-]?\d+", "no whole number")
+    if not re.fullmatch(form, text, re.ASCII):
+        return f"is {what}"
+    return None if -limit <= float(text) < limit else "is too large a number"
+
+
+def _nearest(text: str, known: Collection[str]) -> str:
+    """The nearest of the known texts, letter case aside, after a semicolon: those with that word first."""
+    lower = {each.lower(): each for each in known}
+    with_word = [each for each in known if text.lower() in map(str.lower, _WORD.findall(each))]
+    near = with_word or [lower[each] for each in difflib.get_close_matches(text.lower(), lower, n=2, cutoff=0.5)]
+    return f"; nearest: {', '.join(near[:3])}" if near else f"; known: {', '.join(known)}"
+
+
+def _is_any(_: str) -> bool:
+    return True
+
+
+_FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "outcome": (is_plain_known_outcome, "is no outcome"),
+    "client_version": (lambda text: plain_version_number(text) > 0, "is no version such as 5.1.4"),
+}
