@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.text"},
     "jobs.answers": {"jobs.errors", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.uri", "udfs"},
+    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.doctor": {
         "jobs.errors",
@@ -97,6 +98,7 @@ MAY_IMPORT = {
     "jobs.cli": {
         "jobs.allocation",
         "jobs.answers",
+        "jobs.check",
         "jobs.doctor",
         "jobs.errors",
         "jobs.fault_latency",

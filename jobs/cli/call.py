@@ -36,8 +36,13 @@ class Call:
         """The UTC day now."""
         return self.clock().date()
 
-    def settings(self, lake: LakeOptions, inputs: InputOptions | None = None) -> Settings:
+    def settings(self, lake: LakeOptions, inputs: InputOptions | None = None, *, with_lake: bool = True) -> Settings:
         """All settings; those of the shipped samples where nothing is named.
+
+        Args:
+            lake: where the tables lie, and what else is set.
+            inputs: what to read.
+            with_lake: the command needs a lake.
 
         Raises:
             SettingsError: or one of its subclasses.
@@ -47,7 +52,7 @@ class Call:
         options = named if lake.lake is None else {**named, "lake": lake.lake}
         files = [Path(name) for name in lake.settings] if lake.settings or options else _samples()
         settings = load_settings(files, lake.assignments, options)
-        if not settings.lake:
+        if with_lake and not settings.lake:
             raise UsageError("no lake is named; give --lake DIR or the setting lake")
         self.secrets.update(secrets_of(settings.spark))
         return settings

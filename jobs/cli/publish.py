@@ -114,16 +114,21 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
     from jobs.allocation.run import run_allocation
     from jobs.allocation.summary import summarize_allocation
     from jobs.allocation.summary_text import allocation_text
+    from jobs.check.before import check_before
     from jobs.fault_latency.run import run_fault_latency
     from jobs.fault_latency.summary import summarize
     from jobs.fault_latency.summary_text import as_text
+    from jobs.runs.flow_tables import FLOW_TABLES
     from jobs.spark.session import running
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
     check_apart(settings)
+    warnings = check_before(settings, dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs))
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
+    for warning in warnings:
+        progress.say(f"warning: {warning}")
     with running(settings, progress, verbose=how.verbose) as spark:
         texts, tables = [], {}
         try:

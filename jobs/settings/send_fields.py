@@ -119,7 +119,9 @@ def _nearest(text: str, known: Collection[str]) -> str:
     lower = {each.lower(): each for each in known}
     with_word = [each for each in known if text.lower() in map(str.lower, _WORD.findall(each))]
     near = with_word or [lower[each] for each in difflib.get_close_matches(text.lower(), lower, n=2, cutoff=0.5)]
-    return f"; nearest: {', '.join(near[:3])}" if near else f"; known: {', '.join(known)}"
+    return (
+        f"; nearest: {', '.join(near[:3])}" if near else f"; known: {', '.join((*ANSWERS, SENT))}, exceptions by name"
+    )
 
 
 def _is_any(_: str) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.errors import FaultlineError, InputUnreadableError
+from jobs.errors import InputUnreadableError
 from jobs.sources.contents import GREATEST_GROWTH, GROWS, HEAD_BYTES, PARQUET, TAIL_BYTES, TEXT, Ends, check_contents
 from jobs.sources.local_files import list_local
 from jobs.sources.stores import Stores
@@ -112,7 +112,7 @@ def list_files(
     stores = Stores(spark)
     listing = list_local([path for path in paths if stores.is_local(path)], lake)
     if listing.problems:
-        raise _first_of(listing.problems)
+        raise listing.first_problem
     found = {file.name: InputFile(file.name, file.size, file.modified_ms, file.name) for file in listing.files}
     hidden = set(listing.hidden)
     for path in paths:
@@ -178,11 +178,6 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
     return InputUnreadableError(
         f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
     )
-
-
-def _first_of(problems: Sequence[FaultlineError]) -> FaultlineError:
-    more = f" ({len(problems) - 1} more of the input: see faultline doctor)" if len(problems) > 1 else ""
-    return type(problems[0])(f"{problems[0]}{more}")
 
 
 def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:

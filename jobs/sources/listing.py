@@ -46,6 +46,13 @@ class Listing:
         return sum(file.size for file in self.files)
 
     @property
+    def first_problem(self) -> FaultlineError:
+        """The first of the problems, with how many more there are."""
+        first, *others = self.problems
+        more = f" ({len(others)} more of the input: see faultline doctor)" if others else ""
+        return type(first)(f"{first}{more}")
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """Paths that are not read, each with the reason."""
         return (*(f"{name} is hidden or half-copied" for name in self.hidden), *self.repeated)

@@ -40,6 +40,7 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         yield None
 
     monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.check.before.check_before", lambda *_: ["no column costUs"])
     monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", lambda *_: None)
     monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: Answer("two incidents"))
     monkeypatch.setattr("jobs.fault_latency.summary_text.as_text", lambda answer: answer.found)

@@ -1,0 +1,132 @@
+"""`faultline check`: what it says of each input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jobs.check.before import local_files, read_heads
+from jobs.check.fields import FieldFound, Found, find_fields, is_needed
+from jobs.check.heads import Head, some_of
+from jobs.errors import FaultlineError
+from jobs.settings.inputs import SendsInput
+from jobs.settings.model import Settings
+from jobs.sources.lake_apart import named_inputs
+from jobs.sources.local_files import DEFAULT_STORE, is_local
+
+_MOST_SAID = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Lines to print, and whether a run with these settings would be of use."""
+
+    lines: tuple[str, ...]
+    exit_code: int
+
+
+def check_inputs(settings: Settings) -> Answer:
+    """What the heads of the input show: the sends field by field, of other inputs that they are there."""
+    named = named_inputs(settings.inputs)
+    if not named:
+        return Answer(("no input is named; give --sends PATH or the setting inputs.sends.path",), 2)
+    lines: list[str] = []
+    exit_code = 0
+    for kind in dict.fromkeys(kind for kind, _ in named):
+        elsewhere = [
+            path for each, path in named if each == kind and not is_local(path, settings.spark.get(DEFAULT_STORE))
+        ]
+        lines += [f"{kind}: {path} lies on another store, unchecked" for path in elsewhere]
+        try:
+            files = local_files(settings, kind)
+            if kind == "sends" and files:
+                heads = read_heads(some_of(files), settings)
+                answer = _sends(heads, len(files), settings.inputs.sends)
+                lines += answer.lines
+                exit_code = max(exit_code, answer.exit_code)
+            elif files:
+                size = sum(file.size for file in files)
+                lines.append(f"{kind}: {_count(len(files), 'file')}, {size / 1e6:.1f} MB; not looked into")
+        except FaultlineError as error:
+            lines.append(f"{kind}: WRONG: {error}")
+            exit_code = max(exit_code, error.exit_code)
+    return Answer(tuple(lines), exit_code)
+
+
+def _sends(heads: Sequence[Head], files: int, sends: SendsInput) -> Answer:
+    rows = sum(len(head.records) for head in heads)
+    bad = sum(len(head.bad) for head in heads)
+    found = find_fields(heads, sends)
+    wrong = list(_wrong(found, heads, sends)) if rows or bad else []
+    lines = [
+        f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
+        "",
+        *((*_table(found.fields), "") if found.fields else ()),
+        *(f"  {each}" for each in wrong),
+        *([f"  no field comes from {', '.join(found.unmapped[:20])}"] if found.unmapped else []),
+        *_counts("days", found.days),
+        *_counts("versions", found.versions),
+        *_counts("producers", found.producers),
+    ]
+    return Answer(tuple(lines), 2 if any(each.startswith("WRONG") for each in wrong) else 0)
+
+
+def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
+    """A line per field: where it comes from, the shares without a usable value, examples."""
+    rows = [("field", "from", "missing", "unusable", "such as")]
+    for each in fields:
+        missing, unusable = (_share(count, each.rows) for count in (each.missing, each.unusable))
+        rows.append((each.name, each.source[:40], missing, unusable, ", ".join(each.examples)))
+    widths = [max(len(row[place]) for row in rows) for place in range(4)]
+    for name, source, missing, unusable, examples in rows:
+        cells = (f"{name:{widths[0]}}", f"{source:{widths[1]}}", f"{missing:>{widths[2]}}", f"{unusable:>{widths[3]}}")
+        yield f"  {'  '.join(cells)}  {examples}".rstrip()
+
+
+def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[str]:
+    """WRONG for what costs every line, WARNING for the rest."""
+    for name, (column, near) in found.missing_columns.items():
+        has = f"; the header has {near}" if near else ""
+        verdict = "WRONG" if is_needed(name, found.missing_columns, sends) else "WARNING"
+        yield f"{verdict}: no column {column}{has} (inputs.sends.fields.{name})"
+    for names in found.lacking if any(head.columns for head in heads) else ():
+        if not any(name in found.missing_columns for name in names):
+            yield f"WRONG: no column for {' or '.join(names)}, which each line needs; map it in [inputs.sends.fields]"
+    for each in found.fields:
+        yield from _problems(each)
+    for head in heads:
+        if head.bad and not head.records:
+            hint = "name it .csv or .parquet, or set inputs.sends.format, or a pattern for text"
+            yield f"WRONG: {head.file}: not one of its first lines can be taken apart; {hint}"
+        yield from (f"WARNING: {head.file} line {number} {problem}" for number, problem in head.bad[:_MOST_SAID])
+        if head.bad[_MOST_SAID:]:
+            yield f"WARNING: {head.file} has {len(head.bad) - _MOST_SAID} more of such lines at its start"
+
+
+def _problems(found: FieldFound) -> Iterator[str]:
+    verdict = "WRONG" if found.rows and found.unusable == found.rows else "WARNING"
+    by_problem: dict[str, Counter[str]] = {}
+    for (text, problem), count in found.problems.most_common():
+        by_problem.setdefault(problem, Counter())[text] += count
+    for problem, texts in by_problem.items():
+        shown = ", ".join(repr(text) for text in list(texts)[:3]) + (", …" if len(texts) > 3 else "")
+        yield f"{verdict}: {found.name} {shown} {problem} ({texts.total()} of {found.rows} lines)"
+
+
+def _counts(what: str, counts: Mapping[str, int]) -> Iterator[str]:
+    if counts:
+        shown = ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:10])
+        more = f", … {len(counts) - 10} more" if len(counts) > 10 else ""
+        yield f"  {what}: {shown}{more}"
+
+
+def _share(count: int, rows: int) -> str:
+    """A share that is 0% and 100% only where it is none and all."""
+    if not count or count == rows:
+        return "0%" if not count else "100%"
+    return f"{min(max(100 * count / rows, 0.1), 99.9):.1f}%"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,217 @@
+"""Heads of a bounded number of files of sends: their first lines as records, without Spark."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jobs.errors import InputUnreadableError
+from jobs.settings.inputs import SendsInput
+from jobs.settings.line_pattern import LinePattern
+from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, TAIL_BYTES, Ends, check_contents
+from jobs.sources.csv_header import columns_of
+from jobs.sources.listing import LocalFile
+
+MOST_FILES, MOST_LINES = 20, 200
+_MOST_BYTES = 262_144
+
+
+class Number(str):
+    """A number of JSON, as it was written."""
+
+    __slots__ = ()
+
+
+Record = Mapping[str, str | None]
+"""Column to its text, dotted where it is nested; a `Number` where JSON has one."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first lines of one file.
+
+    Attributes:
+        file: its name.
+        is_typed: it is JSON, where a number in quotes is none.
+        columns: their names.
+        records: the lines that could be taken apart.
+        bad: the others, each with its number and what is wrong.
+    """
+
+    file: str
+    is_typed: bool
+    columns: tuple[str, ...]
+    records: tuple[Record, ...]
+    bad: tuple[tuple[int, str], ...] = ()
+
+
+def some_of(files: Sequence[LocalFile], most: int = MOST_FILES) -> list[LocalFile]:
+    """So many of the files that have bytes, first and last among them, spread evenly."""
+    full = [file for file in files if file.size]
+    if len(full) <= most:
+        return full
+    return [full[place * (len(full) - 1) // max(most - 1, 1)] for place in range(most)]
+
+
+def read_head(file: LocalFile, kind: str, sends_input: SendsInput) -> Head:
+    """The head of one file.
+
+    Args:
+        file: on this machine.
+        kind: what it is read as.
+        sends_input: with the pattern of a text log.
+
+    Raises:
+        InputUnreadableError: it cannot be opened, or is not what its name says.
+    """
+    try:
+        with open(file.name, "rb") as opened:  # noqa: PTH123 - any name
+            start = opened.read(_MOST_BYTES)
+            opened.seek(max(file.size - TAIL_BYTES, 0))
+            tail = opened.read(TAIL_BYTES)
+    except OSError as error:
+        raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; mend its permissions") from error
+    check_contents(file.name, kind, Ends(file.size, start[:HEAD_BYTES], tail))
+    if kind == PARQUET:
+        return _parquet(file.name)
+    text = _text(start if not file.name.endswith(".gz") else _unpacked(start), is_cut=file.size > len(start))
+    if kind == CSV:
+        return _csv(file.name, text)
+    return _json(file.name, text) if sends_input.line_pattern is None else _matched(file.name, text, sends_input)
+
+
+def _unpacked(start: bytes) -> bytes:
+    found = b""
+    with gzip.GzipFile(fileobj=io.BytesIO(start)) as packed:
+        try:
+            while len(found) < _MOST_BYTES and (chunk := packed.read1(_MOST_BYTES)):
+                found += chunk
+        except (OSError, EOFError, zlib.error):  # where the head ends, or the file is broken, which a run says
+            pass
+    return found
+
+
+def _text(head: bytes, *, is_cut: bool) -> str:
+    """The whole lines of the head."""
+    is_cut = is_cut or len(head) >= _MOST_BYTES
+    whole = head[: head.rfind(b"\n") + 1] if is_cut else head
+    return whole.decode(errors="replace").removeprefix("\ufeff")
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The first lines with text, each with its number."""
+    numbered = ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+    yield from (pair for _, pair in zip(range(MOST_LINES), numbered))  # noqa: B905 - the first of them
+
+
+def _json(name: str, text: str) -> Head:
+    records, bad = [], []
+    columns: dict[str, None] = {}
+    for number, line in _lines(text):
+        try:
+            value = json.loads(line, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            bad.append((number, "is no JSON"))
+            continue
+        if not isinstance(value, dict):
+            bad.append((number, "is no JSON object"))
+            continue
+        record = dict(_flat(value))
+        columns |= dict.fromkeys(column for column, text in record.items() if not (text or "").startswith("{"))
+        records.append(record)
+    return Head(name, True, tuple(columns), tuple(records), tuple(bad))
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(text)
+
+
+def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
+    """Each member as text; an object also as its members, dotted."""
+    for key, item in value.items():
+        name = f"{at}{key}" if "." not in key else f"{at}`{key}`"
+        if isinstance(item, dict):
+            yield name, json.dumps(item, ensure_ascii=False)
+            yield from _flat(item, f"{name}.")
+        else:
+            yield name, _json_text(item)
+
+
+def _json_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _csv(name: str, text: str) -> Head:
+    header = next((line for _, line in _lines(text)), "")
+    names = columns_of(header)
+    records: list[Record] = []
+    bad: list[tuple[int, str]] = []
+    above, _, below = text.partition(header) if header else ("", "", "")
+    rows, first = csv.reader(io.StringIO(below)), above.count("\n")
+    try:
+        for row in rows:
+            if len(records) + len(bad) >= MOST_LINES:
+                break
+            if row and len(row) != len(names):
+                bad.append((first + rows.line_num, f"has {len(row)} columns, the header has {len(names)}"))
+            elif row:
+                records.append(dict(zip(names, map(str.strip, row), strict=True)))
+    except csv.Error as error:
+        bad.append((first + rows.line_num, f"is no CSV: {error}"))
+    return Head(name, False, tuple(names), tuple(records), tuple(bad))
+
+
+def _matched(name: str, text: str, sends_input: SendsInput) -> Head:
+    pattern = cast("LinePattern", sends_input.line_pattern)
+    records, bad = [], []
+    for number, line in _lines(text):
+        values = pattern.values(line)
+        if values is None:
+            bad.append((number, "does not fit the pattern"))
+        else:
+            records.append({name: text and text.strip() for name, text in values.items()})
+    return Head(name, False, pattern.names, tuple(records), tuple(bad))
+
+
+def _parquet(name: str) -> Head:
+    import pyarrow as pa  # noqa: PLC0415 - only where there is Parquet
+    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+
+    try:
+        with pq.ParquetFile(name) as file:
+            batch = next(file.iter_batches(batch_size=MOST_LINES), None)
+            schema = file.schema_arrow
+    except (OSError, pa.ArrowException) as error:
+        raise InputUnreadableError(
+            f"{name} cannot be read as Parquet ({error}); replace it with a complete copy"
+        ) from error
+    columns = tuple(_parquet_names(schema))
+    rows = [] if batch is None else batch.to_pylist()
+    return Head(name, False, columns, tuple(dict(_flat_row(row)) for row in rows))
+
+
+def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
+    import pyarrow as pa  # noqa: PLC0415 - likewise
+
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            inner = [field.type.field(place) for place in range(field.type.num_fields)]
+            yield from _parquet_names(inner, f"{at}{field.name}.")
+        else:
+            yield f"{at}{field.name}"
+
+
+def _flat_row(row: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
+    for key, item in row.items():
+        if isinstance(item, dict):
+            yield from _flat_row(item, f"{at}{key}.")
+        else:
+            yield f"{at}{key}", None if item is None else str(item).lower() if isinstance(item, bool) else str(item)

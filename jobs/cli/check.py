@@ -1,0 +1,46 @@
+"""`faultline check`: what the heads of the input show of a run, before there is one."""
+
+from __future__ import annotations
+
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command, in_full
+from jobs.errors import UsageError
+from jobs.text.terminal import one_line
+
+_DOES = "where each field of the input comes from, and what cannot be used: from the first lines of its files, no Spark"
+
+
+@click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
+@options.inputs
+@options.option("--propose", is_flag=True, help="print a mapping guessed from names and values, as TOML")
+@options.verbose
+@click.pass_obj
+def check(
+    call: Call,
+    inputs: options.InputOptions,
+    lake: options.LakeOptions,
+    *,
+    propose: bool,
+    verbose: bool,  # noqa: ARG001 - main reads it from the words, as it may be needed before they are parsed
+) -> int:
+    """Print what is found; exit code 2 where no line could be used, 3 where input is missing."""
+    from jobs.check.answer import check_inputs
+    from jobs.check.before import local_files, read_heads
+    from jobs.check.heads import some_of
+    from jobs.check.proposal import propose as proposal
+
+    settings = call.settings(lake, inputs, with_lake=False)
+    if not propose:
+        answer = check_inputs(settings)
+        print("\n".join(map(one_line, answer.lines)))
+        return answer.exit_code
+    files = local_files(settings, "sends")
+    if not files:
+        raise UsageError(
+            "no send attempts of this machine are named; give --sends PATH or the setting inputs.sends.path"
+        )
+    print(proposal(read_heads(some_of(files), settings), settings.inputs.sends))
+    return 0

@@ -1,0 +1,314 @@
+"""`faultline check`: what the first lines of the input show, and what ends a run before Spark starts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from jobs.check.before import check_before
+from jobs.check.heads import MOST_LINES, some_of
+from jobs.cli import main as cli
+from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError, SettingValueError
+from jobs.settings.load import load_settings
+from jobs.sources.listing import LocalFile
+from tests.given.foreign_logs import SHAPES, sample_attempts
+from tests.given.send_logs import GOOD, NOON_MS, line, write, write_parquet
+from udfs.plain_outcome import ANSWERS
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+EXAMPLES = Path(__file__).parents[2] / "conf" / "examples"
+DAY_MS = 86_400_000
+
+
+def _check(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, list[str]]:
+    code = cli.main(["check", *map(str, words)])
+    said = capsys.readouterr()
+    return code, [*said.out.splitlines(), *said.err.splitlines()]
+
+
+def _row(said: list[str], field: str) -> str:
+    """The field's line, its columns apart by one blank."""
+    (found,) = [" ".join(each.split()) for each in said if each.split()[:1] == [field]]
+    return found
+
+
+def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = [
+        line(seq=1, own={"a": 1, "b": None}),
+        line(seq=2, mode=None, outcome="OK"),
+        line(seq="3", ended_at_ms=NOON_MS + DAY_MS, producer_group="PH", client_version="latest"),
+        line(seq=4, latency_ms=-1, ended_at_ms=NOON_MS // 1000),
+        b"no JSON",
+        b"",
+        b"[1]",
+    ]
+    logs = write(tmp_path / "logs", {"a.log": b"\n".join(lines)})
+    code, said = _check(capsys, "--sends", logs, "--set", "inputs.sends.fields.client_language.value=JAVA")
+    assert code == 0
+    assert said[0] == "sends: 1 file, the first lines of 1 of them: 6 lines"
+    assert _row(said, "client_id") == "client_id client_id 0% 0% 10.0.1.1@1"
+    assert _row(said, "client_language") == "client_language = JAVA 0% 0% JAVA"
+    assert _row(said, "mode") == "mode mode 25.0% 0% SYNC"
+    assert _row(said, "outcome") == "outcome outcome 0% 25.0% SEND_OK"
+    assert _row(said, "seq") == "seq seq 0% 25.0% 1, 2, 4"
+    assert _row(said, "client_version") == "client_version client_version 0% 25.0% 5.1.4"
+    assert [each.strip() for each in said if "WARNING" in each] == [
+        "WARNING: client_version 'latest' is no version such as 5.1.4 (1 of 4 lines)",
+        f"WARNING: ended_at_ms '{NOON_MS // 1000}' is no time between 2015 and 2100; check its unit (1 of 4 lines)",
+        "WARNING: latency_ms '-1' is no latency between 0 and a day; check its unit (1 of 4 lines)",
+        "WARNING: outcome 'OK' is no outcome; nearest: SEND_OK (1 of 4 lines)",
+        "WARNING: seq '3' is a text in quotes; write the number, or translate it with a table of values (1 of 4 lines)",
+        f"WARNING: {logs}/a.log line 5 is no JSON",
+        f"WARNING: {logs}/a.log line 7 is no JSON object",
+    ]
+    assert said[-4:] == [
+        "  no field comes from own.a, own.b",
+        "  days: 2026-11-21 (2), 2026-11-22 (1)",
+        "  versions: 5.1.4 (3), none (1)",
+        "  producers: PG 10.0.1.1@1 (3), PH 10.0.1.1@1 (1)",
+    ]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_example_and_its_log_leave_nothing_to_say(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, shape: str
+) -> None:
+    logs = SHAPES[shape][1](tmp_path / "logs", sample_attempts(100))
+    code, said = _check(capsys, "--settings", EXAMPLES / f"{shape}.toml", "--sends", logs)
+    assert code == 0
+    assert not [each for each in said if "WARNING" in each or "WRONG" in each]
+    for field in ("client_id", "broker_name", "ended_at_ms", "latency_ms", "outcome", "mode", "seq"):
+        assert " 0% 0% " in _row(said, field)
+    assert "  days: 2026-11-21 (100)" in said
+    assert "  versions: 5.3.3 (100)" in said
+
+
+def test_a_column_that_no_file_has_is_named_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    head = "client_id,broker_name,ended_at_ms,cost_us,result"
+    logs = write(tmp_path / "logs", {"a.csv": f"{head}\nc,b,{NOON_MS},1000,late\nc,b,{NOON_MS},1000,ok".encode()})
+    code, said = _check(
+        capsys,
+        *("--sends", logs, "--set", 'inputs.sends.fields.latency_ms={column="costUs", unit="us"}'),
+        *("--set", "inputs.sends.fields.outcome=result", "--set", "inputs.sends.fields.cause=zzz"),
+        *("--set", "inputs.sends.values.outcome.ok=SEND_OK"),
+    )
+    assert code == 2
+    assert [each.strip() for each in said if "W" in each and ": " in each] == [
+        "WRONG: no column costUs; the header has cost_us (inputs.sends.fields.latency_ms)",
+        "WARNING: no column zzz (inputs.sends.fields.cause)",
+        f"WARNING: outcome 'late' is no outcome; known: {', '.join(ANSWERS)}, SENT, exceptions by name (1 of 2 lines)",
+    ]
+    assert "  no field comes from cost_us" in said
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "code", "sentence"),
+    [
+        ({}, ("--sends", "none"), 3, "sends: WRONG: input {}/none does not exist; give a file, a folder or a glob"),
+        ({"a.log": b"x"}, ("--sends", "a.log", "--routes", "none"), 3, "routes: WRONG: input {}/none does not exist"),
+        ({"in/.a": b""}, ("--sends", "in"), 3, "sends: WRONG: no file in {}/in (hidden ones are not read)"),
+        ({"a.gz": b"no gzip"}, ("--sends", "a.gz"), 3, "sends: WRONG: {}/a.gz is named .gz but is not gzip"),
+        ({"a.parquet": b"none"}, ("--sends", "a.parquet"), 3, "{}/a.parquet is read as Parquet but is none"),
+        ({"a.log": b"a,b\n1,2"}, ("--sends", "a.log"), 2, "not one of its first lines can be taken apart; name"),
+        ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv"), 2, "WRONG: no column for client_id, which each line needs; map"),
+        ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv", "--set", "inputs.sends.fields.x=a"), 2, "unknown setting"),
+        ({"a.log": line()}, ("--sends", "a.log", "--consumers", "s3a://b/c"), 0, "consumers: s3a://b/c lies on"),
+        ({"a.log": line(), "r/b": b"{}"}, ("--sends", "a.log", "--routes", "r"), 0, "routes: 1 file, 0.0 MB; not"),
+        ({}, ("--set", "cluster=a", "--lake", "l"), 2, "no input is named; give --sends PATH or the"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_the_input_is_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    files: dict[str, bytes],
+    words: tuple[str, ...],
+    code: int,
+    sentence: str,
+) -> None:
+    write(tmp_path, files)
+    found, said = _check(capsys, *words)
+    assert found == code
+    assert sentence.format(tmp_path) in "\n".join(said)
+
+
+def test_packed_nested_and_long_heads_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    many = b"\r\n".join(line(seq=seq, error="x" * 2_000) for seq in range(1_000))
+    write(logs, {"a.log.gz": gzip.compress(many), "b.csv": b'\nclient_id,"error"\nc,"two\nlines"\nc\n'})
+    columns = {name: pa.array([value]) for name, value in GOOD.items() if name != "topic"}
+    write_parquet(logs, "c.parquet", {**columns, "ctx": pa.array([{"t": {"opic": "o"}}])})
+    code, said = _check(capsys, "--sends", logs, "--set", "inputs.sends.fields.topic=ctx.t.opic")
+    assert code == 0
+    rows = int(said[0].split()[-2])
+    assert said[0].startswith("sends: 3 files, the first lines of 3 of them: ")
+    assert 100 < rows <= MOST_LINES + 3
+    assert f"  WARNING: {logs}/b.csv line 5 has 1 columns, the header has 2" in said
+    assert _row(said, "topic").endswith(" o")
+
+
+def test_of_many_files_some_are_looked_at_first_and_last_among_them() -> None:
+    files = [LocalFile(f"{place:03}", place % 50, 0, "") for place in range(101)]
+    names = [file.name for file in some_of(files, 5)]
+    assert len(names) == 5
+    assert (names[0], names[-1]) == ("001", "099")
+    assert some_of(files[:3], 5) == files[1:3]
+    assert [file.name for file in some_of(files, 1)] == ["001"]
+
+
+@pytest.mark.parametrize(("shape", "form"), [("json", "auto"), ("csv", "csv"), ("parquet", "auto")])
+def test_a_guessed_mapping_is_settings_to_correct(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, shape: str, form: str
+) -> None:
+    logs = SHAPES[shape][1](tmp_path / "logs", sample_attempts(100))
+    given = ("--sends", logs, "--set", f"inputs.sends.format={form}")
+    code, said = _check(capsys, *given, "--propose")
+    assert code == 0
+    guess = tmp_path / "guess.toml"
+    guess.write_text("\n".join(said), encoding="utf-8")
+    sends = load_settings([guess], [], {}).inputs.sends
+    example = load_settings([EXAMPLES / f"{shape}.toml"], [], {}).inputs.sends
+    mapped = {name: source for name, source in example.fields.items() if source.value is None}
+    assert sends.fields == mapped
+    assert {name: dict(texts) for name, texts in sends.values.items()} == GUESSED[shape]
+
+
+GUESSED = {
+    "json": {
+        "outcome": {"OK": "SEND_OK", "TIMEOUT": "RemotingTimeoutException"},
+        "mode": {},
+        "fault_latency_enabled": {"on": "true"},
+    },
+    "csv": {
+        "mode": {"S": "SYNC", "A": "ASYNC", "O": "ONEWAY"},
+        "outcome": {"TIMEOUT": "RemotingTimeoutException"},
+    },
+    "parquet": {"mode": {}, "outcome": {}},
+}
+
+
+def test_what_cannot_be_guessed_is_a_comment(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [{"costUs": 1500, "who": "c", "status": "NOK", "Time": 1795262400}, {"costUs": 7, "status": "Success"}]
+    logs = write(tmp_path / "logs", {"a.log": "\n".join(map(json.dumps, rows)).encode()})
+    code, said = _check(capsys, "--sends", logs, "--propose", "--set", "inputs.sends.fields.mode.value=SYNC")
+    assert code == 0
+    assert said[2:] == [
+        "[inputs.sends.fields]",
+        'client_id = "who"  # such as c',
+        'ended_at_ms = { column = "Time", unit = "s" }  # such as 1795262400',
+        'latency_ms = { column = "costUs", unit = "us" }  # such as 1500',
+        'outcome = "status"  # such as NOK',
+        'mode = { value = "SYNC" }',
+        "# broker_name or broker_addr: each line needs it, and nothing looks like it",
+        "",
+        "[inputs.sends.values.outcome]",
+        '# "NOK" = …  # 1 lines',
+        '"Success" = "SEND_OK"',
+    ]
+
+
+def test_a_check_imports_no_spark(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", {"a.log": line()})
+    code = (
+        "import sys\nfrom jobs.cli.main import main\n"
+        f"assert main(['check', '--sends', {str(logs)!r}]) == 0\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('pyspark', 'py4j', 'pyarrow')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+MAPPED = 'inputs.sends.fields.latency_ms={column="costUs", unit="us"}'
+HEAD = "client_id,broker_name,ended_at_ms,outcome,cost_us"
+
+
+def _before(folder: Path, *assignments: str) -> list[str]:
+    return check_before(load_settings([], [f"inputs.sends.path={folder}", *assignments], {}), ["sends", "routes"])
+
+
+def test_a_needed_column_that_no_head_has_ends_a_run(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", {"a.csv": f"{HEAD}\nc,b,1,SEND_OK,1".encode()})
+    with pytest.raises(SettingValueError) as caught:
+        _before(logs, MAPPED)
+    assert str(caught.value) == (
+        "no column costUs; the header has cost_us (inputs.sends.fields.latency_ms): each line needs a latency_ms, and"
+        " none of the first lines of 1 files has that column; correct its name, faultline check says more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("assignments", "warnings"),
+    [
+        (("inputs.sends.fields.cause=cuase",), ["no column cuase (inputs.sends.fields.cause)"]),
+        (
+            ("inputs.sends.fields.seq=CostUS",),
+            ["no column CostUS; the header has cost_us (inputs.sends.fields.seq)"],
+        ),
+        # An address is as good as a name, a start as an end, where the log has the one.
+        (
+            ("inputs.sends.fields.broker_addr=addr", "inputs.sends.fields.broker_name=broker_name"),
+            ["no column addr (inputs.sends.fields.broker_addr)"],
+        ),
+        (("inputs.sends.fields.client_id=client_id",), []),
+        (("inputs.sends.fields.mode.value=SYNC",), []),
+    ],
+)
+def test_another_column_that_no_head_has_is_a_warning(
+    tmp_path: Path, assignments: tuple[str, ...], warnings: list[str]
+) -> None:
+    logs = write(tmp_path / "logs", {"a.csv": f"{HEAD}\nc,b,1,SEND_OK,1".encode()})
+    assert _before(logs, *assignments) == warnings
+
+
+def test_a_column_of_one_file_is_there(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", {"a.log": line(), "b.log": line(costUs=1), "empty.log": b""})
+    assert _before(logs, MAPPED) == []
+    assert _before(write(tmp_path / "none", {"a.log": b"\n"}), MAPPED) == []
+    with pytest.raises(SettingValueError, match=r"of 1 files has that column"):
+        _before(write(tmp_path / "one", {"a.log": line()}), MAPPED)
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "error"),
+    [
+        ({}, "logs", InputMissingError),
+        ({"logs/.a": b"x"}, "logs", InputMissingError),
+        ({"logs/a.gz": b"none"}, "logs", InputUnreadableError),
+    ],
+)
+def test_missing_input_ends_a_run(
+    tmp_path: Path, files: dict[str, bytes], path: str, error: type[FaultlineError]
+) -> None:
+    write(tmp_path, files)
+    with pytest.raises(error):
+        _before(tmp_path / path, "inputs.sends.fields.topic=t")
+
+
+def test_other_stores_are_not_looked_at() -> None:
+    settings = load_settings([], ["inputs.sends.path='s3a://bucket/logs'", MAPPED], {})
+    assert check_before(settings, ["sends", "routes"]) == []
+
+
+def test_a_run_ends_before_spark_starts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("jobs.spark.session.open_session", never)
+    logs = write(tmp_path / "logs", {"a.csv": f"{HEAD}\nc,b,1,SEND_OK,1".encode()})
+    given = ("--lake", str(tmp_path / "lake"), "--date", "2026-11-21")
+    assert cli.main(["nightly", *given, "--sends", str(tmp_path / "none")]) == 3
+    assert "none does not exist; give a file, a folder or a glob that matches" in capsys.readouterr().err
+    assert cli.main(["nightly", *given, "--sends", str(logs), "--set", MAPPED]) == 2
+    assert "no column costUs; the header has cost_us" in capsys.readouterr().err
+    assert cli.main(["fault-latency", *given, "--sends", str(logs), "--routes", str(tmp_path / "r")]) == 3
+    assert not (tmp_path / "lake").exists()
