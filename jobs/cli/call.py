@@ -51,6 +51,8 @@ class Call:
         named = {f"inputs.{name}.path": list(paths) for name, paths in vars(inputs or InputOptions()).items() if paths}
         options = named if lake.lake is None else {**named, "lake": lake.lake}
         files = [Path(name) for name in lake.settings] if lake.settings or options else _samples()
+        if lake.run_cluster is not None:
+            options = {**options, "cluster": lake.run_cluster}
         settings = load_settings(files, lake.assignments, options)
         if with_lake and not settings.lake:
             raise UsageError("no lake is named; give --lake DIR or the setting lake")

@@ -29,11 +29,13 @@ class LakeOptions:
         lake: folder or URI; None when no option names it.
         settings: settings files, later ones win.
         assignments: single settings, `KEY=VALUE`.
+        run_cluster: cluster of lines that name none; None when no option names it.
     """
 
     lake: str | None = None
     settings: tuple[str, ...] = ()
     assignments: tuple[str, ...] = ()
+    run_cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,14 @@ def inputs(command: Callable[..., Any]) -> Callable[..., Any]:
         _paths("--running-info", "consumers' running info"),
         _paths("--client-logs", "consumers' own logs"),
     )
-    return gathered("inputs", InputOptions, *paths)(lake(_INPUTS)(command))
+    cluster = option(
+        "--cluster",
+        "run_cluster",
+        metavar="NAME",
+        section=_INPUTS,
+        help="cluster of lines that name none; default: the setting cluster",
+    )
+    return gathered("inputs", InputOptions, *paths, cluster)(lake(_INPUTS)(command))
 
 
 def lake(section: str = "lake") -> Decorator:

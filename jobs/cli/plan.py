@@ -17,7 +17,7 @@ from jobs.cli.fail_on import check_asked_of
 from jobs.cli.parameters import Word
 from jobs.cli.publish import FLOWS, RunOptions, flows_of, run_options
 from jobs.runs.flow_tables import FLOW_TABLES
-from jobs.settings.load import setting_name
+from jobs.settings.load import origin_of, setting_name
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
 from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
@@ -71,10 +71,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
         *(f"           {_written(flow, cascade=not how.no_cascade)}" for flow in flows),
         "",
         "Settings",
-        *(
-            f"  {name} = {value!r}  ({settings.origins.get(name, 'default')})"
-            for name, value in sorted(_values(settings))
-        ),
+        *(f"  {name} = {value!r}  ({origin_of(name, settings.origins)})" for name, value in sorted(_values(settings))),
     ]
     plan = redacted("\n".join(map(escaped, lines)), secrets_of(settings.spark), named=False)
     return "\n".join(map(one_line, plan.split("\n")))

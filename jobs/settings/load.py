@@ -73,7 +73,20 @@ def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins:
             _merge(into.setdefault(key, {}), value, origin, origins, f"{name}.")
         else:
             into[key] = value
+            for inner in [each for each in origins if each.startswith(f"{name}.")]:
+                del origins[inner]
             origins[name] = origin
+
+
+def origin_of(name: str, origins: Mapping[str, str]) -> str:
+    """Where a setting was set: a table may have been written as the bare value of one of its keys.
+
+    >>> origin_of("fields.seq.column", {"fields.seq": "site.toml"}), origin_of("cluster", {})
+    ('site.toml', 'default')
+    """
+    parts = name.split(".")
+    wholes = (".".join(parts[:size]) for size in range(len(parts), 0, -1))
+    return next((origins[each] for each in wholes if each in origins), "default")
 
 
 def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -59,6 +59,34 @@ def test_without_a_cascade_the_plan_tells_of_no_later_days(capsys: pytest.Captur
     assert "later days" not in plan
 
 
+def test_the_plan_names_the_file_that_set_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text('[inputs.sends.fields]\nseq = { column = "a" }\ntopic = { column = "b" }\nmode = "m"\n')
+    second.write_text('[inputs.sends.fields]\nseq = "c"\n[inputs.sends.values.mode]\n"0" = "SYNC"\n')
+    given = ("--settings", str(first), "--settings", str(second), "--lake", "lake", "--cluster", "own")
+    assert cli.main(["plan", "nightly", *given, "--date", DAY]) == 0
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"inputs.sends.fields.seq.column = 'c'  ({second})" in said
+    assert f"inputs.sends.fields.topic.column = 'b'  ({first})" in said
+    assert f"inputs.sends.fields.mode.column = 'm'  ({first})" in said
+    assert f"inputs.sends.values.mode.0 = 'SYNC'  ({second})" in said
+    assert "cluster = 'own'  (command line)" in said
+    assert "infer = True  (default)" in said
+
+
+def test_a_cluster_alone_still_means_the_samples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTLINE_HOME", str(tmp_path))
+    samples = tmp_path / "conf" / "local.toml"
+    samples.parent.mkdir()
+    samples.write_text('lake = "of-the-samples"\ncluster = "theirs"\n')
+    assert cli.main(["plan", "nightly", "--cluster", "own", "--date", DAY]) == 0
+    said = capsys.readouterr().out
+    assert "of-the-samples" in said
+    assert f"publish  {DAY} (--date), cluster own" in said
+
+
 @pytest.mark.fault(38)
 def test_the_plan_names_what_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs = tmp_path / "logs"

@@ -65,6 +65,14 @@ def test_a_later_file_wins_key_by_key(tmp_path: Path) -> None:
     }
 
 
+def test_a_bare_value_replaces_a_whole_table(tmp_path: Path) -> None:
+    first = _file(tmp_path, '[inputs.sends.fields]\nended_at_ms = { column = "t", unit = "s" }\n', "first.toml")
+    second = _file(tmp_path, 'inputs.sends.fields.ended_at_ms = "end"\n', "second.toml")
+    settings = load_settings([first, second], [], {})
+    assert settings.inputs.sends.fields == {"ended_at_ms": FieldSource("end")}
+    assert settings.origins == {"inputs.sends.fields.ended_at_ms": str(second)}
+
+
 def test_set_wins_over_files_and_options_over_set(tmp_path: Path) -> None:
     file = _file(tmp_path, 'cluster = "file"\nlake = "file"\nmax_bad_fraction = 0.1')
     settings = load_settings([file], ["cluster=set", "lake=set"], {"lake": "/option"})
