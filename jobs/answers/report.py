@@ -17,6 +17,7 @@ from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
 from jobs.answers.published import Published
 from jobs.answers.runs import unsure_days
+from jobs.answers.settings_of_days import other_settings
 from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, counted, percent, sentence, unsure_text
@@ -71,6 +72,7 @@ def render(published: Published) -> str:
             span=span_name(published),
             night=on_night,
             unsure=unsure_text(unsure) if unsure else None,
+            other_settings=other_settings(published),
             drawn=drawn,
             windows=windows,
             groups=groups,

@@ -48,10 +48,12 @@ def opened(lake: str, cluster: str | None, days: DayOptions, times: TimeOptions 
     """
     from jobs.answers.published import open_published
     from jobs.answers.runs import unsure_days
+    from jobs.answers.settings_of_days import other_settings
     from jobs.answers.words import unsure_text
 
     published = open_published(lake, cluster, *(times or TimeOptions()).span(days))
-    unsure = unsure_days(published)
-    if unsure:
+    if unsure := unsure_days(published):
         sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")
+    if others := other_settings(published):
+        sys.stderr.write(f"faultline: {others}\n")
     return published
