@@ -14,11 +14,12 @@ from jobs.errors import (
     TooManyBadLinesError,
 )
 from jobs.settings.model import Settings
+from jobs.settings.send_fields import FIELD_KINDS, problem_of
 from jobs.sources.line_validation import QUARANTINED
 from jobs.sources.staged import Counts, Staged
 from jobs.tables.day import Day
 
-_MOST_CLUSTERS = 200
+_MOST_CLUSTERS, _MOST_REASONS = 200, 5
 
 
 def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:
@@ -52,10 +53,29 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
             )
 
 
+def reason_text(reason: str, lines: int, example: str | None) -> str:
+    """A reason with its lines, one value that it was given for, and what may stand there instead.
+
+    >>> reason_text("mode_unknown", 3, "mode=sync"), reason_text("not_json", 1, None)
+    ('mode_unknown 3: mode=sync is none of SYNC, ASYNC, ONEWAY', 'not_json 1')
+    >>> reason_text("outcome_unknown", 2, "outcome=OK")
+    'outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK)'
+    """
+    if not example:
+        return f"{reason} {lines}"
+    name, _, value = example.partition("=")
+    problem = problem_of(name, value) if name in FIELD_KINDS and value else None
+    what, _, near = (problem or "").partition("; ")
+    return f"{reason} {lines}: {example}{f' {what}' if what else ''}{f' ({near})' if near else ''}"
+
+
 def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
-    bad = [each.lines.where(F.col("disposition") == QUARANTINED).select("reason") for each in staged.inputs]
-    reasons = reduce(DataFrame.unionByName, bad).groupBy("reason").count().orderBy(F.desc("count"), "reason")
-    worst = ", ".join(f"{row['reason']} {row['count']}" for row in reasons.limit(3).collect())
+    is_bad = F.col("disposition") == QUARANTINED
+    bad = [each.lines.where(is_bad).select("reason", "detail") for each in staged.inputs]
+    by_reason = reduce(DataFrame.unionByName, bad).groupBy("reason")
+    reasons = by_reason.agg(F.count("*").alias("lines"), F.min("detail").alias("example"))
+    first = reasons.orderBy(F.desc("lines"), "reason").limit(_MOST_REASONS).collect()
+    worst = ", ".join(reason_text(row["reason"], row["lines"], row["example"]) for row in first)
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
         f" {settings.max_bad_fraction}; nothing of this flow was published;"

@@ -310,6 +310,18 @@ def test_more_bad_lines_than_allowed_stop_the_run(
     )
 
 
+def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSession, tmp_path: Path) -> None:
+    bad = [*(line(seq=seq, outcome="OK") for seq in range(2)), line(seq=3, mode="sync"), line(seq="x"), b"{"]
+    staged = stage(spark, write(tmp_path / "logs", {"a.jsonl": b"\n".join([line(), *bad])}))
+    with pytest.raises(TooManyBadLinesError) as caught:
+        check_fit_to_publish(staged, [DAY], Settings(), allow_empty=False)
+    assert str(caught.value).startswith(
+        "5 of 6 lines are bad (outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK),"
+        " mode_unknown 1: mode=sync is none of SYNC, ASYNC, ONEWAY, not_json 1,"
+        " wrong_type 1: seq=x is no whole number), more than max_bad_fraction"
+    )
+
+
 @pytest.fixture(scope="module")
 def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StagedSends]:
     lines = [*(line(seq=seq) for seq in range(8)), b"{", line(latency_ms=None)]
