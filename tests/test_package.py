@@ -84,7 +84,8 @@ def test_the_wheel_asks_for_the_pins_and_names_the_command(wheel: Path) -> None:
 
 
 def test_package_data_is_readable_from_the_zip_in_another_folder(archive: Path) -> None:
-    data = {Path(name).name: (ROOT / name).read_text() for name in sources() if name.startswith("conf/")}
+    names = (name for name in sources() if name.startswith("conf/"))
+    data = {name.removeprefix("conf/"): (ROOT / name).read_text() for name in names}
     read = (
         f"from importlib.resources import files; print(*[files('conf').joinpath(n).read_text() for n in {sorted(data)}]"
     )

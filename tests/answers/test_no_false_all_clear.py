@@ -28,7 +28,7 @@ from jobs.tables import (
 )
 from tests.given.lakes import publish, write_rows
 from tests.given.site import D1, D2, START
-from udfs.outcome import ANSWERS, REMOTING, SENT
+from udfs.plain_outcome import ANSWERS, REMOTING, SENT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

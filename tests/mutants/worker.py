@@ -31,14 +31,14 @@ class KeptSession:
         self.failed = ""
         opened = room.open_session
 
-        def open_session(settings: Mapping[str, str], *, verbose: bool = False) -> Any:
+        def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) -> Any:
             if self._session is None:
                 own = {
                     # A worker of Python that lived on would know the modules of the mutant before.
                     "spark.python.worker.reuse": "false",
                     "spark.sql.warehouse.dir": tempfile.mkdtemp(),
                 }
-                self._session = opened({**settings, **own}, verbose=verbose)
+                self._session = opened({**spark_settings, **own}, verbose=verbose)
                 self._session.stop = lambda: None
             return self._session
 

@@ -36,6 +36,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     def runs_as(flow: str) -> Any:
         return lambda _, __, run, ___: runs.append((flow, run.break_lock))
 
+    monkeypatch.setattr("jobs.check.before.check_before", lambda *_: [])  # there are no files
     monkeypatch.setattr("jobs.spark.session.running", running)
     monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", runs_as("fault-latency"))
     monkeypatch.setattr("jobs.allocation.run.run_allocation", runs_as("allocation"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import __main__ as program
+from tests.mutants import plain
 from tests.mutants.copies import ROOT, MutantsError
 from tests.mutants.listed import Mutant, all_listed, misfits
 from tests.mutants.page import PAGE, Explained, Survivor, compared, explained
@@ -27,6 +28,7 @@ WITHOUT_RULES = {
     "jobs/allocation/run.py",
     "jobs/allocation/summary_text.py",
     "jobs/fault_latency/frames.py",
+    "jobs/fault_latency/producers/senders.py",
     "jobs/fault_latency/summary_text.py",
     "jobs/intervals/concurrent_counts.py",
     "udfs/evidence.py",
@@ -94,6 +96,8 @@ def small(tmp_path: Path) -> Path:
     for folder in ("udfs", "jobs/spark", "tests"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copytree(ROOT / "tests/mutants", tmp_path / "tests/mutants", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("udfs", "jobs", "jobs/spark"):  # else one that is installed comes first
+        (tmp_path / package / "__init__.py").touch()
     (tmp_path / "pyproject.toml").write_text('[tool.pytest]\naddopts = ["--import-mode=importlib"]\n')
     (tmp_path / "udfs/rule.py").write_text("def rule(x):\n    return x > 1\n")
     (tmp_path / "jobs/spark/session.py").write_text("def open_session(settings, *, verbose=False): ...\n")
@@ -235,7 +239,7 @@ def test_a_reason_that_a_whole_run_does_not_need_is_said(
     (tmp_path / "page.md").write_text("\n## Survivors\nNobody sees it.\n- `bucket-rounds-to-zero`\n")
     monkeypatch.setattr(program, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(program, "copy_to", lambda _: None)
-    monkeypatch.setattr(program.plain, "survivors", lambda *_: [])
+    monkeypatch.setattr(plain, "survivors", lambda *_: [])
     monkeypatch.setattr(program, "verdicts", lambda mutants, *_: (Verdict(each, False, "t", 1.0) for each in mutants))
     assert program.main([]) == 0
     assert "the page explains `bucket-rounds-to-zero`, which did not survive" in capsys.readouterr().out

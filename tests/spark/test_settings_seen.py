@@ -191,7 +191,10 @@ def test_max_line_bytes_is_the_longest_line_that_is_read(both: Both) -> None:
 
 def test_max_bad_fraction_is_the_greatest_share_that_is_published(both: Both) -> None:
     assert both.stricter.code == 4
-    assert "1 of 64 lines are bad (line_too_long 1: 701 bytes), more than max_bad_fraction 0.0156" in both.stricter.sentence
+    assert (
+        "1 of 64 lines are bad (line_too_long 1: 701 bytes), more than max_bad_fraction 0.0156"
+        in both.stricter.sentence
+    )
 
 
 def test_the_version_of_a_client_that_does_not_log_one(both: Both) -> None:
