@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -16,6 +17,7 @@ from jobs.errors import (
 from jobs.settings.model import Settings
 from jobs.settings.send_fields import FIELD_KINDS, problem_of
 from jobs.sources.line_validation import QUARANTINED
+from jobs.sources.rejected import write_rejected
 from jobs.sources.staged import Counts, Staged
 from jobs.tables.day import Day
 
@@ -42,7 +44,8 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
         if not counts.add_up:
             raise ReconciliationError(f"counts of {day.date} do not add up: {counts}; run again and report it")
         if counts.rows_quarantined > counts.rows_read * settings.max_bad_fraction:
-            raise TooManyBadLinesError(_too_many(staged, counts, settings))
+            rejected = write_rejected(staged, day, settings.lake)
+            raise TooManyBadLinesError(_too_many(staged, counts, settings, rejected))
     for date in sorted({day.date for day in days}):
         published = sum(staged.counts(day).rows_published for day in days if day.date == date)
         if not published and not allow_empty:
@@ -69,7 +72,7 @@ def reason_text(reason: str, lines: int, example: str | None) -> str:
     return f"{reason} {lines}: {example}{f' {what}' if what else ''}{f' ({near})' if near else ''}"
 
 
-def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
+def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path | None) -> str:
     is_bad = F.col("disposition") == QUARANTINED
     bad = [each.lines.where(is_bad).select("reason", "detail") for each in staged.inputs]
     by_reason = reduce(DataFrame.unionByName, bad).groupBy("reason")
@@ -79,5 +82,5 @@ def _too_many(staged: Staged, counts: Counts, settings: Settings) -> str:
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
         f" {settings.max_bad_fraction}; nothing of this flow was published;"
-        " mend the log or raise --set max_bad_fraction=…"
+        f" mend the log or raise --set max_bad_fraction=…{f'; bad lines are in {rejected}' if rejected else ''}"
     )

@@ -313,8 +313,32 @@ def test_more_bad_lines_than_allowed_stop_the_run(
 def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSession, tmp_path: Path) -> None:
     bad = [*(line(seq=seq, outcome="OK") for seq in range(2)), line(seq=3, mode="sync"), line(seq="x"), b"{"]
     staged = stage(spark, write(tmp_path / "logs", {"a.jsonl": b"\n".join([line(), *bad])}))
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    (lake / "_rejected.jsonl").write_text("of an earlier run")
     with pytest.raises(TooManyBadLinesError) as caught:
-        check_fit_to_publish(staged, [DAY], Settings(), allow_empty=False)
+        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), allow_empty=False)
+    assert str(caught.value).endswith(f"max_bad_fraction=…; bad lines are in {lake}/_rejected.jsonl")
+    rejected = [json.loads(each) for each in (lake / "_rejected.jsonl").read_text().splitlines()]
+    assert [(each["line"], each["reason"], each["detail"]) for each in rejected] == [
+        (2, "outcome_unknown", "outcome=OK"),
+        (3, "outcome_unknown", "outcome=OK"),
+        (4, "mode_unknown", "mode=sync"),
+        (5, "wrong_type", "seq=x"),
+        (6, "not_json", None),
+    ]
+    assert rejected[-1] == {
+        "source": "sends",
+        "file": f"{tmp_path}/logs/a.jsonl",
+        "line": 6,
+        "reason": "not_json",
+        "detail": None,
+        "raw": "{",
+    }
+    (lake / "_rejected.jsonl").unlink()
+    (lake / "_rejected.jsonl").mkdir()  # what cannot be written hides nothing
+    with pytest.raises(TooManyBadLinesError, match=r"max_bad_fraction=…$"):
+        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), allow_empty=False)
     assert str(caught.value).startswith(
         "5 of 6 lines are bad (outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK),"
         " mode_unknown 1: mode=sync is none of SYNC, ASYNC, ONEWAY, not_json 1,"
