@@ -90,18 +90,15 @@ def test_fewest_and_most_queues(since_ms: int, until_ms: int, fewest: int | None
 
 
 def test_a_row_is_the_route_of_its_topic() -> None:
-    def span(*values: str | int) -> tuple[str | int, ...]:
-        return Row(*values)
-
     def row(topic: str, known_from_ms: int) -> Row:
         return Row(
             cluster="c",
             topic=topic,
             known_from_ms=known_from_ms,
-            queued=[span("a", 1, 2), span("b", 3, 4)],
-            writable=[span("a", 5, 6)],
-            queue_counts=[span(7, 8, 9)],
-            broker_counts=[span("a", 10, 11, 12)],
+            queued=[("a", 1, 2), ("b", 3, 4)],
+            writable=[("a", 5, 6)],
+            queue_counts=[(7, 8, 9)],
+            broker_counts=[("a", 10, 11, 12)],
         )
 
     routes = routes_by_topic([row("T", 100), row("U", 200)])

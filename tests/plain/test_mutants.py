@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import __main__ as program
-from tests.mutants import plain
 from tests.mutants.copies import ROOT, MutantsError
 from tests.mutants.listed import Mutant, all_listed, misfits
 from tests.mutants.page import PAGE, Explained, Survivor, compared, explained
@@ -239,7 +238,7 @@ def test_a_reason_that_a_whole_run_does_not_need_is_said(
     (tmp_path / "page.md").write_text("\n## Survivors\nNobody sees it.\n- `bucket-rounds-to-zero`\n")
     monkeypatch.setattr(program, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(program, "copy_to", lambda _: None)
-    monkeypatch.setattr(plain, "survivors", lambda *_: [])
+    monkeypatch.setattr("tests.mutants.plain.survivors", lambda *_: [])
     monkeypatch.setattr(program, "verdicts", lambda mutants, *_: (Verdict(each, False, "t", 1.0) for each in mutants))
     assert program.main([]) == 0
     assert "the page explains `bucket-rounds-to-zero`, which did not survive" in capsys.readouterr().out
