@@ -18,6 +18,7 @@ from jobs.answers.groups import (
     NOBODY,
     Groups,
     Ownership,
+    _few_enough,
     consumer_groups,
     owner_hover,
     rebalance_hover,
@@ -264,3 +265,10 @@ def test_lanes_are_as_many_as_overlap_at_once() -> None:
     middles, thickness = in_lanes([first, second, after], found)
     assert middles == pytest.approx([-0.19, 0.19, 0.0])
     assert thickness == pytest.approx([0.38, 0.38, 0.76])
+
+
+@pytest.mark.parametrize(("bars_of_the_last", "drawn"), [(1, 13), (2, 12)])
+def test_as_many_bars_as_may_be_drawn_leave_no_queue_out(bars_of_the_last: int, drawn: int) -> None:
+    queues = [("T", "a", queue_id) for queue_id in range(13)]
+    bars = {**dict.fromkeys(queues, 49), queues[11]: 60, queues[12]: bars_of_the_last}  # 599 without the last
+    assert len(_few_enough(queues, bars)) == drawn
