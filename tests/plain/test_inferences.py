@@ -13,6 +13,7 @@ from jobs.fault_latency.inference.walk import inferred_in
 from jobs.fault_latency.inference.write_order import order_proofs
 from tests.given.inference_cases import (
     ALL_ISOLATED,
+    ALWAYS_ABC,
     BEFORE,
     ISOLATED_THEN_CLEARED,
     LIKELY,
@@ -96,6 +97,17 @@ def test_order_proofs(case: str) -> None:
     assert [each.not_available_ms for each in found] == ORDERS[case][2]
     assert all((each.evidence, each.broker_name, each.at_ms) == (ORDER, "a", 100_001) for each in found)
     assert all(each.first_position == 2 for each in found)
+
+
+def test_the_order_rests_on_middle_brokers() -> None:
+    """No line says that b is isolated; as it is, the send that went there shows that a is isolated after all."""
+    lost = write_to("c", 90_000, 0, 600_000, middle_topic="T", middle_after="a")
+    tied = [write_to(*item) for item in ISOLATED_THEN_CLEARED[:2]]
+    process = Suspicious([lost, *tied], attempts_at([("b", 100_050)]), (ALWAYS_ABC,)).process()
+    assert [(each.broker_name, each.evidence, each.not_available_ms) for each in inferred_in(process)] == [
+        ("b", RETRY_MIDDLE, 600_000),
+        ("a", ORDER, 59_999),
+    ]
 
 
 @pytest.mark.parametrize("case", LIKELY)
