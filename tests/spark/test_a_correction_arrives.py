@@ -173,7 +173,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",
         "  1 producers not replayed: CLIENT_TOO_OLD",
         "  1 producers not replayed: CLIENT_VERSION_UNKNOWN",
-        "  2 first attempts contradict the replay (see producer_days.contradictions)",
+        "  2 first attempts contradict the replay (producer_days.contradictions): 2 of p5 (PG_ten)",
         EMPTY_START,
         "  4 lines of 2026-03-02: publish them with --date 2026-03-02",
         "  3 lines of 2026-03-03: publish them with --date 2026-03-03",
