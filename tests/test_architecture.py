@@ -27,9 +27,9 @@ MAY_IMPORT = {
     "jobs.errors": {"jobs.text"},
     "jobs.settings": {"jobs.errors", "jobs.uri", "udfs"},
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.text"},
-    "jobs.answers": {"jobs.errors", "jobs.tables", "jobs.text", "jobs.uri"},
+    "jobs.answers": {"jobs.errors", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.uri", "udfs"},
-    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources"},
+    "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.doctor": {
         "jobs.errors",

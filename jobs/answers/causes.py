@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from udfs.plain_outcome import ANSWERS, EXCEPTIONS, SENT
+
 SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, OTHER = (
     "slow answer",
     "time-out",
@@ -12,21 +14,11 @@ SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, OTHER = (
 CLASSES = {SLOW: "#e69f00", TIMED_OUT: "#d55e00", NO_CONNECTION: "#0072b2", REFUSED: "#cc79a7", OTHER: "#009e73"}
 """Class of causes to its colour, of the palette by Okabe and Ito, which colour-blind people tell apart."""
 
-_EXCEPTIONS = (
-    "RemotingException",
-    "RemotingCommandException",
-    "RemotingConnectException",
-    "RemotingSendRequestException",
-    "RemotingTimeoutException",
-    "RemotingTooMuchRequestException",
-    "MQBrokerException",
-    "MQClientException",
-)
-CAUSES = ("LATENCY", *_EXCEPTIONS)
+CAUSES = ("LATENCY", *EXCEPTIONS)
 """What opens an isolation in RocketMQ's clients; a log may name others."""
 
 OUTCOME_CLASSES = {
-    "ANSWERED": ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SENT"),
+    "ANSWERED": (*ANSWERS, SENT),
     "TIME_OUT": ("RemotingTimeoutException", "RemotingTooMuchRequestException"),
     "NO_CONNECTION": ("RemotingConnectException", "RemotingSendRequestException"),
     "REFUSED": ("MQBrokerException",),
@@ -34,16 +26,11 @@ OUTCOME_CLASSES = {
 }
 """Class of outcomes to its outcomes; all others are OTHER."""
 
-OUTCOMES = (*OUTCOME_CLASSES["ANSWERED"], *_EXCEPTIONS, "InterruptedException")
-"""How a send attempt ends in RocketMQ's clients; a log may name other exceptions."""
-
 _CLASS_OF = {
     "LATENCY": SLOW,
-    "RemotingTimeoutException": TIMED_OUT,
-    "RemotingTooMuchRequestException": TIMED_OUT,
-    "RemotingConnectException": NO_CONNECTION,
-    "RemotingSendRequestException": NO_CONNECTION,
-    "MQBrokerException": REFUSED,
+    **dict.fromkeys(OUTCOME_CLASSES["TIME_OUT"], TIMED_OUT),
+    **dict.fromkeys(OUTCOME_CLASSES["NO_CONNECTION"], NO_CONNECTION),
+    **dict.fromkeys(OUTCOME_CLASSES["REFUSED"], REFUSED),
 }
 
 

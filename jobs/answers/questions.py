@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.answers.causes import CAUSES, OUTCOME_CLASSES, OUTCOMES
+from jobs.answers.causes import CAUSES, OUTCOME_CLASSES
 from jobs.answers.question import Question
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY
 from jobs.tables import (
@@ -15,6 +15,7 @@ from jobs.tables import (
     SEND_CALLS,
     SENDS,
 )
+from udfs.plain_outcome import OUTCOMES
 
 STRATEGY = "STRATEGY"
 """Source of an owner that was computed, beside those of `queue_ownership`."""

@@ -10,10 +10,17 @@ from dataclasses import dataclass, field
 
 from jobs.check.heads import Head, Number, Record
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of
+from jobs.settings.send_fields import (
+    EARLIEST_MS,
+    FIELD_KINDS,
+    LATEST_MS,
+    LONGEST_LATENCY_MS,
+    REQUIRED,
+    TIMES,
+    Unit,
+    problem_of,
+)
 
-_EARLIEST_MS, _LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015 to 2100, as a run has it
-_LONGEST_LATENCY_MS = 86_400_000
 _MOST_EXAMPLES = 3
 _IN_MS: Mapping[str | None, float] = {"ns": 1e-6, "us": 1e-3, "ms": 1, None: 1, "s": 1e3}
 
@@ -169,9 +176,9 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
     if name in TIMES:
         value = in_ms(text, unit)
         if name == "latency_ms":
-            is_good = value is not None and 0 <= value <= _LONGEST_LATENCY_MS
+            is_good = value is not None and 0 <= value <= LONGEST_LATENCY_MS
             return None if is_good else "is no latency between 0 and a day; check its unit"
-        if value is None or not _EARLIEST_MS <= value < _LATEST_MS:
+        if value is None or not EARLIEST_MS <= value < LATEST_MS:
             return "is no time between 2015 and 2100; check its unit"
     return None
 

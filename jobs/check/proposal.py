@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from jobs.check.fields import plain
 from jobs.check.heads import Head
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import CLOSED, DAY_AND_HOUR, FIELD_KINDS, OUTCOMES, REQUIRED, TIMES, problem_of
+from jobs.settings.send_fields import CLOSED, DAY_AND_HOUR, FIELD_KINDS, REQUIRED, TIMES, problem_of
+from udfs.plain_outcome import OUTCOMES
 
 _NAMES: Mapping[str, str] = {
     "client_id": "client producer instance producerid clientinstance instancename who",

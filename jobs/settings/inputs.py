@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 
 from jobs.errors import SettingValueError, UnknownSettingError
 from jobs.settings.line_pattern import LinePattern, line_pattern
-from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, near_names, problem_of
+from jobs.settings.near_names import near_names
+from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
 

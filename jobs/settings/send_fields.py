@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
-from udfs.plain_outcome import ANSWERS, REMOTING, SENT, is_plain_known_outcome
+from udfs.plain_outcome import ANSWERS, OUTCOMES, SENT, is_plain_known_outcome
 from udfs.plain_version import plain_version_number
 
 Kind = Literal["text", "int", "long", "boolean"]
@@ -57,8 +57,8 @@ REQUIRED = (
 """Of each, one at least: a line without it is quarantined."""
 
 CLOSED: Mapping[str, tuple[str, ...]] = {"mode": ("SYNC", "ASYNC", "ONEWAY"), "queue_chosen_by": ("CLIENT", "CALLER")}
-OUTCOMES = (*ANSWERS, SENT, *REMOTING, "MQBrokerException", "MQClientException", "InterruptedException")
-"""Outcomes that clients log; any exception's simple class name is one."""
+EARLIEST_MS, LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015-01-01 and 2100-01-01, epoch ms
+LONGEST_LATENCY_MS = 86_400_000
 
 DAY_AND_HOUR = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
 """What a time as text begins with; Spark would take `12:30` for today's."""
@@ -93,16 +93,6 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
     if not is_known(text):
         return what + (_nearest(text, OUTCOMES) if name == "outcome" else "")
     return "holds a control character" if _CONTROL.search(text) and name not in {"error", "order_key"} else None
-
-
-def near_names(name: str, known: Collection[str]) -> str:
-    """The nearest of the known names, else all of them, for a sentence.
-
-    >>> near_names("latency", FIELD_KINDS), near_names("x", ["b", "a"])
-    ("did you mean 'latency_ms'?", 'known here: b, a')
-    """
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
 
 
 def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:

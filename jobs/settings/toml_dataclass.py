@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import difflib
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from jobs.errors import SettingTypeError, SettingValueError, UnknownSettingError
+from jobs.settings.near_names import near_names
 
 T = TypeVar("T")
 
@@ -110,9 +110,7 @@ def _date(value: object, name: str) -> dt.date:
 
 
 def _unknown(name: str, key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(sorted(known))}"
-    return f"unknown setting {name!r}; {hint}"
+    return f"unknown setting {name!r}; {near_names(key, sorted(known))}"
 
 
 def _describe(value: object) -> str:

@@ -10,13 +10,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
+from jobs.settings.send_fields import EARLIEST_MS, LATEST_MS
 from jobs.sources.json_lines import JSON, PLACE
 from jobs.tables.day import DAY_MS
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
 BLANK = "BLANK"  # no row of the input: staged only because later lines are numbered past it
-EARLIEST_MS = 1_420_070_400_000  # 2015-01-01
-LATEST_MS = 4_102_444_800_000  # 2100-01-01
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200
 HASHES = ("row_hash", "second_hash")

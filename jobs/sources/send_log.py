@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings.model import Settings
+from jobs.settings.send_fields import LONGEST_LATENCY_MS
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
@@ -35,7 +36,6 @@ from udfs.attempt_times import times_contradict
 from udfs.outcome import is_known_outcome
 from udfs.version import is_version
 
-_LONGEST_LATENCY_MS = 86_400_000
 _IDENTIFIERS = (
     "cluster",
     "client_id",
@@ -150,7 +150,7 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
         ),
         (
             "latency_out_of_range",
-            ~F.col("latency_ms").between(0, _LONGEST_LATENCY_MS),
+            ~F.col("latency_ms").between(0, LONGEST_LATENCY_MS),
             F.concat(F.lit("latency_ms="), "latency_ms"),
         ),
         (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobs.answers.causes import CAUSES, OUTCOMES
+from jobs.answers.causes import CAUSES
 from jobs.answers.night import night
 from jobs.answers.published import open_published
 from jobs.answers.report import render
@@ -28,7 +28,7 @@ from jobs.tables import (
 )
 from tests.given.lakes import publish, write_rows
 from tests.given.site import D1, D2, START
-from udfs.plain_outcome import ANSWERS, REMOTING, SENT
+from udfs.plain_outcome import ANSWERS, OUTCOMES, REMOTING, SENT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
