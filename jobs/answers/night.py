@@ -144,7 +144,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     findings = _per_day(published, days, FINDINGS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
-    ran = days_with(published, *days)
+    ran = days_with(published)
 
     def of(counts: Mapping[dt.date, Mapping[str, int]], day: dt.date, name: str = "count_all") -> int:
         return counts.get(day, {}).get(name, 0)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,22 +19,13 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyarrow import dataset
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
-from pyspark.sql.types import ArrayType, DataType
 
+from jobs.answers.arrow_type import arrow_type
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
 from jobs.tables.table import VERSION_PROPERTY
 from jobs.uri import local_folder
 
-_TYPES = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "int": pa.int32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-}
 _NAMED_DAYS = 10
 
 
@@ -128,9 +120,24 @@ class Published:
         return wanted if where is None else wanted & where
 
     @cached_property
+    def run_events(self) -> tuple[dict[str, Any], ...]:
+        """Events of the run log of every published day of the cluster, in the order in which they were written.
+
+        Raises:
+            LakeError: the run log has another version than this program knows, or cannot be read.
+        """
+        columns = ("event_date", "flow", "status", "logged_at", "event_seq", "settings_hash", "code_version")
+        return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
+
+    @cached_property
     def days_before(self) -> tuple[dt.date, ...]:
         """Published days before the requested ones, in order."""
         return tuple(day for day in self.all_days if day < self.days[0])
+
+
+def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
+    """Of the run log: as it was written; what an earlier release wrote has no number, and came before."""
+    return event["event_seq"] or 0, event["logged_at"], event["status"] == "SUCCEEDED"
 
 
 def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
@@ -165,13 +172,6 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
             f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
         )
     return Published(root, name, requested, all_days)
-
-
-def arrow_type(kind: DataType) -> pa.DataType:
-    """The Arrow type that a column of a published table is read as."""
-    if isinstance(kind, ArrayType):
-        return pa.list_(arrow_type(kind.elementType))
-    return _TYPES[kind.simpleString()]
 
 
 def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> str:

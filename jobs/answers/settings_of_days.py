@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 from jobs.answers.published import Published
-from jobs.tables import RUN_LOG
 
 _COMMANDS = {"FAULT_LATENCY": "fault-latency", "ALLOCATION": "allocation"}
 _MOST_NAMED = 10
@@ -17,14 +16,16 @@ def other_settings(published: Published) -> str | None:
     Each flow for itself: the run that succeeded last counts. What a release hashes otherwise is no other setting for
     sure, and the sentence says so.
     """
-    columns = ("event_date", "flow", "status", "event_seq", "logged_at", "settings_hash", "code_version")
-    events = published.rows(RUN_LOG, columns).to_pylist()
-    succeeded = [each for each in events if each["status"] == "SUCCEEDED" and each["settings_hash"]]
+    succeeded = [
+        event
+        for event in published.run_events
+        if event["event_date"] in published.days and event["status"] == "SUCCEEDED" and event["settings_hash"]
+    ]
     said = []
     for flow, command in _COMMANDS.items():
         of_days = {
             event["event_date"]: (event["settings_hash"], event["code_version"])
-            for event in sorted(succeeded, key=lambda event: (event["event_seq"] or 0, event["logged_at"]))
+            for event in succeeded
             if event["flow"] == flow
         }
         if not of_days:

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.arrow_type import arrow_type
 from jobs.answers.causes import OUTCOME_CLASSES
 from jobs.answers.lists import holding
 from jobs.answers.names import as_listed, check_known
-from jobs.answers.published import Published, arrow_type
+from jobs.answers.published import Published
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
