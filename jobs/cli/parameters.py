@@ -12,13 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.cli.fail_on import Condition, parse_condition
-from jobs.cli.times import Time
+from jobs.cli.times import DAY_MS, Time, day_of, start_ms
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MS = dt.timedelta(milliseconds=1)
-_DAY_MS = 86_400_000
 _END_OF_DAY = re.compile(r"24:00(:00(\.0{1,6})?)?Z?")
 _MOST_DIGITS = 9
 
@@ -69,7 +68,7 @@ class TimeType(click.ParamType[Time]):
             UsageError: it is none.
         """
         if _END_OF_DAY.fullmatch(value):
-            return Time(value, None, _DAY_MS)
+            return Time(value, None, DAY_MS)
         try:
             at = _read_time(value)
         except ValueError:
@@ -77,8 +76,8 @@ class TimeType(click.ParamType[Time]):
             raise UsageError(f"{_name(param)}{value!r} is no time; {form}") from None
         if isinstance(at, dt.time):
             return Time(value, None, (dt.datetime.combine(_EPOCH, at, dt.UTC) - _EPOCH) // _MS)
-        days, of_day = divmod((at - _EPOCH) // _MS, _DAY_MS)
-        return Time(value, _EPOCH.date() + dt.timedelta(days=days), of_day)
+        at_ms = (at - _EPOCH) // _MS
+        return Time(value, day_of(at_ms), at_ms - start_ms(day_of(at_ms)))
 
 
 class QueueType(click.ParamType[Queue]):

@@ -10,7 +10,7 @@ from jobs.cli.days import DayOptions
 from jobs.errors import UsageError
 
 _EPOCH = dt.date(1970, 1, 1)
-_DAY_MS = 86_400_000
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class TimeOptions:
                 raise UsageError(
                     f"{later} {self.given[later].text} is not after {earlier} {self.given[earlier].text}; swap them"
                 )
-        start, end = start_ms(first), start_ms(last) + _DAY_MS
+        start, end = start_ms(first), start_ms(last) + DAY_MS
         for name, time_ms in at.items():
             is_within = start < time_ms <= end if name == "--until" else start <= time_ms < end
             if not is_within:
@@ -96,7 +96,7 @@ class TimeOptions:
 
 def start_ms(day: dt.date) -> int:
     """00:00 UTC of a day, epoch ms."""
-    return (day - _EPOCH).days * _DAY_MS
+    return (day - _EPOCH).days * DAY_MS
 
 
 def day_of(time_ms: int) -> dt.date:
@@ -105,4 +105,4 @@ def day_of(time_ms: int) -> dt.date:
     >>> day_of(86_399_999), day_of(86_400_000), day_of(-1)
     (datetime.date(1970, 1, 1), datetime.date(1970, 1, 2), datetime.date(1969, 12, 31))
     """
-    return _EPOCH + dt.timedelta(days=time_ms // _DAY_MS)
+    return _EPOCH + dt.timedelta(days=time_ms // DAY_MS)
