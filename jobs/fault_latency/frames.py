@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from jobs.fault_latency.producers.sender_hours import SENDER
+from jobs.tables import SENDS
 from jobs.tables.frame import Frame
 from jobs.tables.table import CLUSTER, FLAG, INT, LONG, PROCESS, PRODUCER, TEXT, column, required
 
@@ -63,18 +64,7 @@ SENDER_HOURS = Frame(
     grain="attempts of one hour counted by sender and broker",
     keys=(*SENDER, "hour"),
     columns=(
-        CLUSTER,
-        *PRODUCER,
-        column("process_id", TEXT, "null = not logged"),
-        column("client_version", TEXT, "as logged; null = not logged"),
-        column("client_language", TEXT, "null = not logged"),
-        column("fault_latency_enabled", FLAG, "as logged; null = not logged"),
-        column("detector_enabled", FLAG, "as logged; null = not logged"),
-        column("queue_chosen_by", TEXT, "as logged; null = not logged"),
-        column("topic", TEXT, "null = not logged"),
-        required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
-        column("broker_name", TEXT, "null = neither logged nor found by the address"),
-        column("broker_addr", TEXT, "null = not logged"),
+        *(SENDS.schema[name] for name in SENDER),
         column("hour", LONG, "in which they ended, counted from 1970"),
         *_COUNTS,
         column("lowest_seq", LONG, "null = not logged"),

@@ -17,7 +17,6 @@ from jobs.fault_latency.fault_items.isolations import (
 from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, may_isolate, near_isolations
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.fault_items.updates import carried_updates, updates
-from jobs.fault_latency.inference.detector_rounds import broker_answers
 from jobs.fault_latency.inference.job import with_inferences
 from jobs.fault_latency.producers.attempts import attempts_of, marked_lines
 from jobs.fault_latency.producers.known_routes import known_routes_of
@@ -85,9 +84,8 @@ def replayed(
     attempts, writes = _near_isolations(senders, carried, day, settings, known_policies, materialize)
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
-        answers = broker_answers(senders.sends, senders.names)
         items = with_inferences(
-            items, attempts, answers, senders, known_routes, known_policies, UNORDERED_WITHIN_MS, materialize
+            items, attempts, senders, known_routes, known_policies, UNORDERED_WITHIN_MS, materialize
         )
     changes = isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
     relevant_writes = materialize("relevant-writes", changes)

@@ -153,5 +153,5 @@ def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:
     senders = Senders(
         nothing, nothing, nothing, idle, nothing, with_rules=lambda _: nothing, with_owner=lambda _: nothing
     )
-    second = with_inferences(first_pass, nothing, nothing, senders, hosts, POLICIES, 1, _keep)
+    second = with_inferences(first_pass, nothing, senders, hosts, POLICIES, 1, _keep)
     assert sorted(second.select(*first_pass.columns).collect()) == sorted(first_pass.collect())

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.inference.as_of import first_attempts, replayed_with, written_columns
-from jobs.fault_latency.inference.detector_rounds import detector_rounds
+from jobs.fault_latency.inference.detector_rounds import broker_answers, detector_rounds
 from jobs.fault_latency.inference.fault_item import WriteRules
 from jobs.fault_latency.inference.known_route import Routes, routes_by_topic
 from jobs.fault_latency.inference.stretches import (
@@ -30,7 +30,6 @@ from udfs.policy import Policy
 def with_inferences(
     items: DataFrame,
     attempts: DataFrame,
-    answers: DataFrame,
     senders: Senders,
     known_routes: DataFrame,
     policies: Sequence[Policy],
@@ -46,7 +45,6 @@ def with_inferences(
     Args:
         items: the first pass, as `replay.replay` returns it.
         attempts: those near an isolation, as `attempts_of` returns them.
-        answers: what brokers answered to anybody, as `detector_rounds.broker_answers` returns it.
         senders: the day's attempts, counted by who made them.
         known_routes: as `known_routes_of` returns them; empty = nothing but the detector is inferred.
         policies: every policy that a row may name.
@@ -67,6 +65,7 @@ def with_inferences(
         inferred = materialize("walk", infer_by_walk(to_walk, chosen, routes, policies, unordered_within_ms))
     if producers.detects:
         known = replayed_with(first_pass, inferred, policies, unordered_within_ms)
+        answers = broker_answers(senders.sends, senders.names)
         found_again = materialize("detector-rounds", detector_rounds(known, answers, senders.per_process, policies))
         inferred = inferred.unionByName(found_again)
     return replayed_with(first_pass, inferred, policies, unordered_within_ms).drop("first_position")

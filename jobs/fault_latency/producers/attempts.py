@@ -21,6 +21,8 @@ _SLOW_SUBMIT_MS = 10
 _VIP_PORT_BELOW = 2
 """`MixAll.brokerVIPChannel`."""
 
+_MARKS = ("is_stale_line", "connected_late")
+
 # Rules, process and brokers are looked up by these columns; no later step reads them.
 _LOOKUP_INPUTS = (
     "process_id",
@@ -65,9 +67,8 @@ def attempts_of(owned: DataFrame, names: DataFrame, marked: DataFrame | None) ->
         names: as `broker_names` returns them.
         marked: as `marked_lines` returns them; None when no attempt of the day is async.
     """
-    marks = ("is_stale_line", "connected_late")
     described = owned if marked is None else owned.join(F.broadcast(marked), "row_hash", "left")
-    for mark in marks:
+    for mark in _MARKS:
         described = described.withColumn(mark, F.lit(False) if marked is None else F.coalesce(mark, F.lit(False)))
     return described.transform(with_addressed_broker, names).drop(*_LOOKUP_INPUTS)
 
@@ -81,9 +82,7 @@ def marked_lines(owned: DataFrame) -> DataFrame:
         owned: all attempts of the day with their rules and process.
     """
     marked = _stale_lines(owned).unionByName(_late_connects(owned), allowMissingColumns=True)
-    return marked.groupBy("row_hash").agg(
-        *(F.bool_or(name).alias(name) for name in ("is_stale_line", "connected_late"))
-    )
+    return marked.groupBy("row_hash").agg(*(F.bool_or(name).alias(name) for name in _MARKS))
 
 
 def broker_names(counted: DataFrame) -> DataFrame:
