@@ -1,4 +1,4 @@
-"""What can be known of the input before Spark starts: paths that are not there, mapped columns that no file has."""
+"""What can be known of the input before Spark starts: what is not named or not there, columns that no file has."""
 
 from __future__ import annotations
 
@@ -15,20 +15,31 @@ from jobs.sources.send_kinds import format_of
 _MOST_FILES = 5
 
 
-def check_before(settings: Settings, kinds: Iterable[str]) -> list[str]:
+def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]) -> list[str]:
     """Warnings on the input of these kinds; nothing is said of other stores.
 
     Raises:
-        InputMissingError: a path that does not exist, or holds no file.
+        InputMissingError: a needed kind that no setting names; a path that does not exist, or holds no file.
         InputUnreadableError: what is no file, or not what its name says.
         SettingValueError: a column that the settings name for a needed field, and no head has.
     """
+    for sentence in not_named(settings, needed):
+        raise InputMissingError(sentence)
     files = {kind: local_files(settings, kind) for kind in kinds}
     sends = settings.inputs.sends
     if not files.get("sends") or not any(source.column for source in sends.fields.values()):
         return []
     heads = read_heads(some_of(files["sends"], _MOST_FILES), settings)
     return _missing(heads, settings) if any(head.records for head in heads) else []
+
+
+def not_named(settings: Settings, needed: Iterable[str]) -> list[str]:
+    """A sentence for each needed kind of input that no setting names."""
+    return [
+        f"no {kind} are named; give --{kind} PATH or the setting inputs.{kind}.path"
+        for kind in needed
+        if not getattr(settings.inputs, kind).path
+    ]
 
 
 def local_files(settings: Settings, kind: str) -> list[LocalFile]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from jobs.check.before import not_named
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
@@ -58,6 +59,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
     flows = flows_of(planned, settings)
     check_apart(settings)
     check_asked_of(flows, how.fail_on)
+    needed = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].needed)
     lines = [
         f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
@@ -67,6 +69,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
             for kind in dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs)
             for line in _read(settings, kind)
         ),
+        *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed)),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
         *(f"           {_written(flow, cascade=not how.no_cascade)}" for flow in flows),
         "",

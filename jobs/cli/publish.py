@@ -124,7 +124,9 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
     check_apart(settings)
-    warnings = check_before(settings, dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs))
+    inputs = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs)
+    needed = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].needed)
+    warnings = check_before(settings, inputs, needed)
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
     for warning in warnings:

@@ -11,11 +11,13 @@ class FlowTables:
 
     Attributes:
         inputs: settings below `inputs`.
+        needed: those of them without which there is nothing to run on.
         published: tables of what the lines themselves say.
         derived: tables derived from the day's lines and the state at 00:00.
     """
 
     inputs: tuple[str, ...]
+    needed: tuple[str, ...]
     published: tuple[str, ...]
     derived: tuple[str, ...]
 
@@ -23,6 +25,7 @@ class FlowTables:
 FLOW_TABLES = {
     "fault-latency": FlowTables(
         inputs=("sends", "routes"),
+        needed=("sends",),
         published=("sends", "topic_brokers", "order_key_moves"),
         derived=(
             "fault_item_changes",
@@ -38,6 +41,7 @@ FLOW_TABLES = {
     ),
     "allocation": FlowTables(
         inputs=("routes", "consumers", "running_info", "client_logs"),
+        needed=("consumers", "routes"),
         published=(),
         derived=(
             "topic_queues",

@@ -101,8 +101,6 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         InputUnreadableError: a file that cannot be read to its end, or that changed meanwhile.
         ReconciliationError: lines read and lines staged differ in number.
     """
-    if not settings.inputs.sends.path:
-        raise InputMissingError("no send attempts are named; give --sends PATH or the setting inputs.sends.path")
     manifest = _files(spark, "sends", settings, folder)
     of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
     routes = _written(spark, ROUTES.name, of_routes, _reader_of_routes(spark, settings), folder) if of_routes else None
@@ -121,13 +119,10 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
     """Read each file of snapshots, routes, running info and client logs once and stage every line below `folder`.
 
     Raises:
-        InputMissingError: no consumers or routes are named; no such path, or no file in it.
+        InputMissingError: no such path, or no file in it.
         InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
         ReconciliationError: lines read and lines staged differ in number.
     """
-    for name in ("consumers", "routes"):
-        if not getattr(settings.inputs, name).path:
-            raise InputMissingError(f"no {name} are named; give --{name} PATH or the setting inputs.{name}.path")
 
     def reader(kind: SnapshotKind) -> _Read:
         return lambda manifest, counted: read_snapshots(spark, kind, manifest, settings, days, counted)

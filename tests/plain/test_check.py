@@ -231,7 +231,9 @@ HEAD = "client_id,broker_name,ended_at_ms,outcome,cost_us"
 
 
 def _before(folder: Path, *assignments: str) -> list[str]:
-    return check_before(load_settings([], [f"inputs.sends.path={folder}", *assignments], {}), ["sends", "routes"])
+    return check_before(
+        load_settings([], [f"inputs.sends.path={folder}", *assignments], {}), ["sends", "routes"], ["sends"]
+    )
 
 
 def test_a_needed_column_that_no_head_has_ends_a_run(tmp_path: Path) -> None:
@@ -294,7 +296,7 @@ def test_missing_input_ends_a_run(
 
 def test_other_stores_are_not_looked_at() -> None:
     settings = load_settings([], ["inputs.sends.path='s3a://bucket/logs'", MAPPED], {})
-    assert check_before(settings, ["sends", "routes"]) == []
+    assert check_before(settings, ["sends", "routes"], ["sends"]) == []
 
 
 def test_a_run_ends_before_spark_starts(
@@ -311,4 +313,13 @@ def test_a_run_ends_before_spark_starts(
     assert cli.main(["nightly", *given, "--sends", str(logs), "--set", MAPPED]) == 2
     assert "no column costUs; the header has cost_us" in capsys.readouterr().err
     assert cli.main(["fault-latency", *given, "--sends", str(logs), "--routes", str(tmp_path / "r")]) == 3
+    capsys.readouterr()
+    for named, missing in (((), "sends"), (("--consumers", str(logs)), "routes"), (("--routes", str(logs)), "sends")):
+        assert cli.main(["nightly", *given, *named]) == 3
+        sentence = f"no {missing} are named; give --{missing} PATH or the setting inputs.{missing}.path"
+        assert capsys.readouterr().err == f"faultline: {sentence}\n"
+        assert cli.main(["plan", "nightly", *given, *named]) == 0
+        assert [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line] == [f"  WRONG    {sentence}"]
+    assert cli.main(["allocation", *given, "--routes", str(logs)]) == 3
+    assert "no consumers are named; give --consumers PATH" in capsys.readouterr().err
     assert not (tmp_path / "lake").exists()
