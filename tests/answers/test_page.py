@@ -210,6 +210,8 @@ def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
     page.keyboard.type("calm")
     assert page.locator("#found tbody tr:visible").count() == 1
     assert page.locator("#findings output").inner_text() == f"1 of {1 + len(HOSTILE)}"
+    page.get_by_placeholder("severity, kind").fill("")
+    assert page.locator("#findings output").inner_text() == f"{1 + len(HOSTILE)} rows"
     page.locator("#broker").focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.getElementById('timeline-plot').data[0].y.length") == 3
@@ -222,9 +224,66 @@ def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
     assert [str(each)[11:19] for each in shown] == ["23:59:56", "00:00:26"]
 
 
-def test_it_fits_a_narrow_window(browser: Browser, file: Path) -> None:
-    page = Opened(browser, file, viewport={"width": 800, "height": 900}).page
-    assert page.evaluate("document.documentElement.scrollWidth") == 800
+@pytest.mark.parametrize("height", [500, 1000])
+def test_a_zoomed_incident_s_own_rows_are_in_view(browser: Browser, tmp_path: Path, height: int) -> None:
+    write_bad_night(tmp_path / "lake", 2_000)
+    file = tmp_path / "bad.html"
+    assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
+    page = Opened(browser, file, viewport={"width": 1440, "height": height}, reduced_motion="reduce").page
+    page.add_style_tag(content="html { scroll-behavior: auto }")
+    buttons = page.locator("button[data-row]")
+    lowest = max(range(buttons.count()), key=lambda number: int(buttons.nth(number).get_attribute("data-row") or 0))
+    row = int(buttons.nth(lowest).get_attribute("data-row") or 0)
+    buttons.nth(lowest).click()
+    label = page.locator("#timeline-plot .yaxislayer-above .ytick").nth(row)
+    broker = buttons.nth(lowest).locator("xpath=ancestor::tr/th").inner_text()
+    assert row > 0
+    assert broker in (label.text_content() or "")
+    box = label.bounding_box()
+    assert box is not None
+    assert page.locator("header").bounding_box()["height"] < box["y"] < height - box["height"]  # type: ignore[index]
+
+
+def test_each_scroll_box_says_how_many_rows_it_holds(opened: Opened) -> None:
+    for box in opened.page.locator("section .wide:not(:has(.nights))").all():
+        rows = box.locator("tbody tr").count()
+        said = box.locator("xpath=preceding-sibling::p[.//output or .//*[@class='count']][1]").text_content() or ""
+        assert re.search(rf"\b{rows:,} rows?\b", said), said
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_it_fits_a_narrow_window(browser: Browser, file: Path, width: int) -> None:
+    page = Opened(browser, file, viewport={"width": width, "height": 900}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    own, plotly = (page.locator(f"{each}:visible").all_text_contents() for each in (".key span", ".plot .legendtext"))
+    assert "sends" in (own if width == 390 else plotly)
+    assert (plotly if width == 390 else own) == []
+
+
+def test_on_a_phone_the_page_s_own_legend_names_owners_as_they_are(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file, viewport={"width": 390, "height": 900}).page
+    names = """(plot) => document.getElementById(plot).data.filter(({showlegend}) => showlegend !== false)
+        .map(({name}) => name.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"))"""
+    for plot in ("timeline", "group"):
+        said = page.locator(f"#{plot}-legend span").all_text_contents()
+        assert said == page.evaluate(names, f"{plot}-plot")
+    assert page.locator(".key img, .key script").count() == 0
+
+
+def test_an_arrow_stands_where_a_bar_goes_on(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    page.get_by_role("button", name="zoom the timeline to broker-a").click()
+    bars = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
+        .flatMap(({base, x, y}) => base.map((start, at) => [y[at], start, start + x[at]]))"""
+    shown = """(() => { const axis = document.getElementById("timeline-plot")._fullLayout.xaxis2;
+        return axis.range.map((each) => Date.parse(String(each).replace(" ", "T") + "Z")); })()"""
+    first, last = page.evaluate(shown)
+    left, right = ({row for row, start, end in page.evaluate(bars) if start < edge < end} for edge in (first, last))
+    arrows = page.locator("#timeline-plot .annotation-text").all_text_contents()
+    assert (arrows.count("◂"), arrows.count("▸")) == (len(left), len(right))
+    assert right
+    page.evaluate("(end) => Plotly.relayout('timeline-plot', {'xaxis.range': [end - 1e9, end + 1e9]})", last)
+    page.wait_for_function("document.querySelectorAll('#timeline-plot .annotation-text').length === 0")
 
 
 def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:

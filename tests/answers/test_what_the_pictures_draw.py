@@ -99,7 +99,7 @@ def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() 
         (TIMED_OUT, [0], [5], [1]),
     ]
     assert [(each["marker"]["color"], each["marker"]["line"]["color"]) for each in traces] == [
-        ("#e69f00", "#e69f00"), (CLEAR, "#e69f00"), ("#d55e00", "#d55e00"),
+        ("#e69f00", "#e69f00"), (CLEAR, "#e69f00"), ("#cc79a7", "#cc79a7"),
     ]  # fmt: skip
     assert [each["showlegend"] for each in traces] == [True, False, True]  # a cause is there once
     only_hollow, _ = timeline_figure(Timeline(TWO_BROKERS, (bars[2],), 1, ()), NO_SENDS, [])

@@ -7,6 +7,7 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const narrow = () => innerWidth < 900;
+  const tiny = () => innerWidth <= 600; // as in report.css: there a legend of the page's own takes Plotly's place
 
   function themed(layout) {
     const text = colour("--text");
@@ -26,7 +27,37 @@
       out.margin = { ...layout.margin, l: 170 };
       out.yaxis.tickfont = { size: 10 };
     }
+    if (tiny()) out.showlegend = false;
     return out;
+  }
+
+  function fillLegend(legend, traces) {
+    const entries = traces.filter(({ showlegend }) => showlegend !== false).map(({ name, marker, line }) => {
+      const entry = document.createElement("span");
+      const chip = document.createElement("i");
+      chip.style.background = (marker?.line?.width ? marker.line : marker ?? line).color;
+      entry.append(chip, new DOMParser().parseFromString(name, "text/html").documentElement.textContent);
+      return entry;
+    });
+    legend.replaceChildren(...entries);
+  }
+
+  /* An arrow at the edge of each row whose bar goes on beyond what the axis shows. */
+  function markEdges(place) {
+    const axis = place._fullLayout.xaxis2;
+    const [from, until] = axis.range.map(axis.r2l);
+    const goesOn = { left: new Set(), right: new Set() };
+    for (const { meta, base, x, y } of place.data) {
+      if (meta !== "isolation") continue;
+      base.forEach((start, at) => {
+        const end = start + x[at];
+        if (start < from && from < end) goesOn.left.add(y[at]);
+        if (start < until && until < end) goesOn.right.add(y[at]);
+      });
+    }
+    const arrow = (x, text) => (y) => ({ xref: "paper", x, xanchor: "left", yref: "y", y, text, showarrow: false });
+    const annotations = [...[...goesOn.left].map(arrow(0, "◂")), ...[...goesOn.right].map(arrow(1, "▸"))];
+    Plotly.relayout(place, { annotations });
   }
 
   const shown = [];
@@ -36,7 +67,9 @@
     place.style.height = `${figure.height}px`;
     const entry = shown.find((each) => each.place === place) || shown[shown.push({ place }) - 1];
     entry.figure = figure;
-    Plotly.react(place, figure.data, themed(figure.layout), PLOT_CONFIG);
+    fillLegend(document.getElementById(place.dataset.legend), figure.data);
+    const drawn = Plotly.react(place, figure.data, themed(figure.layout), PLOT_CONFIG);
+    if (figure === data.timeline) drawn.then(markEdges);
   }
 
   function showBroker(number) {
@@ -50,12 +83,25 @@
     const until = Number(button.dataset.until);
     const around = Math.max(until - from, 1000);
     Plotly.relayout("timeline-plot", { "xaxis.range": [from - around, until + around] });
-    document.getElementById("timeline").scrollIntoView();
+    const section = document.getElementById("timeline").getBoundingClientRect().top;
+    const hidden = document.querySelector("header").offsetHeight;
+    const top = button.dataset.row === undefined ? section : Math.max(section, topOfRow(button.dataset.row) - innerHeight / 2);
+    scrollBy({ top: top - hidden });
+  }
+
+  /* Where a row of the timeline begins, in pixels from the top of the window. */
+  function topOfRow(row) {
+    const { height, layout } = data.timeline;
+    const { domain, range } = layout.yaxis;
+    const plotHeight = height - layout.margin.t - layout.margin.b;
+    const rowHeight = ((domain[1] - domain[0]) * plotHeight) / (range[0] - range[1]);
+    const place = document.getElementById("timeline-plot").getBoundingClientRect().top;
+    return place + layout.margin.t + (1 - domain[1]) * plotHeight + (row - 0.5 - range[1]) * rowHeight;
   }
 
   function setTheme(dark) {
     root.dataset.theme = dark ? "dark" : "light";
-    for (const { place, figure } of shown) Plotly.react(place, figure.data, themed(figure.layout), PLOT_CONFIG);
+    for (const { place, figure } of shown) draw(place.id, figure);
   }
 
   function filterRows(input) {
@@ -67,12 +113,17 @@
       row.hidden = !words.every((word) => text.includes(word));
       left += row.hidden ? 0 : 1;
     }
-    input.closest("p").querySelector("output").textContent = words.length ? `${left} of ${rows.length}` : "";
+    const count = input.closest("p").querySelector("output");
+    count.dataset.whole ??= count.textContent;
+    count.textContent = words.length ? `${left} of ${rows.length}` : count.dataset.whole;
   }
 
   root.dataset.theme = systemDark.matches ? "dark" : "light";
   draw("timeline-plot", data.timeline);
   draw("group-plot", data.groups[0]);
+  document.getElementById("timeline-plot")?.on("plotly_relayout", (change) => {
+    if (!("annotations" in change)) markEdges(document.getElementById("timeline-plot"));
+  });
   systemDark.addEventListener("change", () => setTheme(systemDark.matches));
   document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
   document.getElementById("broker")?.addEventListener("change", (event) => showBroker(event.target.value));
