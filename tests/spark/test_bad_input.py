@@ -415,8 +415,3 @@ def test_a_file_that_cannot_be_read_whole_is_named(
 def test_gzip_members_are_read_one_after_the_other(spark: SparkSession, tmp_path: Path) -> None:
     parts = gzip.compress(line(seq=1) + b"\n") + gzip.compress(line(seq=2) + b"\n") + gzip.compress(b"")
     assert fates(stage(spark, write(tmp_path / "logs", {"a.gz": parts}))) == {"PUBLISHED": 2}
-
-
-def test_no_send_log_named_says_how_to_name_one(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InputMissingError, match=r"give --sends PATH or the setting inputs\.sends\.path"):
-        stage(spark, tmp_path / "logs", settings=load_settings([], [], {}))
