@@ -23,8 +23,8 @@ def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]
         InputUnreadableError: what is no file, or not what its name says.
         SettingValueError: a column that the settings name for a needed field, and no head has.
     """
-    for sentence in not_named(settings, needed):
-        raise InputMissingError(sentence)
+    if missing := not_named(settings, needed):
+        raise InputMissingError(missing[0])
     files = {kind: local_files(settings, kind) for kind in kinds}
     sends = settings.inputs.sends
     if not files.get("sends") or not any(source.column for source in sends.fields.values()):

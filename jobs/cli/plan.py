@@ -17,7 +17,7 @@ from jobs.cli.days import DayOptions, run_days
 from jobs.cli.fail_on import check_asked_of
 from jobs.cli.parameters import Word
 from jobs.cli.publish import FLOWS, RunOptions, flows_of, run_options
-from jobs.runs.flow_tables import FLOW_TABLES
+from jobs.runs.flow_tables import FLOW_TABLES, inputs_of, needed_of
 from jobs.settings.load import origin_of, setting_name
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
@@ -59,17 +59,12 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
     flows = flows_of(planned, settings)
     check_apart(settings)
     check_asked_of(flows, how.fail_on)
-    needed = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].needed)
     lines = [
         f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
         f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
-        *(
-            line
-            for kind in dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs)
-            for line in _read(settings, kind)
-        ),
-        *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed)),
+        *(line for kind in inputs_of(flows) for line in _read(settings, kind)),
+        *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed_of(flows))),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
         *(f"           {_written(flow, cascade=not how.no_cascade)}" for flow in flows),
         "",

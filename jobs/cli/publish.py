@@ -118,15 +118,13 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
     from jobs.fault_latency.run import run_fault_latency
     from jobs.fault_latency.summary import summarize
     from jobs.fault_latency.summary_text import as_text
-    from jobs.runs.flow_tables import FLOW_TABLES
+    from jobs.runs.flow_tables import inputs_of, needed_of
     from jobs.spark.session import running
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
     check_apart(settings)
-    inputs = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs)
-    needed = dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].needed)
-    warnings = check_before(settings, inputs, needed)
+    warnings = check_before(settings, inputs_of(flows), needed_of(flows))
     progress = Progress()
     progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
     for warning in warnings:

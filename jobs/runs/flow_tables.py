@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -55,3 +56,21 @@ FLOW_TABLES = {
         ),
     ),
 }
+
+
+def inputs_of(flows: Iterable[str]) -> list[str]:
+    """The inputs of these flows, each once.
+
+    >>> inputs_of(["fault-latency", "allocation"])
+    ['sends', 'routes', 'consumers', 'running_info', 'client_logs']
+    """
+    return list(dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs))
+
+
+def needed_of(flows: Iterable[str]) -> list[str]:
+    """The inputs without which one of these flows has nothing to run on, each once.
+
+    >>> needed_of(["fault-latency", "allocation"])
+    ['sends', 'consumers', 'routes']
+    """
+    return list(dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].needed))

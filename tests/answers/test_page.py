@@ -230,7 +230,6 @@ def test_a_zoomed_incident_s_own_rows_are_in_view(browser: Browser, tmp_path: Pa
     file = tmp_path / "bad.html"
     assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
     page = Opened(browser, file, viewport={"width": 1440, "height": height}, reduced_motion="reduce").page
-    page.add_style_tag(content="html { scroll-behavior: auto }")
     buttons = page.locator("button[data-row]")
     lowest = max(range(buttons.count()), key=lambda number: int(buttons.nth(number).get_attribute("data-row") or 0))
     row = int(buttons.nth(lowest).get_attribute("data-row") or 0)

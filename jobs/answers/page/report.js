@@ -121,8 +121,9 @@
   root.dataset.theme = systemDark.matches ? "dark" : "light";
   draw("timeline-plot", data.timeline);
   draw("group-plot", data.groups[0]);
-  document.getElementById("timeline-plot")?.on("plotly_relayout", (change) => {
-    if (!("annotations" in change)) markEdges(document.getElementById("timeline-plot"));
+  const timeline = document.getElementById("timeline-plot");
+  timeline?.on("plotly_relayout", (change) => {
+    if (!("annotations" in change)) markEdges(timeline);
   });
   systemDark.addEventListener("change", () => setTheme(systemDark.matches));
   document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
