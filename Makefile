@@ -64,9 +64,11 @@ format: setup ## mend what ruff can mend
 
 docs: setup ## write the generated pages anew
 	@$(PYTHON) -m jobs.tables.docs
+	@$(PYTHON) bin/kinds.py
 
 docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
+	@$(PYTHON) bin/kinds.py --check
 
 licences: setup ## write docs/licences.md anew
 	@$(PYTHON) bin/licences.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,7 @@ def render(published: Published) -> str:
             drawn=drawn,
             windows=windows,
             groups=groups,
+            kinds=_kinds(on_night),
             not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
             style=Markup(part("report.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),
@@ -92,6 +94,17 @@ def span_name(published: Published) -> str:
     """
     first, last = published.days[0], published.days[-1]
     return f"{first}" if first == last else f"{first}-to-{last}"
+
+
+def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
+    """What docs/findings says of each kind (`bin/kinds.py`): those of the night first, as the night counts them."""
+    found: dict[str, dict[str, str]] = json.loads(part("kinds.json"))
+    order = [*on_night.kinds, *(kind for kind in found if kind not in on_night.kinds)]
+    return {
+        kind: {"says": found[kind]["says"], "text": Markup(found[kind]["text"])}  # noqa: S704 - our own file
+        for kind in order
+        if kind in found
+    }
 
 
 def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from jobs.cli import main as cli
+from jobs.tables.findings import KINDS
 from tests.given.bad_night import write_bad_night
 from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
 
@@ -203,7 +204,7 @@ def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
-    page.locator("details summary").focus()
+    page.locator("#timeline details summary").focus()
     page.keyboard.press("Enter")
     assert page.locator("#isolated").is_visible()
     page.get_by_placeholder("severity, kind").focus()
@@ -302,3 +303,27 @@ def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
 def test_it_counts_what_it_leaves_out(opened: Opened) -> None:
     assert "1 isolation of no length" in opened.page.locator("#left-out").inner_text()
     assert f"{NIGHT}" in opened.page.locator("#nights .asked").inner_text()
+
+
+def test_a_kind_leads_to_what_it_means_and_what_to_do(browser: Browser, file: Path) -> None:
+    """Of each kind that the night has, and of those that its text names."""
+    page = Opened(browser, file).page
+    kinds = page.locator("#findings .count a").all_text_contents()
+    assert kinds
+    for kind in kinds:
+        about = page.locator(f"#kind-{kind.lower()}")
+        assert about.get_attribute("open") is None
+        page.locator(f"#findings .count a:text-is('{kind}')").click()
+        about.get_by_text("What to do").first.wait_for()
+        assert about.locator("summary").text_content() == f"{kind}: {says(kind)}"
+    shown = page.locator("#findings details").all_text_contents()
+    assert len(shown) == len(KINDS)
+    targets = page.evaluate("[...document.querySelectorAll('#findings a')].map((each) => each.hash)")
+    assert all(page.locator(target).count() == 1 for target in targets)
+    assert "#kind-all_isolated" in targets  # named by another kind's text
+
+
+def says(kind: str) -> str:
+    """The sentence below a page's title."""
+    page = Path(__file__).parents[2] / "docs" / "findings" / f"{kind.lower()}.md"
+    return page.read_text(encoding="utf-8").split("**")[1]

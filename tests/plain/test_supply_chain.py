@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import tomllib
 from email.message import Message
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.given.scripts import script
 
 pytestmark = pytest.mark.fault(46)
 
@@ -20,18 +20,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 LOCK = (ROOT / "requirements-dev.lock").read_text()
 
 
-def launcher(name: str) -> ModuleType:
-    """A script of bin/, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "bin" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-locks, licences = launcher("locks"), launcher("licences")
+locks, licences = script("locks"), script("licences")
 
 
 def problems(lock: str, project: dict[str, Any] = PROJECT) -> list[str]:
@@ -46,8 +35,8 @@ def entry(name: str) -> str:
 
 
 def test_the_locks_and_licences_of_this_checkout_are_right() -> None:
-    for script in (["bin/locks.py"], ["bin/licences.py", "--check"]):
-        done = subprocess.run([sys.executable, *script], cwd=ROOT, capture_output=True, text=True, check=False)
+    for command in (["bin/locks.py"], ["bin/licences.py", "--check"]):
+        done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -132,6 +132,9 @@
   for (const button of document.querySelectorAll("button[data-from]")) {
     button.addEventListener("click", () => zoomTo(button));
   }
+  for (const link of document.querySelectorAll('a[href^="#kind-"]')) {
+    link.addEventListener("click", () => { document.querySelector(link.hash).open = true; });
+  }
   for (const input of document.querySelectorAll("input[data-filters]")) {
     input.addEventListener("input", () => filterRows(input));
   }
