@@ -16,6 +16,11 @@ from jobs.sources.lake_apart import named_inputs
 from jobs.sources.local_files import DEFAULT_STORE, is_local
 
 _MOST_SAID = 5
+_COSTS = {
+    "client_version": "its rules are not known and no producer is replayed",
+    "fault_latency_enabled": "the switch is taken for off: isolations are those that would have been",
+}
+_EXAMPLES = {"client_version": '"5.3.3"', "fault_latency_enabled": "true"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def check_inputs(settings: Settings) -> Answer:
             files = local_files(settings, kind)
             if kind == "sends" and files:
                 heads = read_heads(some_of(files), settings)
-                answer = _sends(heads, len(files), settings.inputs.sends)
+                answer = _sends(heads, len(files), settings)
                 lines += answer.lines
                 exit_code = max(exit_code, answer.exit_code)
             elif files:
@@ -54,11 +59,12 @@ def check_inputs(settings: Settings) -> Answer:
     return Answer(tuple(lines), exit_code)
 
 
-def _sends(heads: Sequence[Head], files: int, sends: SendsInput) -> Answer:
+def _sends(heads: Sequence[Head], files: int, settings: Settings) -> Answer:
+    sends = settings.inputs.sends
     rows = sum(len(head.records) for head in heads)
     bad = sum(len(head.bad) for head in heads)
     found = find_fields(heads, sends)
-    wrong = list(_wrong(found, heads, sends)) if rows or bad else []
+    wrong = [*_wrong(found, heads, sends), *_not_replayed(found, settings)] if rows or bad else []
     lines = [
         f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
         "",
@@ -95,13 +101,34 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[s
             yield f"WRONG: no column for {' or '.join(names)}, which each line needs; map it in [inputs.sends.fields]"
     for each in found.fields:
         yield from _problems(each)
+    rows = sum(len(head.records) for head in heads)
+    for names, count in found.lines_lacking.items():
+        verdict = "WRONG" if count == rows else "WARNING"
+        yield (
+            f"{verdict}: no {' or '.join(names)} in {count} of {rows} lines, which a run quarantines; map another"
+            f' column, or say what an empty value means: [inputs.sends.values.{names[0]}] "" = …'
+        )
     for head in heads:
         if head.bad and not head.records:
             hint = "name it .csv or .parquet, or set inputs.sends.format, or a pattern for text"
+            if head.looks_like_csv:
+                hint = "it looks like CSV: name it .csv, or set inputs.sends.format = 'csv'"
             yield f"WRONG: {head.file}: not one of its first lines can be taken apart; {hint}"
         yield from (f"WARNING: {head.file} line {number} {problem}" for number, problem in head.bad[:_MOST_SAID])
         if head.bad[_MOST_SAID:]:
             yield f"WARNING: {head.file} has {len(head.bad) - _MOST_SAID} more of such lines at its start"
+
+
+def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
+    """A WARNING for what no line says and no setting either, without which nothing is replayed."""
+    of_producers = [vars(producer) for producer in settings.producers.values()]
+    for name, costs in _COSTS.items():
+        has_none = all(each.missing == each.rows for each in found.fields if each.name == name)
+        if found.producers and has_none and all(each[name] is None for each in of_producers):
+            yield (
+                f"WARNING: no line has {name}, so {costs}; give it in [inputs.sends.fields], such as {name} ="
+                f' {{ value = {_EXAMPLES[name]} }}, or by producer group in [producers."GROUP"]'
+            )
 
 
 def _problems(found: FieldFound) -> Iterator[str]:

@@ -58,6 +58,7 @@ class Found:
     Attributes:
         fields: each canonical field that the log or the settings have, in order.
         lacking: of fields of which each line needs one, those that the log has none of.
+        lines_lacking: of those that it has, number of lines without any.
         missing_columns: canonical field to its column in the settings, which no head has; with the nearest.
         unmapped: columns that no field comes from.
         days, versions, producers: with their lines.
@@ -65,6 +66,7 @@ class Found:
 
     fields: tuple[FieldFound, ...]
     lacking: tuple[tuple[str, ...], ...]
+    lines_lacking: Mapping[tuple[str, ...], int]
     missing_columns: Mapping[str, tuple[str, str]]
     unmapped: tuple[str, ...]
     days: Mapping[str, int]
@@ -77,12 +79,14 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     columns = dict.fromkeys(column for head in heads for column in head.columns)
     inner = {column for head in heads for record in head.records for column in record}  # objects too
     fields = {name: FieldFound(name, _source(name, sends_input, {*columns, *inner})) for name in FIELD_KINDS}
+    lines_lacking: Counter[tuple[str, ...]] = Counter()
     days: Counter[str] = Counter()
     versions: Counter[str] = Counter()
     producers: Counter[str] = Counter()
     for head in heads:
         for record in head.records:
             values = {name: _look(found, record, head, sends_input) for name, found in fields.items() if found.source}
+            lines_lacking.update(names for names in REQUIRED if all(values.get(name) is None for name in names))
             days.update(_day(values, sends_input))
             versions.update([values.get("client_version") or "none"])
             producers.update(
@@ -92,6 +96,7 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     return Found(
         tuple(found for found in fields.values() if found.source),
         tuple(names for names in REQUIRED if not any(fields[name].source for name in names)),
+        {names: count for names, count in lines_lacking.items() if any(fields[name].source for name in names)},
         missing_columns(heads, sends_input),
         tuple(column for column in columns if column not in named),
         dict(sorted(days.items())),
@@ -148,7 +153,7 @@ def _source(name: str, sends_input: SendsInput, columns: Collection[str]) -> str
 
 
 def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput) -> str | None:
-    """Count one line's value; the text that counts, None when there is none or it cannot be used."""
+    """Count one line's value; the text that counts, empty when it cannot be used, None when there is none."""
     source = sends_input.source_of(found.name)
     given = source.constant if source.constant is not None else record.get(source.column)
     ours = sends_input.translations(found.name)
@@ -160,7 +165,7 @@ def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput
     problem = _problem(found.name, text, given, head, sends_input)
     if problem:
         found.problems[text[:80], problem] += 1
-        return None
+        return ""
     if len(found.examples) < _MOST_EXAMPLES:
         found.examples[text[:40]] = None
     return text

@@ -20,6 +20,7 @@ from jobs.sources.listing import LocalFile
 
 MOST_FILES, MOST_LINES = 20, 200
 _MOST_BYTES = 262_144
+_SAMPLE, _FEW = 20, 4
 
 
 class Number(str):
@@ -42,6 +43,7 @@ class Head:
         columns: their names.
         records: the lines that could be taken apart.
         bad: the others, each with its number and what is wrong.
+        looks_like_csv: it was read as JSON and has none, but commas, as many in its first line as in the next ones.
     """
 
     file: str
@@ -49,6 +51,7 @@ class Head:
     columns: tuple[str, ...]
     records: tuple[Record, ...]
     bad: tuple[tuple[int, str], ...] = ()
+    looks_like_csv: bool = False
 
 
 def some_of(files: Sequence[LocalFile], most: int = MOST_FILES) -> list[LocalFile]:
@@ -125,7 +128,14 @@ def _json(name: str, text: str) -> Head:
         record = dict(_flat(value))
         columns |= dict.fromkeys(column for column, text in record.items() if not (text or "").startswith("{"))
         records.append(record)
-    return Head(name, True, tuple(columns), tuple(records), tuple(bad))
+    looks_like_csv = not records and _has_columns(text)
+    return Head(name, True, tuple(columns), tuple(records), tuple(bad), looks_like_csv)
+
+
+def _has_columns(text: str) -> bool:
+    """Whether the first lines have the same number of columns, and more than a few."""
+    rows = [row for row, _ in zip(csv.reader(line for _, line in _lines(text)), range(_SAMPLE), strict=False)]
+    return len(rows) > 1 and len(rows[0]) >= _FEW and len({len(row) for row in rows}) == 1
 
 
 def _no_constant(text: str) -> Any:

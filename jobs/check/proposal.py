@@ -77,6 +77,8 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
         *_constants(sends),
     ]
     known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
+    if any(head.looks_like_csv for head in heads):
+        lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and ask again.')
     lacking = [names for names in REQUIRED if not known & {*names}]
     lines += [f"# {' or '.join(names)}: each line needs it, and nothing looks like it" for names in lacking]
     rows = sum(len(head.records) for head in heads)

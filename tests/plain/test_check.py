@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,9 @@ def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str],
         b"[1]",
     ]
     logs = write(tmp_path / "logs", {"a.log": b"\n".join(lines)})
-    code, said = _check(capsys, "--sends", logs, "--set", "inputs.sends.fields.client_language.value=JAVA")
+    code, said = _check(
+        capsys, "--sends", logs, "--set", "inputs.sends.fields.client_language.value=JAVA", *REPLAYED[2:]
+    )
     assert code == 0
     assert said[0] == "sends: 1 file, the first lines of 1 of them: 6 lines"
     assert _row(said, "client_id") == "client_id client_id 0% 0% 10.0.1.1@1"
@@ -90,6 +93,81 @@ def test_an_example_and_its_log_leave_nothing_to_say(
     assert "  versions: 5.3.3 (100)" in said
 
 
+EMPTY = 'what an empty value means: [inputs.sends.values.{}] "" = …'
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        (["SEND_OK", "SEND_OK"], []),
+        (
+            ["", "SEND_OK"],
+            [f"WARNING: no outcome in 1 of 2 lines, which a run quarantines; map another column, or say {EMPTY}"],
+        ),
+        (["", ""], [f"WRONG: no outcome in 2 of 2 lines, which a run quarantines; map another column, or say {EMPTY}"]),
+    ],
+    ids=["all", "some", "none"],
+)
+def test_lines_without_what_each_needs_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, outcomes: list[str], said: list[str]
+) -> None:
+    """Of two fields of which a line needs one, either is enough: name or address, start or end."""
+    head = "client_id,broker_name,broker_addr,started_at_ms,ended_at_ms,latency_ms,outcome"
+    rows = [f"c,b,,{NOON_MS},,1,{outcomes[0]}", f"c,,10.0.0.1:1,,{NOON_MS},1,{outcomes[1]}"]
+    logs = write(tmp_path / "logs", {"a.csv": "\n".join((head, *rows)).encode()})
+    code, found = _check(capsys, "--sends", logs, *REPLAYED)
+    assert code == (2 if "WRONG" in "".join(said) else 0)
+    verdicts = [each.strip() for each in found if "WARNING" in each or "WRONG" in each]
+    assert verdicts == [each.format("outcome") for each in said]
+    translated = ("--set", 'inputs.sends.values.outcome={""="SEND_OK"}')
+    assert _check(capsys, "--sends", logs, *REPLAYED, *translated)[0] == 0
+
+
+REPLAYED = (
+    *("--set", "inputs.sends.fields.client_version.value=5.3.3"),
+    *("--set", "inputs.sends.fields.fault_latency_enabled.value=true"),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), ["client_version", "fault_latency_enabled"]),
+        (REPLAYED, []),
+        (REPLAYED[:2], ["fault_latency_enabled"]),
+        (("--set", "producers.PG.client_version=5.3.3"), ["fault_latency_enabled"]),
+        (("--set", "producers.PG.fault_latency_enabled=true"), ["client_version"]),
+    ],
+    ids=["nothing", "every line", "one of them", "version by group", "switch by group"],
+)
+def test_what_no_line_says_and_a_replay_needs_is_a_warning(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, given: tuple[str, ...], said: list[str]
+) -> None:
+    logs = write(tmp_path / "logs", {"a.log": line(client_version=None, fault_latency_enabled=None)})
+    code, found = _check(capsys, "--sends", logs, *given)
+    assert code == 0
+    assert re.findall(r"WARNING: no line has (\w+), so ", "\n".join(found)) == said
+
+
+def test_a_log_that_looks_like_csv_is_said_to(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [f"c,b,{NOON_MS},1,SEND_OK"] * 3
+    files = {
+        "csv.log": ["client,broker,end,cost,result", *rows],
+        "words.log": ["a, b", "c, d"],
+        "ragged.log": ["client,broker,end,cost,result", *rows, "c,b,1"],
+        "once.log": rows[:1],
+    }
+    logs = write(tmp_path / "logs", {name: "\n".join(lines).encode() for name, lines in files.items()})
+    hints = {
+        name: "it looks like CSV: name it .csv" in "\n".join(_check(capsys, "--sends", logs / name)[1])
+        for name in files
+    }
+    assert hints == {"csv.log": True, "words.log": False, "ragged.log": False, "once.log": False}
+    _, said = _check(capsys, "--sends", logs / "csv.log", "--propose")
+    assert 'set [inputs.sends] format = "csv", or name it .csv, and ask again.' in said[2]
+    assert "looks like CSV" not in "\n".join(_check(capsys, "--sends", logs / "words.log", "--propose")[1])
+
+
 def test_a_column_that_no_file_has_is_named_with_the_nearest(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -100,6 +178,7 @@ def test_a_column_that_no_file_has_is_named_with_the_nearest(
         *("--sends", logs, "--set", 'inputs.sends.fields.latency_ms={column="costUs", unit="us"}'),
         *("--set", "inputs.sends.fields.outcome=result", "--set", "inputs.sends.fields.cause=zzz"),
         *("--set", "inputs.sends.values.outcome.ok=SEND_OK"),
+        *REPLAYED,
     )
     assert code == 2
     assert [each.strip() for each in said if "W" in each and ": " in each] == [
