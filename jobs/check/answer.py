@@ -31,8 +31,13 @@ class Answer:
     exit_code: int
 
 
-def check_inputs(settings: Settings) -> Answer:
-    """What the heads of the input show: the sends field by field, of other inputs that they are there."""
+def check_inputs(settings: Settings, most_lines: int) -> Answer:
+    """What the heads of the input show: the sends field by field, of other inputs that they are there.
+
+    Args:
+        settings: all settings.
+        most_lines: how many lines of a file to look at.
+    """
     named = named_inputs(settings.inputs)
     if not named:
         return Answer(("no input is named; give --sends PATH or the setting inputs.sends.path",), 2)
@@ -46,7 +51,7 @@ def check_inputs(settings: Settings) -> Answer:
         try:
             files = local_files(settings, kind)
             if kind == "sends" and files:
-                heads = read_heads(some_of(files), settings)
+                heads = read_heads(some_of(files), settings, most_lines)
                 answer = _sends(heads, len(files), settings)
                 lines += answer.lines
                 exit_code = max(exit_code, answer.exit_code)

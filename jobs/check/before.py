@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jobs.check.fields import is_needed, missing_columns
-from jobs.check.heads import Head, read_head, some_of
+from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
 from jobs.sources.listing import LocalFile
@@ -61,10 +61,10 @@ def local_files(settings: Settings, kind: str) -> list[LocalFile]:
     return list(listing.files)
 
 
-def read_heads(files: Iterable[LocalFile], settings: Settings) -> list[Head]:
+def read_heads(files: Iterable[LocalFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:
     """The head of each file of sends."""
     sends = settings.inputs.sends
-    return [read_head(file, format_of(file.name, sends.format), sends) for file in files]
+    return [read_head(file, format_of(file.name, sends.format), sends, most_lines) for file in files]
 
 
 def _missing(heads: list[Head], settings: Settings) -> list[str]:

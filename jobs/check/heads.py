@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from jobs.sources.csv_header import columns_of
 from jobs.sources.listing import LocalFile
 
 MOST_FILES, MOST_LINES = 20, 200
-_MOST_BYTES = 262_144
+_FEWEST_BYTES, _BYTES_OF_A_LINE = 262_144, 1_310
 _SAMPLE, _FEW = 20, 4
 
 
@@ -62,38 +63,42 @@ def some_of(files: Sequence[LocalFile], most: int = MOST_FILES) -> list[LocalFil
     return [full[place * (len(full) - 1) // max(most - 1, 1)] for place in range(most)]
 
 
-def read_head(file: LocalFile, kind: str, sends_input: SendsInput) -> Head:
+def read_head(file: LocalFile, kind: str, sends_input: SendsInput, most_lines: int = MOST_LINES) -> Head:
     """The head of one file.
 
     Args:
         file: on this machine.
         kind: what it is read as.
         sends_input: with the pattern of a text log.
+        most_lines: how many to look at.
 
     Raises:
         InputUnreadableError: it cannot be opened, or is not what its name says.
     """
+    most_bytes = max(_FEWEST_BYTES, most_lines * _BYTES_OF_A_LINE)
     try:
         with open(file.name, "rb") as opened:  # noqa: PTH123 - any name
-            start = opened.read(_MOST_BYTES)
+            start = opened.read(most_bytes)
             opened.seek(max(file.size - TAIL_BYTES, 0))
             tail = opened.read(TAIL_BYTES)
     except OSError as error:
         raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; mend its permissions") from error
     check_contents(file.name, kind, Ends(file.size, start[:HEAD_BYTES], tail))
     if kind == PARQUET:
-        return _parquet(file.name)
-    text = _text(start if not file.name.endswith(".gz") else _unpacked(start), is_cut=file.size > len(start))
+        return _parquet(file.name, most_lines)
+    unpacked = _unpacked(start, most_bytes) if file.name.endswith(".gz") else start
+    text = _text(unpacked, is_cut=file.size > len(start) or len(unpacked) >= most_bytes)
     if kind == CSV:
-        return _csv(file.name, text)
-    return _json(file.name, text) if sends_input.line_pattern is None else _matched(file.name, text, sends_input)
+        return _csv(file.name, text, most_lines)
+    lines = list(itertools.islice(_lines(text), most_lines))
+    return _json(file.name, lines) if sends_input.line_pattern is None else _matched(file.name, lines, sends_input)
 
 
-def _unpacked(start: bytes) -> bytes:
+def _unpacked(start: bytes, most_bytes: int) -> bytes:
     found = b""
     with gzip.GzipFile(fileobj=io.BytesIO(start)) as packed:
         try:
-            while len(found) < _MOST_BYTES and (chunk := packed.read1(_MOST_BYTES)):
+            while len(found) < most_bytes and (chunk := packed.read1(most_bytes)):
                 found += chunk
         except (OSError, EOFError, zlib.error):  # where the head ends, or the file is broken, which a run says
             pass
@@ -102,21 +107,19 @@ def _unpacked(start: bytes) -> bytes:
 
 def _text(head: bytes, *, is_cut: bool) -> str:
     """The whole lines of the head."""
-    is_cut = is_cut or len(head) >= _MOST_BYTES
     whole = head[: head.rfind(b"\n") + 1] if is_cut else head
     return whole.decode(errors="replace").removeprefix("\ufeff")
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The first lines with text, each with its number."""
-    numbered = ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-    yield from (pair for _, pair in zip(range(MOST_LINES), numbered))  # noqa: B905 - the first of them
+    """The lines with text, each with its number."""
+    return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
-def _json(name: str, text: str) -> Head:
+def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
     records, bad = [], []
     columns: dict[str, None] = {}
-    for number, line in _lines(text):
+    for number, line in lines:
         try:
             value = json.loads(line, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
         except (ValueError, RecursionError):
@@ -128,13 +131,13 @@ def _json(name: str, text: str) -> Head:
         record = dict(_flat(value))
         columns |= dict.fromkeys(column for column, text in record.items() if not (text or "").startswith("{"))
         records.append(record)
-    looks_like_csv = not records and _has_columns(text)
+    looks_like_csv = not records and _has_columns([line for _, line in lines[:_SAMPLE]])
     return Head(name, True, tuple(columns), tuple(records), tuple(bad), looks_like_csv)
 
 
-def _has_columns(text: str) -> bool:
-    """Whether the first lines have the same number of columns, and more than a few."""
-    rows = [row for row, _ in zip(csv.reader(line for _, line in _lines(text)), range(_SAMPLE), strict=False)]
+def _has_columns(lines: Sequence[str]) -> bool:
+    """Whether the lines have the same number of columns, and more than a few."""
+    rows = list(csv.reader(lines))
     return len(rows) > 1 and len(rows[0]) >= _FEW and len({len(row) for row in rows}) == 1
 
 
@@ -159,7 +162,7 @@ def _json_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _csv(name: str, text: str) -> Head:
+def _csv(name: str, text: str, most_lines: int) -> Head:
     header = next((line for _, line in _lines(text)), "")
     names = columns_of(header)
     records: list[Record] = []
@@ -168,7 +171,7 @@ def _csv(name: str, text: str) -> Head:
     rows, first = csv.reader(io.StringIO(below)), above.count("\n")
     try:
         for row in rows:
-            if len(records) + len(bad) >= MOST_LINES:
+            if len(records) + len(bad) >= most_lines:
                 break
             if row and len(row) != len(names):
                 bad.append((first + rows.line_num, f"has {len(row)} columns, the header has {len(names)}"))
@@ -179,10 +182,10 @@ def _csv(name: str, text: str) -> Head:
     return Head(name, False, tuple(names), tuple(records), tuple(bad))
 
 
-def _matched(name: str, text: str, sends_input: SendsInput) -> Head:
+def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInput) -> Head:
     pattern = cast("LinePattern", sends_input.line_pattern)
     records, bad = [], []
-    for number, line in _lines(text):
+    for number, line in lines:
         values = pattern.values(line)
         if values is None:
             bad.append((number, "does not fit the pattern"))
@@ -191,13 +194,13 @@ def _matched(name: str, text: str, sends_input: SendsInput) -> Head:
     return Head(name, False, pattern.names, tuple(records), tuple(bad))
 
 
-def _parquet(name: str) -> Head:
+def _parquet(name: str, most_lines: int) -> Head:
     import pyarrow as pa  # noqa: PLC0415 - only where there is Parquet
     import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
 
     try:
         with pq.ParquetFile(name) as file:
-            batch = next(file.iter_batches(batch_size=MOST_LINES), None)
+            batch = next(file.iter_batches(batch_size=most_lines), None)
             schema = file.schema_arrow
     except (OSError, pa.ArrowException) as error:
         raise InputUnreadableError(

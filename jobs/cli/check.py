@@ -16,6 +16,14 @@ _DOES = "where each field of the input comes from, and what cannot be used: from
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
 @options.inputs
 @options.option("--propose", is_flag=True, help="print a mapping guessed from names and values, as TOML")
+@options.option(
+    "--lines",
+    "most_lines",
+    type=click.IntRange(1, 1_000_000),
+    default=200,
+    metavar="N",
+    help="lines to look at in each of twenty files; default 200",
+)
 @options.verbose
 @click.pass_obj
 def check(
@@ -24,6 +32,7 @@ def check(
     lake: options.LakeOptions,
     *,
     propose: bool,
+    most_lines: int,
     verbose: bool,  # noqa: ARG001 - main reads it from the words, as it may be needed before they are parsed
 ) -> int:
     """Print what is found; exit code 2 where no line could be used, 3 where input is missing."""
@@ -34,7 +43,7 @@ def check(
 
     settings = call.settings(lake, inputs, with_lake=False)
     if not propose:
-        answer = check_inputs(settings)
+        answer = check_inputs(settings, most_lines)
         print("\n".join(map(one_line, answer.lines)))
         return answer.exit_code
     files = local_files(settings, "sends")
@@ -42,5 +51,5 @@ def check(
         raise UsageError(
             "no send attempts of this machine are named; give --sends PATH or the setting inputs.sends.path"
         )
-    print(proposal(read_heads(some_of(files), settings), settings.inputs.sends))
+    print(proposal(read_heads(some_of(files), settings, most_lines), settings.inputs.sends))
     return 0

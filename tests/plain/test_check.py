@@ -149,6 +149,26 @@ def test_what_no_line_says_and_a_replay_needs_is_a_warning(
     assert re.findall(r"WARNING: no line has (\w+), so ", "\n".join(found)) == said
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_more_lines_are_looked_at_when_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, shape: str
+) -> None:
+    attempts = sample_attempts(2_000)
+    logs = SHAPES[shape][1](tmp_path / "logs", attempts)
+    given = ("--settings", EXAMPLES / f"{shape}.toml", "--sends", logs)
+    counted = {}
+    for lines in (1, 1_000, 5_000):
+        code, said = _check(capsys, *given, "--lines", lines)
+        assert code == 0
+        (days,) = [each for each in said if each.startswith("  days: ")]
+        counted[lines] = days
+    assert counted == {
+        lines: f"  days: 2026-11-21 ({found})" for lines, found in ((1, 1), (1_000, 1_000), (5_000, 2_000))
+    }
+    code, said = _check(capsys, *given, "--lines", 0)
+    assert (code, said[-1].startswith("faultline: --lines 0 is not in the range 1<=x<=1000000")) == (2, True)
+
+
 def test_a_log_that_looks_like_csv_is_said_to(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rows = [f"c,b,{NOON_MS},1,SEND_OK"] * 3
     files = {
