@@ -26,6 +26,7 @@ from jobs.tables import (
 from jobs.text.terminal import duration, safe
 
 NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
+_PRODUCER = ("client_id", "producer_group")
 _SEVERITIES = ("CRITICAL", "WARNING", "INFO")
 
 
@@ -133,12 +134,19 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
 
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     windows = _per_day(published, days, BROKER_WINDOWS, ("sends", "failures"))
-    isolations = published.rows(ISOLATION_INTERVALS, ["event_date", "client_id", "start_ms", "end_ms"], _real(), days)
+    columns = ["event_date", *_PRODUCER, "start_ms", "end_ms"]
+    isolations = published.rows(ISOLATION_INTERVALS, columns, _real(), days)
     length = pc.subtract(isolations["end_ms"], isolations["start_ms"])
     isolated = _by_day(
         isolations.append_column("isolated_ms", length)
         .group_by("event_date")
-        .aggregate([("isolated_ms", "sum"), ("client_id", "count_distinct"), ([], "count_all")])
+        .aggregate([("isolated_ms", "sum"), ([], "count_all")])
+    )
+    producers = _by_day(
+        isolations.group_by(["event_date", *_PRODUCER])
+        .aggregate([])
+        .group_by("event_date")
+        .aggregate([([], "count_all")])
     )
     incidents = _per_day(published, days, BROKER_INCIDENTS)
     findings = _per_day(published, days, FINDINGS)
@@ -158,7 +166,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
             failures=of(windows, day, "failures_sum"),
             isolations=of(isolated, day),
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
-            isolating_producers=of(isolated, day, "client_id_count_distinct"),
+            isolating_producers=of(producers, day),
             incidents=of(incidents, day),
             findings=of(findings, day),
             rebalances=of(rebalances, day),
@@ -187,7 +195,7 @@ def _real() -> pc.Expression:
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:
     """The days together; a producer that isolated on several days counts once."""
-    producers = pc.count_distinct(published.rows(ISOLATION_INTERVALS, ["client_id"], _real())["client_id"])
+    producers = published.rows(ISOLATION_INTERVALS, list(_PRODUCER), _real()).group_by(_PRODUCER).aggregate([])
     summed = {
         name: sum(getattr(day, name) for day in days)
         for name in Day.__dataclass_fields__
@@ -197,6 +205,6 @@ def _whole(published: Published, days: Sequence[Day]) -> Day:
         date=days[-1].date,
         has_sends=any(day.has_sends for day in days),
         has_groups=any(day.has_groups for day in days),
-        isolating_producers=producers.as_py(),
+        isolating_producers=producers.num_rows,
         **summed,
     )

@@ -8,7 +8,7 @@ TRIGGERS = ("JOINED", "LEFT", "JOINED_AND_LEFT", "QUEUES", "MEMBERS_AND_QUEUES",
 
 REBALANCES = Table(
     name="rebalances",
-    grain="one change of what the strategy allocates, per group and topic",
+    grain="one change of what the strategy allocates to a group in one topic: what every answer calls a rebalance",
     keys=("cluster", "consumer_group", "topic", "changed_at_ms"),
     columns=(
         EVENT_DATE,

@@ -86,6 +86,24 @@ def incident(start_s: int, lasts_s: int, broker: str = "b") -> dict[str, Any]:
     return {"broker_name": broker, "start_ms": start_ms, "end_ms": start_ms + lasts_s * 1_000}
 
 
+def test_a_producer_is_a_client_id_of_a_group(tmp_path: Path) -> None:
+    """Counted once over all days; what only the band calls isolated, and a switch that is off, count nothing."""
+    publish(tmp_path, BEFORE, NIGHT)
+    rows = [
+        isolation(client, "broker-a", 0, 10, producer_group=group) | {"event_date": day}
+        for client, group, day in (("p", "A", BEFORE), ("p", "A", NIGHT), ("p", "B", NIGHT), ("q", "B", NIGHT))
+    ]
+    no_length = isolation("r", "broker-a", 0, 0)
+    switched_off = isolation("s", "broker-a", 0, 10, enforced=False)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [*rows, no_length, switched_off])
+    found = night(open_published(str(tmp_path), None, BEFORE, NIGHT))
+    assert [(day.isolations, day.isolating_producers, day.isolated_ms) for day in found.days] == [
+        (1, 1, 10),
+        (3, 3, 30),
+    ]
+    assert (found.whole.isolations, found.whole.isolating_producers, found.whole.isolated_ms) == (4, 3, 40)
+
+
 def test_the_longest_incidents_are_told_in_order_of_time(tmp_path: Path) -> None:
     """The two shortest are left out; of equal ones the later."""
     lasting = [incident(100 - place, 10 + place, f"b{place:02d}") for place in range(MOST_INCIDENTS - 2)]
