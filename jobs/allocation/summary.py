@@ -59,6 +59,9 @@ class AllocationSummary:
     """The answers of a run of the second flow.
 
     Attributes:
+        finding_count: rows of `allocation_findings`, those of retry topics too; `faults` and `kinds` leave these out.
+        kinds: number of groups and topics with a finding of the kind that concerns no queue.
+        other_settings: days beside the run's that other settings made; they stay as they are.
         owners_given: consumers' running info or logs were given, which show who held a queue.
     """
 
@@ -67,11 +70,13 @@ class AllocationSummary:
     lake: str
     days: list[dict[str, Any]]
     stale_days: list[str]
+    other_settings: list[str]
     other_days: dict[str, int]
     quarantine_reasons: dict[str, int]
     group_count: int
     groups: list[Group]
     faults: list[Fault]
+    finding_count: int
     kinds: dict[str, int]
     unread_queues: int
     idle_queues: int
@@ -95,13 +100,15 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
             "group_count": rows(GROUP_MEMBERS).agg(F.count_distinct("consumer_group").alias("count")),
             "groups": _groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
             "faults": _faults(findings),
+            "finding_count": rows(ALLOCATION_FINDINGS).agg(F.count("*").alias("count")),
             "kinds": _kinds(findings),
             "unused": _unused(rows(TOPIC_QUEUES)),
             "route_changes": rows(ROUTE_CHANGES).agg(F.count("*").alias("count")),
         }
     )
     unused = {row["finding"]: row["queues"] for row in answers["unused"]}
-    (group_count,), (route_changes,) = answers["group_count"], answers["route_changes"]
+    (group_count,), (finding_count,) = answers["group_count"], answers["finding_count"]
+    (route_changes,) = answers["route_changes"]
     return AllocationSummary(
         run_id=result.run.run_id,
         clusters=result.clusters,
@@ -112,11 +119,13 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
             if done.counts
         ],
         stale_days=[str(day) for day in result.stale_days],
+        other_settings=[str(day) for day in result.other_settings],
         other_days={str(day): count for day, count in result.other_days.items()},
         quarantine_reasons={row["reason"]: row["count"] for row in answers["quarantine_reasons"]},
         group_count=group_count["count"],
         groups=[Group(**row) for row in answers["groups"]],
         faults=[Fault(**row) for row in answers["faults"]],
+        finding_count=finding_count["count"],
         kinds={row["kind"]: row["groups"] for row in answers["kinds"]},
         unread_queues=unused.get("UNREAD", 0),
         idle_queues=unused.get("IDLE", 0),
@@ -130,7 +139,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
 def _groups(allocated: DataFrame, rebalances: DataFrame) -> DataFrame:
     """Groups whose rebalances moved most: the columns of `Group`."""
     moves = rebalances.groupBy("consumer_group").agg(
-        F.count_distinct("changed_at_ms").alias("rebalances"),
+        F.count("*").alias("rebalances"),
         F.sum("moved").alias("moved"),
         F.sum("fewest_moves").alias("fewest_moves"),
     )

@@ -66,10 +66,16 @@ def _notes_text(summary: AllocationSummary) -> str:
         notes.append(f"{summary.route_changes} changes of a broker's queues (route_changes)")
     if summary.stale_days:
         notes.append(f"should be run again, as the day before changed: {', '.join(summary.stale_days)}")
+    if others := summary.other_settings:
+        notes.append(
+            f"made with other settings, or by another release: {', '.join(others[-5:])}"
+            f"{f' and {len(others) - 5} before' if others[5:] else ''}; run them again with their input"
+        )
     notes.extend(
         f"{count:,} lines of {day}: publish them with --date {day}"
         for day, count in list(summary.other_days.items())[:5]
     )
     notes.extend(left_out(summary.hidden_files, summary.repeated_files))
-    notes.append(f"each finding in words: {one_line(summary.lake)}/allocation_findings")
+    each = f"{summary.finding_count:,} findings, each in words" if summary.finding_count else "no finding"
+    notes.append(f"{each}: {one_line(summary.lake)}/allocation_findings")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

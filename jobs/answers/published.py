@@ -126,7 +126,8 @@ class Published:
         Raises:
             LakeError: the run log has another version than this program knows, or cannot be read.
         """
-        columns = ("event_date", "flow", "status", "logged_at", "event_seq", "settings_hash", "code_version")
+        hashes = ("settings_hash", "input_settings_hash", "code_version")
+        columns = ("event_date", "flow", "status", "logged_at", "event_seq", *hashes)
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
     @cached_property

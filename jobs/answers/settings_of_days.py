@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jobs.answers.published import Published
 
@@ -14,7 +16,7 @@ def other_settings(published: Published) -> str | None:
     """A sentence that names the days whose settings are not those of the last of the days; None when all are.
 
     Each flow for itself: the run that succeeded last counts. What a release hashes otherwise is no other setting for
-    sure, and the sentence says so.
+    sure, and the sentence says so. Days whose lines were read with the same settings are recomputed without them.
     """
     succeeded = [
         event
@@ -23,29 +25,41 @@ def other_settings(published: Published) -> str | None:
     ]
     said = []
     for flow, command in _COMMANDS.items():
-        of_days = {
-            event["event_date"]: (event["settings_hash"], event["code_version"])
-            for event in succeeded
-            if event["flow"] == flow
-        }
+        of_days = {event["event_date"]: event for event in succeeded if event["flow"] == flow}
         if not of_days:
             continue
         last = max(of_days)
-        others = sorted(day for day, (settings, _) in of_days.items() if settings != of_days[last][0])
+        others = sorted(day for day, event in of_days.items() if _differ(event, of_days[last]))
         if others:
-            is_sure = all(of_days[day][1] == of_days[last][1] for day in others)
-            said.append(_sentence(command, others, last, is_sure=is_sure))
+            is_sure = all(of_days[day]["code_version"] == of_days[last]["code_version"] for day in others)
+            again = _again(flow, others, [of_days[day] for day in (*others, last)])
+            said.append(_sentence(command, others, last, again, is_sure=is_sure))
     return "; ".join(said) or None
 
 
-def _sentence(command: str, others: list[dt.date], last: dt.date, *, is_sure: bool) -> str:
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two days rest on different settings, or on lines that were read with different ones."""
+    read_by = {one["input_settings_hash"], other["input_settings_hash"]}
+    return bool(one["settings_hash"] != other["settings_hash"] or (None not in read_by and len(read_by) > 1))
+
+
+def _again(flow: str, others: Sequence[dt.date], events: Sequence[Mapping[str, Any]]) -> str:
+    """What makes the days alike: a run with the input, or from the lake's own sends if all were read alike."""
+    read_by = {event["input_settings_hash"] for event in events}
+    which = "one of the two" if len(others) == 1 else "those"
+    if flow != "FAULT_LATENCY" or None in read_by or len(read_by) > 1:
+        return f"run it again for {which}"
+    span = "" if len(others) == 1 else f" --from {others[0]} --to {others[-1]}"
+    return f"`faultline fault-latency --recompute{span}` makes {which} anew"
+
+
+def _sentence(command: str, others: Sequence[dt.date], last: dt.date, again: str, *, is_sure: bool) -> str:
     """The days, the one that they differ from, and the fix.
 
-    >>> _sentence("allocation", [dt.date(2026, 11, 20)], dt.date(2026, 11, 21), is_sure=True)
-    'allocation published 2026-11-20 with other settings than 2026-11-21: run it again for one of the two'
+    >>> _sentence("allocation", [dt.date(2026, 11, 20)], dt.date(2026, 11, 21), "run it again", is_sure=True)
+    'allocation published 2026-11-20 with other settings than 2026-11-21: run it again'
     """
     days = ", ".join(map(str, others[-_MOST_NAMED:]))
     earlier = f" and {len(others) - _MOST_NAMED} earlier days" if len(others) > _MOST_NAMED else ""
     how = "with other settings" if is_sure else "with other settings or by another release"
-    again = "run it again for one of the two" if len(others) == 1 else "run it again for those"
     return f"{command} published {days}{earlier} {how} than {last}: {again}"

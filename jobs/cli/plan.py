@@ -16,7 +16,7 @@ from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days
 from jobs.cli.fail_on import check_asked_of
 from jobs.cli.parameters import Word
-from jobs.cli.publish import FLOWS, RunOptions, flows_of, run_options
+from jobs.cli.publish import FLOWS, RunOptions, check_recompute, flows_of, run_options
 from jobs.runs.flow_tables import FLOW_TABLES, inputs_of, needed_of
 from jobs.settings.load import origin_of, setting_name
 from jobs.settings.model import Settings
@@ -44,6 +44,7 @@ def plan(
     how: RunOptions,
 ) -> None:
     """Print what the command would do."""
+    check_recompute(planned, how, inputs)
     settings = call.settings(lake, inputs)
     dates, why = run_days(days, settings, call.utc_day())
     print(describe_plan(planned, how, settings, dates, why))
@@ -57,16 +58,21 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
         SettingValueError: it would refuse where the lake lies.
     """
     flows = flows_of(planned, settings)
-    check_apart(settings)
+    if not how.recompute:
+        check_apart(settings)
     check_asked_of(flows, how.fail_on)
+    read = [] if how.recompute else flows
+    does, of = (
+        ("recompute ", "each cluster of the lake") if how.recompute else ("publish", f"cluster {settings.cluster}")
+    )
     lines = [
         f"faultline {planned} would",
         f"  run      {', '.join(flows)}",
-        f"  publish  {', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), cluster {settings.cluster}",
-        *(line for kind in inputs_of(flows) for line in _read(settings, kind)),
-        *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed_of(flows))),
+        f"  {does:<9}{', '.join(map(str, days[:7]))}{' …' if days[7:] else ''} ({why}), {of}",
+        *(line for kind in inputs_of(read) for line in _read(settings, kind)),
+        *(f"  WRONG    {sentence}" for sentence in not_named(settings, needed_of(read))),
         f"  write    {settings.lake} ({'exists' if _is_there(settings.lake) else 'would be made'})",
-        *(f"           {_written(flow, cascade=not how.no_cascade)}" for flow in flows),
+        *(f"           {_written(flow, how)}" for flow in flows),
         "",
         "Settings",
         *(f"  {name} = {value!r}  ({origin_of(name, settings.origins)})" for name, value in sorted(_values(settings))),
@@ -88,10 +94,13 @@ def _read(settings: Settings, kind: str) -> Iterator[str]:
         yield f"           … and {len(said) - _MOST_SAID} more"
 
 
-def _written(flow: str, *, cascade: bool) -> str:
-    names = (*FLOW_TABLES[flow].published, *FLOW_TABLES[flow].derived)
-    tables = f"{flow}: the days above of {', '.join(names)}, quarantine and run_log"
-    return f"{tables}; later days that start from them" if cascade and flow == "fault-latency" else tables
+def _written(flow: str, how: RunOptions) -> str:
+    published = () if how.recompute else (*FLOW_TABLES[flow].published, "quarantine")
+    which = " whose sends the lake has" if how.recompute else ""
+    names = ", ".join((*published, *FLOW_TABLES[flow].derived))
+    tables = f"{flow}: the days above{which} of {names} and run_log"
+    cascade = flow == "fault-latency" and not how.no_cascade
+    return f"{tables}; later days that start from them" if cascade else tables
 
 
 def _found(path: str, settings: Settings) -> str:

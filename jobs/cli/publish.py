@@ -15,6 +15,7 @@ from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
 from jobs.cli.fail_on import WORDS, Condition, check_asked_of, check_conditions
 from jobs.cli.parameters import CONDITION
+from jobs.errors import UsageError
 from jobs.settings.model import Settings
 from jobs.sources.lake_apart import check_apart
 from jobs.text.progress import Progress
@@ -37,9 +38,11 @@ class RunOptions:
 
     Attributes:
         fail_on: conditions that end the command with an exit code of their own.
+        recompute: make the days anew from the lake's own sends instead of the input.
     """
 
     allow_empty: bool = False
+    recompute: bool = False
     no_cascade: bool = False
     break_lock: bool = False
     as_json: bool = False
@@ -52,6 +55,11 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     how = options.gathered(
         "how",
         RunOptions,
+        options.option(
+            "--recompute",
+            is_flag=True,
+            help="fault-latency: read no input, make the days anew from the lake's own sends, by the settings of now",
+        ),
         options.option("--allow-empty", is_flag=True, help="publish a day without a line as an empty day"),
         options.option(
             "--no-cascade", is_flag=True, help="report later days that should be recomputed, but leave them"
@@ -82,12 +90,30 @@ def _publishing(name: str, does: str) -> click.Command:
         settings = call.settings_for_spark(lake, inputs)
         dates, why = run_days(days, settings, call.utc_day())
         run = call.run(name, dates, allow_empty=how.allow_empty, cascade=not how.no_cascade, break_lock=how.break_lock)
-        run_flows(how, settings, run, f"{span_text(dates)} ({why})", print)
+        check_recompute(name, how, inputs)
+        run_flows(how, settings, run, f"{span_text(dates)} ({why})", print, cluster=lake.run_cluster)
 
     return command
 
 
 COMMANDS = tuple(_publishing(name, does) for name, does in FLOWS.items())
+
+
+def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions) -> None:
+    """Refuse `--recompute` where the input is needed or asked for.
+
+    Raises:
+        UsageError: it is.
+    """
+    if not how.recompute:
+        return
+    if command != "fault-latency":
+        raise UsageError(
+            f"--recompute is of fault-latency, whose sends the lake has; {command} needs its input again, leave it out"
+        )
+    given = [f"--{name.replace('_', '-')}" for name, paths in vars(inputs).items() if paths]
+    if refused := [*given, *(["--allow-empty"] if how.allow_empty else [])]:
+        raise UsageError(f"--recompute reads no input; leave out {', '.join(refused)}")
 
 
 def flows_of(command: str, settings: Settings) -> list[str]:
@@ -98,7 +124,15 @@ def flows_of(command: str, settings: Settings) -> list[str]:
     return [flow for flow, paths in has_input.items() if paths] or ["fault-latency"]
 
 
-def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Callable[[str], None]) -> None:
+def run_flows(
+    how: RunOptions,
+    settings: Settings,
+    run: Run,
+    days: str,
+    say: Callable[[str], None],
+    *,
+    cluster: str | None = None,
+) -> None:
     """Publish the run's days and say what they show.
 
     Args:
@@ -107,6 +141,7 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
         run: what runs.
         days: the days, and why these, in words.
         say: takes the answer.
+        cluster: the only one whose days are recomputed, if an option names one.
 
     Raises:
         FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
@@ -115,7 +150,7 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
     from jobs.allocation.summary import summarize_allocation
     from jobs.allocation.summary_text import allocation_text
     from jobs.check.before import check_before
-    from jobs.fault_latency.run import run_fault_latency
+    from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency
     from jobs.fault_latency.summary import summarize
     from jobs.fault_latency.summary_text import as_text
     from jobs.runs.flow_tables import inputs_of, needed_of
@@ -123,17 +158,24 @@ def run_flows(how: RunOptions, settings: Settings, run: Run, days: str, say: Cal
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
-    check_apart(settings)
-    warnings = check_before(settings, inputs_of(flows), needed_of(flows))
+    if not how.recompute:
+        check_apart(settings)
+    warnings = [] if how.recompute else check_before(settings, inputs_of(flows), needed_of(flows))
     progress = Progress()
-    progress.say(f"faultline {run.command}: {days}, cluster {safe(settings.cluster)}, lake {one_line(settings.lake)}")
+    command, of = run.command, f"cluster {safe(settings.cluster)}"
+    if how.recompute:
+        command, of = f"{command} --recompute", f"cluster {safe(cluster)}" if cluster else "each cluster"
+    progress.say(f"faultline {command}: {days}, {of}, lake {one_line(settings.lake)}")
     for warning in warnings:
         progress.say(f"warning: {warning}")
     with running(settings, progress, verbose=how.verbose) as spark:
         texts, tables = [], {}
         try:
             if "fault-latency" in flows:
-                result = run_fault_latency(spark, settings, run, progress)
+                if how.recompute:
+                    result = recompute_fault_latency(spark, settings, run, progress, cluster=cluster)
+                else:
+                    result = run_fault_latency(spark, settings, run, progress)
                 with progress.step("reading the answers"):
                     summary = summarize(spark, settings, result)
                 texts.append(as_text(summary))

@@ -13,6 +13,7 @@ from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening
 from jobs.runs.flow_tables import FLOW_TABLES
+from jobs.runs.recompute import recompute_days
 from jobs.runs.run import Run, RunResult
 from jobs.runs.run_log import FAULT_LATENCY
 from jobs.runs.runner import check_rows, run_flow
@@ -33,6 +34,26 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
         FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
     """
     return run_flow(FAULT_LATENCY_FLOW, spark, settings, run, progress)
+
+
+def recompute_fault_latency(
+    spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, cluster: str | None = None
+) -> RunResult:
+    """Make the requested days anew from the lake's own sends, and every later day whose start changed.
+
+    What only the input says stays as it is: `sends`, `topic_brokers`, `order_key_moves`, `quarantine`.
+
+    Args:
+        spark: the session.
+        settings: all settings; none of the input counts.
+        run: names the days.
+        progress: says each step.
+        cluster: the only one whose days are meant; None = each that has them.
+
+    Raises:
+        FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.
+    """
+    return recompute_days(FAULT_LATENCY_FLOW, spark, settings, run, progress, cluster=cluster)
 
 
 def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]:

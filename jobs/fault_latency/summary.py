@@ -82,14 +82,28 @@ class Contradicting:
 
 @dataclass(frozen=True)
 class Summary:
-    """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise."""
+    """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise.
+
+    Attributes:
+        days: those whose lines were read, and where the lines went.
+        recomputed_days: those made anew from the lake's own sends, as it was asked for.
+        cascaded_days: likewise, as the day before changed.
+        stale_days: those that should have been, but were left.
+        forgotten_days: those that could not be: the lake no longer has their sends.
+        read_otherwise: made anew from lines that were read with other settings of the input than today's.
+        other_settings: days beside the run's that other settings made; they stay as they are.
+    """
 
     run_id: str
     clusters: list[str]
     lake: str
     days: list[dict[str, Any]]
+    recomputed_days: list[str]
     cascaded_days: list[str]
     stale_days: list[str]
+    forgotten_days: list[str]
+    read_otherwise: list[str]
+    other_settings: list[str]
     other_days: dict[str, int]
     quarantine_reasons: dict[str, int]
     brokers: list[Broker]
@@ -147,8 +161,12 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
             for done in result.days
             if done.counts
         ],
+        recomputed_days=[str(done.day.date) for done in result.days if done.counts is None and not done.cascaded],
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
+        forgotten_days=[str(day) for day in result.forgotten_days],
+        read_otherwise=[str(day) for day in result.read_otherwise(settings.input_hash())],
+        other_settings=[str(day) for day in result.other_settings],
         other_days={str(day): count for day, count in result.other_days.items()},
         quarantine_reasons=_by_value(answers["quarantine_reasons"]),
         brokers=[Broker(**row) for row in answers["brokers"]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from jobs.fault_latency.summary import Summary
 from jobs.text.terminal import days_text, duration, grid, left_out, one_line, safe
@@ -15,6 +16,7 @@ def as_text(summary: Summary) -> str:
     """The night on one screen; control characters in names are shown escaped."""
     parts = [
         days_text(summary.days, summary.quarantine_reasons),
+        _recomputed_text(summary),
         _brokers_text(summary),
         _incidents_text(summary),
         _findings_text(summary),
@@ -23,6 +25,15 @@ def as_text(summary: Summary) -> str:
         _tables_text(summary),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _recomputed_text(summary: Summary) -> str:
+    if not summary.recomputed_days:
+        return ""
+    return (
+        f"{_days(summary.recomputed_days)}: recomputed from the lake's own sends; what only the input says stays as it"
+        " was (sends, topic_brokers, order_key_moves, quarantine, and all of allocation)"
+    )
 
 
 def _brokers_text(summary: Summary) -> str:
@@ -143,7 +154,31 @@ def _notes_on_days(summary: Summary) -> list[str]:
             f"should be recomputed, as the day before changed: from {summary.stale_days[0]} on;"
             " run without --no-cascade"
         )
+    if summary.forgotten_days:
+        notes.append(
+            f"not recomputed, as their sends are no longer in the lake (retention.sends_days):"
+            f" {_days(summary.forgotten_days)}"
+        )
+    if summary.read_otherwise:
+        notes.append(
+            f"the lines of {_days(summary.read_otherwise)} were read with other settings of the input than these, and"
+            " stay so: publish the days from the input"
+        )
+    if others := summary.other_settings:
+        notes.append(
+            f"{_days(others)} were made with other settings, or by another release, and stay so: `faultline"
+            f" fault-latency --recompute --from {others[0]} --to {others[-1]}` makes them anew from the lake's sends"
+        )
     return notes
+
+
+def _days(days: Sequence[str]) -> str:
+    """Days in short.
+
+    >>> _days(["2026-11-01"]), _days(["2026-11-01", "2026-11-02", "2026-11-09"])
+    ('2026-11-01', '3 days of 2026-11-01 to 2026-11-09')
+    """
+    return days[0] if len(days) == 1 else f"{len(days)} days of {days[0]} to {days[-1]}"
 
 
 def _notes_on_files(summary: Summary) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from pyspark.sql import SparkSession
 
 from jobs.lake.tables_io import Lake
-from jobs.runs.run import Run
+from jobs.runs.run import PublishedDay, Run
 from jobs.settings.model import Settings
 from jobs.spark.environment import code_version
 from jobs.spark.materialize import Materialize, materializer
@@ -27,8 +26,7 @@ class RunContext:
         settings: all settings.
         run: the call of the command.
         progress: says each step on the way.
-        openings: cluster to the published days of the flow, each with what it started from, as the run log has them;
-            a cluster comes in when it is first asked for.
+        published: flow to its published days as the run log has them; a flow comes in when it is first asked for.
         closings: each day that the run has published, and the hash of what it leaves to the next.
     """
 
@@ -37,7 +35,7 @@ class RunContext:
     settings: Settings
     run: Run
     progress: Progress
-    openings: dict[str, dict[dt.date, tuple[str, str]]] = field(default_factory=dict)
+    published: dict[str, dict[Day, PublishedDay]] = field(default_factory=dict)
     closings: dict[Day, str] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ from jobs.lake.commits import Commit
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening, S
-from jobs.runs.run_log import published_openings
+from jobs.runs.run_log import published_days
 from jobs.tables import Table
 from jobs.tables.day import Day
 
@@ -22,7 +22,7 @@ _OF_NO_ROWS = "0:0"
 
 def opening_of(flow: Flow[S], context: RunContext, day: Day) -> Opening:
     """State that the day starts from, as the day before left it."""
-    is_known = day.before.date in published_openings(context, flow.name, day.cluster)
+    is_known = day.before in published_days(context, flow.name)
     rows = {table.name: _at_end(context.lake, table, day.before).where(F.lit(is_known)) for table in flow.carried}
     if not is_known:
         return Opening(is_known, rows, _OF_NO_ROWS)

@@ -39,11 +39,30 @@ class Run:
 
 
 @dataclass(frozen=True)
+class PublishedDay:
+    """What the run log has of a published day, by its latest success.
+
+    Attributes:
+        started_from: PREVIOUS_DAY or EMPTY.
+        opening_state: hash of the state at 00:00.
+        settings: hash of the settings that its rows rest on.
+        input_settings: hash of those by which its lines were read; None where an earlier release logged it.
+    """
+
+    started_from: str
+    opening_state: str
+    settings: str | None = None
+    input_settings: str | None = None
+
+
+@dataclass(frozen=True)
 class DayResult:
     """Result of a run for one day.
 
     Attributes:
         counts: where the lines went; None for a day that was recomputed from the lake.
+        cascaded: recomputed because the day before ends otherwise now, not because it was asked for.
+        input_settings: hash of the settings by which its lines were read; None where an earlier release read them.
         started_from: PREVIOUS_DAY, or EMPTY when the day before is not in the lake.
         opening_state: hash of the state at 00:00.
         closing_state: hash of the state at 24:00.
@@ -56,11 +75,8 @@ class DayResult:
     opening_state: str
     closing_state: str
     table_versions: dict[str, int]
-
-    @property
-    def cascaded(self) -> bool:
-        """Whether the day was recomputed because the day before ends otherwise now."""
-        return self.counts is None
+    cascaded: bool = False
+    input_settings: str | None = None
 
 
 @dataclass
@@ -71,6 +87,8 @@ class RunResult:
         other_days: lines of days that were not requested, by day.
         clusters: of the published days.
         stale_days: later days that start from another state than they were computed from, and were left so.
+        forgotten_days: days that were to be recomputed, whose sends the lake no longer has.
+        other_settings: published days that the run left, where it stands beside one, made with other settings.
         cascading: the later day that was recomputed last, or is just being.
     """
 
@@ -81,7 +99,13 @@ class RunResult:
     hidden_files: tuple[str, ...] = ()
     repeated_files: tuple[str, ...] = ()
     stale_days: list[dt.date] = field(default_factory=list)
+    forgotten_days: list[dt.date] = field(default_factory=list)
+    other_settings: list[dt.date] = field(default_factory=list)
     cascading: Day | None = None
+
+    def read_otherwise(self, input_settings: str) -> list[dt.date]:
+        """The days that were made from lines that other settings of the input read."""
+        return [done.day.date for done in self.days if done.input_settings not in (None, input_settings)]
 
     def rows(self, lake: Lake, table: Table) -> DataFrame:
         """Rows of the table of the requested days, in the clusters of the input."""

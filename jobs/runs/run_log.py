@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from jobs.errors import FaultlineError
 from jobs.lake.explained import explained
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult
+from jobs.runs.run import DayResult, PublishedDay, Run
 from jobs.sources.staged import Counts
 from jobs.spark.environment import code_version
 from jobs.spark.failures import failure, root_cause
@@ -35,23 +34,21 @@ def events(lake: Lake) -> DataFrame:
     return log.withColumn("event_order", F.struct(seq, "logged_at", "run_id"))
 
 
-def published_openings(context: RunContext, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
-    """`logged_openings`, read once: in a lake that is held no other run publishes a day."""
-    if cluster not in context.openings:
-        context.openings[cluster] = logged_openings(context.lake, flow, cluster)
-    return context.openings[cluster]
+def published_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
+    """`logged_days`, read once: in a lake that is held no other run publishes a day."""
+    if flow not in context.published:
+        context.published[flow] = logged_days(context.lake, flow)
+    return context.published[flow]
 
 
-def logged_openings(lake: Lake, flow: str, cluster: str) -> dict[dt.date, tuple[str, str]]:
-    """Published days, each with what it started from and the hash of that state, by its latest success."""
-    of_flow = (F.col("flow") == flow) & (F.col("cluster") == F.lit(cluster))
-    succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & of_flow)
-    latest = succeeded.groupBy("event_date").agg(
-        F.max_by(F.struct("started_from", "opening_state"), "event_order").alias("start")
-    )
-    return {
-        row["event_date"]: (row["start"]["started_from"], row["start"]["opening_state"]) for row in latest.collect()
-    }
+def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
+    """The published days of the flow, in every cluster."""
+    succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == flow))
+    is_older = "input_settings_hash" not in succeeded.columns
+    read_by = F.lit(None).cast("string") if is_older else F.col("input_settings_hash")
+    what = F.struct("started_from", "opening_state", "settings_hash", read_by.alias("input_settings_hash"))
+    latest = succeeded.groupBy("event_date", "cluster").agg(F.max_by(what, "event_order").alias("what"))
+    return {Day(row["event_date"], row["cluster"]): PublishedDay(*row["what"]) for row in latest.collect()}
 
 
 def log_run(
@@ -69,7 +66,7 @@ def log_run(
     values = {
         **counts,
         "run_id": run.run_id,
-        "command": "cascade" if done and done.cascaded else run.command,
+        "command": _command(run, done),
         "flow": flow,
         "status": status,
         "logged_at": run.clock(),
@@ -79,6 +76,7 @@ def log_run(
         "closing_state": done.closing_state if done else None,
         "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
         "settings_hash": settings.content_hash(),
+        "input_settings_hash": done.input_settings if done else settings.input_hash(),
         "code_version": code_version(),
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
@@ -87,8 +85,17 @@ def log_run(
     if rows:
         ordered = [tuple(row[name] for name in names) for row in rows]
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
-    if done and done.day.cluster in context.openings:
-        context.openings[done.day.cluster][done.day.date] = (done.started_from, done.opening_state)
+    if done and flow in context.published:
+        context.published[flow][done.day] = PublishedDay(
+            done.started_from, done.opening_state, settings.content_hash(), done.input_settings
+        )
+
+
+def _command(run: Run, done: DayResult | None) -> str:
+    """What made the day: the run's command, unless the day was made anew from the lake's own lines."""
+    if done is None or done.counts is not None:
+        return run.command
+    return "cascade" if done.cascaded else "recompute"
 
 
 def _next_seq(lake: Lake) -> int:

@@ -17,7 +17,7 @@ from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, S
 from jobs.runs.midnight import ClosingState, opening_of
 from jobs.runs.run import DayResult, Run, RunResult
-from jobs.runs.run_log import failure_text, log_run, published_openings
+from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.spark.interruption import Interrupted, give_back, what_ended
@@ -36,17 +36,13 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
         Interrupted: a signal came; likewise.
     """
     context = RunContext(spark, Lake(spark, settings.lake), settings, run, progress)
-    lake, result = context.lake, RunResult(run)
+    result = RunResult(run)
     days = [Day(date, settings.cluster) for date in run.days]
-    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
-        with progress.step("opening the lake"):
-            lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
-            lake.clear_staging(run.run_id)
+    with opened(flow, context) as taken_from:
         logged = list(days) if taken_from else []  # whose lock was taken is on record before anything else
         if taken_from:
             log_run(context, flow.name, logged, "STARTED", message=taken_from)
-            progress.say(taken_from)
-        with _logging_failure(flow, context, result, days):
+        with logging_failure(flow, context, result, days):
             with progress.step(f"reading {flow.reads}"):
                 staged = flow.stage(spark, settings, (run.days[0], run.days[-1]), context.staging)
             days[:] = staged.days(run.days, settings.cluster)
@@ -60,11 +56,37 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
                 if day.after not in days:
                     cascade(flow, context, result, days)
                     _forget_old_sends(flow, context, day)
+    result.other_settings = days_with_other_settings(flow, context, result)
     return result
 
 
+def days_with_other_settings(flow: Flow[S], context: RunContext, result: RunResult) -> list[dt.date]:
+    """The published days of the run's clusters that other settings made, if one of them is next to one of the run's."""
+    own = context.settings.content_hash()
+    others = {
+        day
+        for day, made in published_days(context, flow.name).items()
+        if day.cluster in result.clusters and made.settings not in (None, own)
+    }
+    near = {day for done in result.days for day in (done.day.before, done.day.after)}
+    return sorted({day.date for day in others}) if near & others else []
+
+
 @contextmanager
-def _logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> Iterator[None]:
+def opened(flow: Flow[S], context: RunContext) -> Iterator[str | None]:
+    """Hold the lake, its tables there and the staging empty; gives whose lock was taken."""
+    lake, run = context.lake, context.run
+    with lake.locked(run.run_id, run.clock, break_lock=run.break_lock) as taken_from:
+        with context.progress.step("opening the lake"):
+            lake.create_tables((*flow.published, *flow.derived, QUARANTINE, RUN_LOG))
+            lake.clear_staging(run.run_id)
+        if taken_from:
+            context.progress.say(taken_from)
+        yield taken_from
+
+
+@contextmanager
+def logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> Iterator[None]:
     """Log the unfinished ones of `days`, as they are by then, when the block fails; clear the staging in any case."""
     try:
         yield
@@ -85,7 +107,7 @@ def _logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days
 def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResult:
     with context.progress.step(f"publishing lines of {day.date}"):
         commits = [*flow.publish(context, day, staged), _quarantine(flow, context, day, staged)]
-    return _derive(flow, context, day, staged, commits)
+    return derive(flow, context, day, staged, commits)
 
 
 def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Commit:
@@ -103,7 +125,15 @@ def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Comm
     return commit
 
 
-def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, commits: Sequence[Commit]) -> DayResult:
+def derive(
+    flow: Flow[S],
+    context: RunContext,
+    day: Day,
+    staged: S | None,
+    commits: Sequence[Commit],
+    *,
+    cascaded: bool = False,
+) -> DayResult:
     """Publish every table derived from the day's lines and the state at 00:00."""
     lake = context.lake
     with context.progress.step(f"{flow.derives} of {day.date}"):
@@ -120,6 +150,8 @@ def _derive(flow: Flow[S], context: RunContext, day: Day, staged: S | None, comm
         opening.state,
         context.closings[day],
         {commit.table: commit.version for commit in (*commits, *derived)},
+        cascaded,
+        context.settings.input_hash() if staged is not None else published_days(context, flow.name)[day].input_settings,
     )
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
     return done
@@ -132,16 +164,17 @@ def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequenc
     day stays as it is and is reported in `stale_days`.
     """
     last = result.days[-1]
-    openings = published_openings(context, flow.name, last.day.cluster)
-    while (after := last.day.after) not in days and after.date in openings:
-        if openings[after.date] == ("PREVIOUS_DAY", last.closing_state):
+    published = published_days(context, flow.name)
+    while (after := last.day.after) not in days and after in published:
+        start = published[after]
+        if (start.started_from, start.opening_state) == ("PREVIOUS_DAY", last.closing_state):
             return
         if not context.run.cascade or not flow.can_recompute(context, after):
             result.stale_days.append(after.date)
             return
         result.cascading = after
         log_run(context, flow.name, [after], "STARTED")
-        last = _derive(flow, context, after, None, [])
+        last = derive(flow, context, after, None, [], cascaded=True)
         result.days.append(last)
 
 

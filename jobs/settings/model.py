@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from jobs.errors import SettingValueError
 from jobs.settings.consumer_groups import ClientLogSettings, GroupSettings, check_version
@@ -24,6 +24,8 @@ ChosenBy = Literal["CLIENT", "CALLER"]
 _LONGEST_MS = 100 * 365 * 86_400_000  # later than any log by so much, an instant still is one
 _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
+_WITHOUT_ROWS = ("lake", "date", "retention", "spark", "origins")  # no row depends on them
+_OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
 
 
@@ -126,11 +128,21 @@ class Settings:
     def content_hash(self) -> str:
         """Hash of what the rows of a day can depend on, for the run log: not places, the date, retention and Spark."""
         values = dataclasses.asdict(self)
-        for name in ("lake", "date", "retention", "spark", "origins"):
-            values.pop(name)
-        for each in values["inputs"].values():
-            each.pop("path")
-        return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return _hash_of(values, *(name for name in values if name not in _WITHOUT_ROWS))
+
+    def input_hash(self) -> str:
+        """Hash of what the lines of a day become by being read, for the run log: a day is recomputed without it."""
+        return _hash_of(dataclasses.asdict(self), *_OF_READING)
+
+
+def _hash_of(values: dict[str, Any], *names: str) -> str:
+    """Hash of the settings of those names; where the input lies is none of them."""
+    chosen = {name: values[name] for name in names}
+    chosen["inputs"] = {
+        kind: {name: value for name, value in settings.items() if name != "path"}
+        for kind, settings in values["inputs"].items()
+    }
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def check_date(name: str, date: dt.date) -> None:

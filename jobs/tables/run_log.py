@@ -10,7 +10,12 @@ RUN_LOG = Table(
         EVENT_DATE,
         CLUSTER,
         required("run_id", TEXT, "id of the run"),
-        required("command", TEXT, "command of the run; `cascade` for a day recomputed because the day before changed"),
+        required(
+            "command",
+            TEXT,
+            "command of the run; `recompute` for a day that it made anew from the lake's sends, `cascade` for one after"
+            " it whose start changed",
+        ),
         required("flow", TEXT, "FAULT_LATENCY or ALLOCATION"),
         required("status", TEXT, "STARTED, SUCCEEDED or FAILED"),
         required("logged_at", INSTANT, "when the event was logged, UTC, by a clock that may have been set back"),
@@ -31,6 +36,12 @@ RUN_LOG = Table(
         ),
         column("code_version", TEXT, "version of faultline"),
         column("message", TEXT, "why it failed; when it started, whose lock it took over or broke; null = neither"),
+        column(
+            "input_settings_hash",
+            TEXT,
+            "hash of those among them by which lines were read; a recomputed day has its lines', not its run's;"
+            " null = not known",
+        ),
         column(
             "event_seq", LONG, "rises from event to event, whatever the clock says; null = logged by an earlier release"
         ),

@@ -15,15 +15,25 @@ from jobs.cli import main as cli
 from jobs.tables import RUN_LOG
 from tests.given.lakes import write_rows
 
+OTHER = "with other settings than"
+RECOMPUTE = "`faultline fault-latency --recompute"
 ONE_OF_TWO = "run it again for one of the two"
 D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
+FIRST_TWO = f" --from {D1} --to {D2}"
 
 
-def ran(day: dt.date, settings: str | None, *, seq: int = 1, **changes: Any) -> dict[str, Any]:
+def ran(day: dt.date, settings: str | None, *, seq: int = 1, read: str | None = None, **changes: Any) -> dict[str, Any]:
     """An event of the run log."""
     event = {"event_date": day, "cluster": "main", "flow": "FAULT_LATENCY", "status": "SUCCEEDED", "event_seq": seq}
     at = dt.datetime(2026, 3, 9, seq, tzinfo=dt.UTC)
-    return {**event, "logged_at": at, "settings_hash": settings, "code_version": "1.0", **changes}
+    return {
+        **event,
+        "logged_at": at,
+        "settings_hash": settings,
+        "input_settings_hash": read,
+        "code_version": "1.0",
+        **changes,
+    }
 
 
 @pytest.mark.parametrize(
@@ -55,8 +65,31 @@ def ran(day: dt.date, settings: str | None, *, seq: int = 1, **changes: Any) -> 
             f"fault-latency published {D1} with other settings or by another release than {D3}: {ONE_OF_TWO}",
         ),
         ([ran(D1, None), ran(D3, "b")], None),
+        # Lines that were all read alike need no input again, but only sends are in the lake.
+        (
+            [ran(D1, "a", read="i"), ran(D2, "b", read="i"), ran(D3, "b", read="i")],
+            f"fault-latency published {D1} with other settings than {D3}: {RECOMPUTE}` makes one of the two anew",
+        ),
+        (
+            [ran(D1, "a", read="i"), ran(D2, "a", read="i"), ran(D3, "b", read="i")],
+            f"fault-latency published {D1}, {D2} {OTHER} {D3}: {RECOMPUTE}{FIRST_TWO}` makes those anew",
+        ),
+        (
+            [ran(D1, "a", read="i", flow="ALLOCATION"), ran(D3, "b", read="i", flow="ALLOCATION")],
+            f"allocation published {D1} with other settings than {D3}: {ONE_OF_TWO}",
+        ),
+        (
+            [ran(D1, "a", read="h"), ran(D3, "b", read="i")],
+            f"fault-latency published {D1} with other settings than {D3}: {ONE_OF_TWO}",
+        ),
+        # Recomputed with the settings of today, from lines that were read with others.
+        (
+            [ran(D1, "b", read="h"), ran(D3, "b", read="i")],
+            f"fault-latency published {D1} with other settings than {D3}: {ONE_OF_TWO}",
+        ),
+        ([ran(D1, "b"), ran(D3, "b", read="i")], None),
     ],
-    ids=range(11),
+    ids=range(17),
 )
 def test_days_with_other_settings_are_named(tmp_path: Path, events: list[dict[str, Any]], sentence: str | None) -> None:
     write_rows(tmp_path, RUN_LOG, events)

@@ -11,13 +11,14 @@ DAY = {
     "rows_other_cluster": 0,
 }  # fmt: skip
 QUIET = Summary(
-    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], cascaded_days=[], stale_days=[], other_days={},
+    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], recomputed_days=[], cascaded_days=[], stale_days=[],
+    forgotten_days=[], read_otherwise=[], other_settings=[], other_days={},
     quarantine_reasons={}, brokers=[], incident_count=0, incidents=[], findings=[], worst_findings=[],
     producer_count=7, producers=[], isolations=0, would_have_isolated_ms=0, switch_assumed_off=0, not_replayed={},
     contradictions=0, contradicting=[], missing_producers=[], hidden_files=[], repeated_files=[], bad_routes=0,
 )  # fmt: skip
 NO_GROUPS = AllocationSummary(
-    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_days={}, quarantine_reasons={},
-    group_count=0, groups=[], faults=[], kinds={}, unread_queues=0, idle_queues=0, route_changes=0, hidden_files=[],
-    repeated_files=[], owners_given=True,
+    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_settings=[], other_days={},
+    quarantine_reasons={}, group_count=0, groups=[], faults=[], finding_count=0, kinds={}, unread_queues=0,
+    idle_queues=0, route_changes=0, hidden_files=[], repeated_files=[], owners_given=True,
 )  # fmt: skip

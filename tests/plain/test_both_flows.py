@@ -39,6 +39,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     monkeypatch.setattr("jobs.check.before.check_before", lambda *_: [])  # there are no files
     monkeypatch.setattr("jobs.spark.session.running", running)
     monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", runs_as("fault-latency"))
+    recomputes = lambda *given, cluster: runs.append((f"recompute {cluster}", given[2].break_lock))  # noqa: E731
+    monkeypatch.setattr("jobs.fault_latency.run.recompute_fault_latency", recomputes)
     monkeypatch.setattr("jobs.allocation.run.run_allocation", runs_as("allocation"))
     monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: dataclasses.replace(QUIET, contradictions=2))
     monkeypatch.setattr("jobs.allocation.summary.summarize_allocation", lambda *_: NO_GROUPS)
@@ -87,3 +89,22 @@ def test_the_second_flow_alone_breaks_the_lock(ran: list[tuple[str, bool]]) -> N
     _run(CONSUMERS)
     _run(SENDS | CONSUMERS, command="allocation")
     assert ran == [("allocation", True), ("allocation", True)]
+
+
+@pytest.mark.parametrize("cluster", [None, "north"])
+def test_a_recompute_reads_no_input(
+    ran: list[tuple[str, bool]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    cluster: str | None,
+) -> None:
+    """Nor is any looked for: its files may be gone, or be in the lake's own folder."""
+    asked: list[str] = []
+    monkeypatch.setattr("jobs.check.before.check_before", lambda *_: asked.append("files"))
+    settings = load_settings([], [], {"inputs.sends.path": "/the/lake/x", "lake": "/the/lake"})
+    command = dataclasses.replace(RUN, command="fault-latency")
+    run_flows(RunOptions(recompute=True), settings, command, "a day", asked.append, cluster=cluster)
+    assert ran == [(f"recompute {cluster}", True)]
+    assert [each.partition(" ")[0] for each in asked] == ["2026-11-21"]  # the answer alone
+    of = f"cluster {cluster}" if cluster else "each cluster"
+    assert f"faultline fault-latency --recompute: a day, {of}, lake /the/lake\n" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from jobs.fault_latency.run import FAULT_LATENCY_FLOW
 from jobs.runs import runner
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, Run, RunResult
+from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
 from jobs.tables.day import Day
 
 D1, D2, D3, D4 = (Day(dt.date(2026, 3, day), "north") for day in range(1, 5))
@@ -28,15 +28,16 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Day]:
     """The days that are recomputed; all four are published and start from a state that is no longer."""
     found: list[Day] = []
 
-    def derive(*given: Any) -> DayResult:
+    def derive(*given: Any, cascaded: bool) -> DayResult:
+        assert cascaded
         found.append(given[2])
         if len(found) == 3:
             raise OSError("no space left")
         return _done(given[2], "new")
 
-    openings = {day.date: ("PREVIOUS_DAY", "old") for day in (D1, D2, D3, D4)}
-    monkeypatch.setattr(runner, "published_openings", lambda *_: openings)
-    monkeypatch.setattr(runner, "_derive", derive)
+    published = {day: PublishedDay("PREVIOUS_DAY", "old") for day in (D1, D2, D3, D4)}
+    monkeypatch.setattr(runner, "published_days", lambda *_: published)
+    monkeypatch.setattr(runner, "derive", derive)
     monkeypatch.setattr(runner, "log_run", lambda *_: None)
     return found
 

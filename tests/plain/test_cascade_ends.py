@@ -12,7 +12,7 @@ import pytest
 from jobs.fault_latency.run import FAULT_LATENCY_FLOW
 from jobs.runs import runner
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, Run, RunResult
+from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
 from jobs.tables.day import Day
 
 D1, D2 = (Day(dt.date(2026, 3, day), "north") for day in (1, 2))
@@ -42,12 +42,13 @@ def test_the_day_after(
     """The first day was just published and ends as "new"."""
     found: list[Day] = []
 
-    def derive(*given: Any) -> DayResult:
+    def derive(*given: Any, cascaded: bool) -> DayResult:
+        assert cascaded
         found.append(given[2])
         return DayResult(given[2], None, "PREVIOUS_DAY", "", "end", {})
 
-    monkeypatch.setattr(runner, "published_openings", lambda *_: {D2.date: start} if start else {})
-    monkeypatch.setattr(runner, "_derive", derive)
+    monkeypatch.setattr(runner, "published_days", lambda *_: {D2: PublishedDay(*start)} if start else {})
+    monkeypatch.setattr(runner, "derive", derive)
     monkeypatch.setattr(runner, "log_run", lambda *_: None)
     run = Run("r", "nightly", (D1.date,), allow_empty=False, cascade=cascades, clock=dt.datetime.now)
     result = RunResult(run, [DayResult(D1, None, "EMPTY", "", "new", {})])

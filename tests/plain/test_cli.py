@@ -94,6 +94,12 @@ def test_help_names_commands_options_and_exit_codes(
             ["plan", "allocation", "--lake", "x", "--fail-on", "incident"],
             "which allocation does not read; leave it out",
         ),
+        (["nightly", "--lake", "x", "--recompute"], "fault-latency, whose sends the lake has; nightly needs its input"),
+        (["plan", "allocation", "--lake", "x", "--recompute"], "allocation needs its input again, leave it out"),
+        (
+            ["fault-latency", "--lake", "x", "--recompute", "--client-logs", "y", "--allow-empty"],
+            "--recompute reads no input; leave out --client-logs, --allow-empty",
+        ),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_exit_code_2(

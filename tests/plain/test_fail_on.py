@@ -8,37 +8,9 @@ import pytest
 
 from jobs.cli.fail_on import KINDS, SEVERITIES, check_conditions, parse_condition
 from jobs.errors import ConditionMetError, UsageError
-from jobs.fault_latency.summary import FindingKind, Summary
+from jobs.fault_latency.summary import FindingKind
 from jobs.tables import findings
-
-QUIET = Summary(
-    run_id="r",
-    clusters=["main"],
-    lake="/lake",
-    days=[],
-    cascaded_days=[],
-    stale_days=[],
-    other_days={},
-    quarantine_reasons={},
-    brokers=[],
-    incident_count=0,
-    incidents=[],
-    findings=[],
-    worst_findings=[],
-    producer_count=0,
-    producers=[],
-    isolations=0,
-    would_have_isolated_ms=0,
-    switch_assumed_off=0,
-    not_replayed={},
-    contradictions=0,
-    contradicting=[],
-    missing_producers=[],
-    hidden_files=[],
-    repeated_files=[],
-    bad_routes=0,
-)
-
+from tests.given.quiet_answers import QUIET
 
 FINDINGS = [FindingKind("ALL_ISOLATED", 4, 2, 0), FindingKind("CLOCK_STEP", 1, 0, 1)]
 

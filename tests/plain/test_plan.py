@@ -59,6 +59,22 @@ def test_without_a_cascade_the_plan_tells_of_no_later_days(capsys: pytest.Captur
     assert "later days" not in plan
 
 
+def test_the_plan_of_a_recompute_reads_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--lake", "lake", "--date", DAY, "--set", "inputs.sends.path=lake/sends")
+    assert cli.main(["plan", "fault-latency", "--recompute", *given]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == [
+        "faultline fault-latency would", "  run      fault-latency",
+        f"  recompute {DAY} (--date), each cluster of the lake",
+    ]  # fmt: skip
+    (written,) = [line.strip() for line in said[4 : said.index("")] if line]
+    tables = ", ".join(FLOW_TABLES["fault-latency"].derived)
+    assert written == (
+        f"fault-latency: the days above whose sends the lake has of {tables} and run_log; later days that start from"
+        " them"
+    )
+
+
 def test_the_plan_names_the_file_that_set_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = tmp_path / "first.toml", tmp_path / "second.toml"
     first.write_text('[inputs.sends.fields]\nseq = { column = "a" }\ntopic = { column = "b" }\nmode = "m"\n')

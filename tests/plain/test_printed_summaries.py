@@ -99,6 +99,14 @@ def test_why_lines_were_quarantined_stands_below_a_single_day() -> None:
     assert _sections(quarantine_reasons=reasons, days=two)[0] == [DAY_LINE, DAY_LINE.replace("-21", "-22")]
 
 
+def test_days_that_were_recomputed_are_said_in_the_place_of_counts() -> None:
+    left = "what only the input says stays as it was (sends, topic_brokers, order_key_moves, quarantine, and all of"
+    assert _sections(days=[], recomputed_days=["2026-11-20", "2026-11-21"])[0] == [
+        f"2 days of 2026-11-20 to 2026-11-21: recomputed from the lake's own sends; {left} allocation)"
+    ]
+    assert _sections(days=[DAY], recomputed_days=[])[1][0] == "Incidents"
+
+
 def test_each_day_of_each_cluster_has_its_line() -> None:
     days = [DAY | {"date": date, "cluster": cluster} for cluster in "ab" for date in ("2026-11-21", "2026-11-22")]
     assert [line[:21] for line in _sections(days=days)[0]] == [
@@ -220,6 +228,28 @@ EMPTY_START = (
             {"stale_days": ["2026-11-24", "2026-11-25"]},
             "should be recomputed, as the day before changed: from 2026-11-24 on; run without --no-cascade",
         ),
+        (
+            {"forgotten_days": ["2026-11-18", "2026-11-19"]},
+            (
+                "not recomputed, as their sends are no longer in the lake (retention.sends_days):"
+                " 2 days of 2026-11-18 to 2026-11-19"
+            ),
+        ),
+        (
+            {"read_otherwise": ["2026-11-20"]},
+            (
+                "the lines of 2026-11-20 were read with other settings of the input than these, and stay so: publish"
+                " the days from the input"
+            ),
+        ),
+        (
+            {"other_settings": ["2026-11-18", "2026-11-20"]},
+            (
+                "2 days of 2026-11-18 to 2026-11-20 were made with other settings, or by another release, and stay so:"
+                " `faultline fault-latency --recompute --from 2026-11-18 --to 2026-11-20` makes them anew from the"
+                " lake's sends"
+            ),
+        ),
         ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
         ({"bad_routes": 1_002}, "1,002 lines of topic routes cannot be used (see quarantine, source routes)"),
         ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
@@ -236,12 +266,14 @@ def test_notes_come_in_order_and_of_other_days_five_at_most() -> None:
     notes = _notes(
         would_have_isolated_ms=1, switch_assumed_off=1, not_replayed={"A": 2, "B": 1}, contradictions=1,
         missing_producers=["g"], days=[DAY | {"started_from": "EMPTY"}], cascaded_days=["d"], stale_days=["e"],
+        forgotten_days=["2026-11-18"], read_otherwise=["2026-11-19"], other_settings=["2026-11-20"],
         other_days=others, bad_routes=1, hidden_files=["f"],
     )  # fmt: skip
     assert [note.split(":")[0][:24] for note in notes] == [
         "producers with the switc", "1 producers", "2 producers not replayed", "1 producers not replayed",
         "1 first attempts contrad", "producer groups of the d", "the day before is not in", "recomputed because the d",
-        "should be recomputed, as", *(f"{day} lines of 2026-11-{day:02}" for day in range(1, 6)),
+        "should be recomputed, as", "not recomputed, as their", "the lines of 2026-11-19 ", "2026-11-20 were made wit",
+        *(f"{day} lines of 2026-11-{day:02}" for day in range(1, 6)),
         "1 lines of topic routes ", "1 hidden or half-copied ",
     ]  # fmt: skip
 
@@ -262,7 +294,7 @@ def test_a_run_without_groups_says_so_and_where_findings_are() -> None:
     assert _groups_said() == [
         [DAY_LINE],
         ["Consumer groups", "  none whose queues could be allocated"],
-        ["Notes", "  each finding in words: /the/lake/allocation_findings"],
+        ["Notes", "  no finding: /the/lake/allocation_findings"],
     ]
 
 
@@ -301,6 +333,13 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
             {"stale_days": ["2026-11-22", "2026-11-23"]},
             "should be run again, as the day before changed: 2026-11-22, 2026-11-23",
         ),
+        (
+            {"other_settings": [f"2026-11-{day}" for day in range(10, 16)]},
+            (
+                "made with other settings, or by another release: 2026-11-11, 2026-11-12, 2026-11-13, 2026-11-14,"
+                " 2026-11-15 and 1 before; run them again with their input"
+            ),
+        ),
         ({"other_days": {"2026-11-20": 1_234}}, "1,234 lines of 2026-11-20: publish them with --date 2026-11-20"),
         ({"hidden_files": ["/l/.a", "/l/_b"]}, "2 hidden or half-copied files were not read: /l/.a …"),
         ({"repeated_files": ["/l/c"]}, "1 links or names lead to what is read once already: /l/c …"),
@@ -310,14 +349,16 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
 def test_each_note_on_groups_is_made_for_its_own_reason(answers: dict[str, Any], note: str) -> None:
     *_, (title, *notes) = _groups_said(**answers)
     assert title == "Notes"
-    assert notes == [f"  {note}", "  each finding in words: /the/lake/allocation_findings"]
+    assert notes == [f"  {note}", "  no finding: /the/lake/allocation_findings"]
 
 
 def test_names_of_groups_and_of_the_lake_do_nothing_to_a_terminal() -> None:
     """A cause of a later release is said as it is."""
-    sections = _groups_said(faults=[Fault("g\x1b", "OF_A_LATER_RELEASE", 1, 2, 3, 4_000)], lake="/the\x1b/lake")
+    sections = _groups_said(
+        faults=[Fault("g\x1b", "OF_A_LATER_RELEASE", 1, 2, 3, 4_000)], finding_count=1_234, lake="/the\x1b/lake"
+    )
     assert sections[2][2].split() == ["g\\x1b", "OF_A_LATER_RELEASE", "1", "2", "3", "4.0", "s"]
-    assert sections[-1][-1] == "  each finding in words: /the\\x1b/lake/allocation_findings"
+    assert sections[-1][-1] == "  1,234 findings, each in words: /the\\x1b/lake/allocation_findings"
 
 
 def test_notes_on_groups_come_in_order_of_kind_and_of_other_days_five_at_most() -> None:
@@ -330,5 +371,5 @@ def test_notes_on_groups_come_in_order_of_kind_and_of_other_days_five_at_most() 
         "1 x two connections ", "8 x brokers tell dif", "1 queues got message", "1 queues were read b",
         "1 changes of a broke", "should be run again,",
         *(f"{day} lines of 2026-11-{day:02}"[:20] for day in range(1, 6)),
-        "1 hidden or half-cop", "each finding in word",
+        "1 hidden or half-cop", "no finding: /the/lak",
     ]  # fmt: skip

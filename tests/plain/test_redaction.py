@@ -153,7 +153,7 @@ def test_an_error_and_its_trace_show_none(
     error: type[Exception],
     options: list[str],
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         cause = OSError(f"403 for {CANARY}, header variable-canary")
         raise error(f"cannot open s3a://AKIA:{CANARY}@bucket: {CANARY}") from cause
 
@@ -194,7 +194,7 @@ def test_a_long_secret_is_hidden_before_what_is_said_is_shortened(
 ) -> None:
     token = "cAnAry" * 1_000
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise LakeError(f"403 for {token}")
 
     monkeypatch.setattr("jobs.cli.publish.run_flows", fail)

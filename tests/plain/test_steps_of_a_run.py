@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from jobs.errors import LakeBusyError, LakeError, ReconciliationError
+from jobs.errors import InputMissingError, LakeBusyError, LakeError, ReconciliationError
 from jobs.lake.commits import Commit
 from jobs.runs import context as run_context
-from jobs.runs import runner
+from jobs.runs import recompute, runner
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening
-from jobs.runs.run import DayResult, Run, RunResult
+from jobs.runs.recompute import recompute_days
+from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run
 from jobs.runs.runner import check_rows, run_flow
 from jobs.settings.load import load_settings
@@ -35,6 +37,10 @@ S1 = Day(D1, "south")
 COUNTS = Counts(5, 4, 1, 0, 0, 0)
 NIGHT = dt.datetime(2026, 3, 4, tzinfo=dt.UTC)
 NOTHING: Any = None
+SETTINGS = load_settings([], [], {"lake": "/lake", "cluster": "north"})
+AS_NOW, OLD = (
+    PublishedDay("PREVIOUS_DAY", "old", settings, "as read") for settings in (SETTINGS.content_hash(), "of last week")
+)
 
 
 def words(day: Day) -> str:
@@ -49,7 +55,8 @@ class Steps:
         fails_at: step, or the beginning of one, to the error that it ends with.
         taken_from: whose lock it takes.
         staged_days: the days that the lines are of.
-        openings: published days of the north, each with what it started from.
+        published: days in the lake, each with what it started from.
+        gone: days whose lines the lake no longer has.
         quarantined: how many rows the lake says that it got.
         means: failure to what has ended the run in truth.
     """
@@ -59,7 +66,8 @@ class Steps:
         self.fails_at: dict[str, BaseException] = {}
         self.taken_from: str | None = None
         self.staged_days = [N1]
-        self.openings: dict[dt.date, tuple[str, str]] = {}
+        self.published: dict[Day, PublishedDay] = {}
+        self.gone: set[Day] = set()
         self.quarantined = 1
         self.means: dict[BaseException, BaseException] = {}
         self.said = io.StringIO()
@@ -148,13 +156,20 @@ class Steps:
     ) -> RunResult:
         given = [sends_days] if sends_days else []
         settings = load_settings([], given, {"lake": "/lake", "cluster": "north"})
-        flow: Flow[Any] = Flow(
+        run = Run("r", "nightly", dates, allow_empty, cascade=True, clock=lambda: NIGHT, break_lock=break_lock)
+        return run_flow(self.flow(), NOTHING, settings, run, Progress(self.said))
+
+    def recompute(self, *dates: dt.date, cluster: str | None = None) -> RunResult:
+        run = Run("r", "fault-latency", dates, allow_empty=False, cascade=True, clock=lambda: NIGHT)
+        return recompute_days(self.flow(), NOTHING, SETTINGS, run, Progress(self.said), cluster=cluster)
+
+    def flow(self) -> Flow[Any]:
+        return Flow(
             name="FLOW", reads="sends", derives="replaying", sources=("sends", "client_logs"), published=(SENDS,),
             derived=(PRODUCER_DAYS, FAULT_ITEM_STATE), carried=(FAULT_ITEM_STATE,), stage=self.stage,
-            derive=self.derive, forgotten=(SENDS,), publish=self.publish, can_recompute=lambda *_: True,
+            derive=self.derive, forgotten=(SENDS,), publish=self.publish,
+            can_recompute=lambda _, day: day not in self.gone,
         )  # fmt: skip
-        run = Run("r", "nightly", dates, allow_empty, cascade=True, clock=lambda: NIGHT, break_lock=break_lock)
-        return run_flow(flow, NOTHING, settings, run, Progress(self.said))
 
 
 class Closing:
@@ -174,11 +189,12 @@ class Closing:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
     made = Steps()
-    monkeypatch.setattr(runner, "Lake", lambda *_: made)
-    monkeypatch.setattr(runner, "log_run", made.log)
+    for module in (runner, recompute):
+        monkeypatch.setattr(module, "Lake", lambda *_: made)
+        monkeypatch.setattr(module, "log_run", made.log)
+        monkeypatch.setattr(module, "published_days", lambda *_: made.published)
     monkeypatch.setattr(runner, "give_back", lambda: made.step("give back"))
     monkeypatch.setattr(runner, "what_ended", lambda error: made.means.get(error, error))
-    monkeypatch.setattr(runner, "published_openings", lambda *_: made.openings)
     monkeypatch.setattr(runner, "opening_of", lambda _, __, day: Opening(day != N1, {}, f"{words(day)} 00:00"))
     monkeypatch.setattr(runner, "ClosingState", lambda _, __, day: Closing(day))
     monkeypatch.setattr(
@@ -219,9 +235,15 @@ def test_the_steps_of_a_run(run: Steps) -> None:
         *END,
     ]
     assert result.days[0] == DayResult(
-        N1, COUNTS, "EMPTY", "north 1 00:00", "north 1 24:00",
+        N1,
+        COUNTS,
+        "EMPTY",
+        "north 1 00:00",
+        "north 1 24:00",
         {"sends": 5, "quarantine": 7, "producer_days": 9, "fault_item_state": 9},
-    )  # fmt: skip
+        input_settings=SETTINGS.input_hash(),
+    )
+    assert result.read_otherwise(SETTINGS.input_hash()) == []  # fmt: skip
     assert [(done.day, done.started_from) for done in result.days[1:]] == [(N2, "PREVIOUS_DAY"), (S1, "PREVIOUS_DAY")]
     assert (result.clusters, result.other_days) == (["north", "south"], {D3: 2})
     assert (result.hidden_files, result.repeated_files) == (("/l/.a",), ("/l/b is /l/c",))
@@ -238,7 +260,7 @@ def test_options_go_where_they_are_asked(run: Steps) -> None:
 
 def test_later_days_follow_the_last_one_of_a_cluster_only(run: Steps) -> None:
     run.staged_days = [N1, N2]
-    run.openings = dict.fromkeys((D1, D2, D3), ("PREVIOUS_DAY", "old"))
+    run.published = dict.fromkeys((N1, N2, N3), AS_NOW)
     result = run(D1, D2)
     assert run.steps[-6:] == [
         "FLOW STARTED north 3", "derive north 3 from north 3 00:00, from the lake",
@@ -284,7 +306,7 @@ def test_the_days_that_a_failed_run_left_undone_are_on_record(
 ) -> None:
     run.staged_days = [N1, S1]
     run.fails_at = {at: error}
-    run.openings = {D2: ("PREVIOUS_DAY", "old")} if at == "derive north 2" else {}
+    run.published = {N2: AS_NOW} if at == "derive north 2" else {}
     with pytest.raises(type(error)) as raised:
         run(D1, D2)
     assert raised.value is error
@@ -315,6 +337,79 @@ def test_a_lake_that_another_run_holds_is_left_alone(run: Steps) -> None:
     with pytest.raises(LakeBusyError):
         run(D1)
     assert run.steps == ["lock r, break False"]
+
+
+def test_the_steps_of_a_recompute(run: Steps) -> None:
+    """No input is staged, nothing that lines say is published; the day after the last one follows as after a run."""
+    run.published = {N1: OLD, N2: AS_NOW, S1: OLD, N3: AS_NOW}
+    result = run.recompute(D1, D2)
+    assert run.steps == [
+        *BEGIN, "FLOW STARTED north 1, north 2, south 1",
+        *derived("north 1"), *derived("north 2"), "FLOW STARTED north 3", *derived("north 3"), *derived("south 1"),
+        *END,
+    ]  # fmt: skip
+    assert [(done.day, done.counts, done.cascaded) for done in result.days] == [
+        (N1, None, False), (N2, None, False), (N3, None, True), (S1, None, False),
+    ]  # fmt: skip
+    assert {done.input_settings for done in result.days} == {"as read"}
+    assert result.read_otherwise(SETTINGS.input_hash()) == [D1, D2, D3, D1]
+    assert result.read_otherwise("as read") == []
+    assert (result.clusters, result.forgotten_days) == (["north", "south"], [])
+
+
+def derived(day: str) -> list[str]:
+    """The steps of a day that is recomputed."""
+    return [
+        f"derive {day} from {day} 00:00, from the lake",
+        f"publish producer_days=p watched, fault_item_state=s watched of {day}",
+        f"FLOW SUCCEEDED {day}",
+    ]
+
+
+def test_a_recompute_leaves_other_clusters_and_days_without_sends(run: Steps) -> None:
+    run.published, run.gone = {N1: OLD, N2: OLD, S1: OLD}, {N1}
+    result = run.recompute(D1, D2, D3, cluster="north")
+    assert run.steps[3:-2] == ["FLOW STARTED north 2", *derived("north 2")]
+    assert (result.clusters, result.forgotten_days) == (["north"], [D1])
+
+
+@pytest.mark.parametrize(
+    ("published", "cluster", "sentence"),
+    [
+        ([], None, "the lake has no day of 2026-03-01 to 2026-03-02 to recompute; it has none, name one of them"),
+        ([N3], None, "of 2026-03-01 to 2026-03-02 to recompute; its days are 2026-03-03 to 2026-03-03, name one"),
+        ([S1], "north", "of 2026-03-01 to 2026-03-02 of cluster north to recompute; it has none"),
+        ([N1], None, "no longer has the lines of 2026-03-01 to 2026-03-01 (retention.sends_days); publish the days"),
+    ],
+)
+def test_a_recompute_of_nothing_is_refused(
+    run: Steps, published: list[Day], cluster: str | None, sentence: str
+) -> None:
+    run.published, run.gone = dict.fromkeys(published, OLD), {N1}
+    with pytest.raises(InputMissingError, match=re.escape(sentence)):
+        run.recompute(D1, D2, cluster=cluster)
+    assert not [step for step in run.steps if step.startswith(("derive", "FLOW SUCCEEDED", "FLOW STARTED north"))]
+    assert run.steps[-2:] == END
+
+
+@pytest.mark.parametrize(
+    ("published", "others"),
+    [
+        ({N1: AS_NOW, N3: AS_NOW}, []),
+        ({N1: OLD}, [D1]),
+        ({N3: OLD}, [D3]),
+        ({N1: PublishedDay("EMPTY", "")}, []),  # by what, it does not say
+        ({Day(D1 - dt.timedelta(days=1), "north"): OLD}, []),  # not beside the day of the run
+        ({Day(D1 - dt.timedelta(days=1), "north"): OLD, N1: OLD}, [D1 - dt.timedelta(days=1), D1]),
+        ({S1: OLD}, []),  # of a cluster that the run does not publish
+    ],
+    ids=["as now", "before", "after", "unknown", "far", "far and before", "other cluster"],
+)
+def test_days_beside_the_runs_own_that_other_settings_made(
+    run: Steps, published: dict[Day, PublishedDay], others: list[dt.date]
+) -> None:
+    run.published, run.staged_days, run.gone = published, [N2], {N3}
+    assert run(D2).other_settings == others
 
 
 @pytest.mark.parametrize("got", [0, 2])
@@ -381,6 +476,7 @@ def test_an_event_of_the_run_log() -> None:
         None
     }
     assert first["settings_hash"] == load_settings([], [], {}).content_hash()
+    assert first["input_settings_hash"] == load_settings([], [], {}).input_hash()
     assert logged(context) == []
 
 
@@ -391,9 +487,10 @@ def test_a_success_in_the_run_log_says_from_what_to_what_and_where() -> None:
     assert (row["started_from"], row["opening_state"], row["closing_state"]) == ("EMPTY", "opened", "closed")
     assert json.loads(row["table_versions"]) == {"sends": 5, "findings": 2}
     assert row["command"] == "nightly"
-    later = DayResult(N1, None, "PREVIOUS_DAY", "opened", "closed", {})
-    (row,) = logged(context, N1, status="SUCCEEDED", done=later)
-    assert (row["command"], row["rows_read"]) == ("cascade", None)
+    for command, cascaded in (("cascade", True), ("recompute", False)):
+        later = DayResult(N1, None, "PREVIOUS_DAY", "opened", "closed", {}, cascaded, "as read")
+        (row,) = logged(context, N1, status="SUCCEEDED", done=later)
+        assert (row["command"], row["rows_read"], row["input_settings_hash"]) == (command, None, "as read")
 
 
 @pytest.mark.fault(42)

@@ -21,7 +21,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
     """The runs that were started; nothing else happens."""
     found: list[Run] = []
 
-    def starts(*given: Any) -> str:
+    def starts(*given: Any, **_: Any) -> str:
         found.extend(each for each in given if isinstance(each, Run))
         return ""
 

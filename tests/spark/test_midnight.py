@@ -17,7 +17,7 @@ from jobs.fault_latency.run import FAULT_LATENCY_FLOW
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.midnight import ClosingState, opening_of
-from jobs.runs.run import Run
+from jobs.runs.run import PublishedDay, Run
 from jobs.settings.model import Settings
 from jobs.spark.no_rows import no_rows
 from jobs.tables import FAULT_ITEM_STATE, GROUP_MEMBERS, Table
@@ -78,7 +78,7 @@ def _closing(lake: Lake, day: Day, members: DataFrame, items: DataFrame) -> str:
 def _opening(spark: SparkSession, lake: Lake, day: Day) -> str:
     """The state that the day after starts from, as the tables have it."""
     run = Run("r", "nightly", (day.date,), allow_empty=False, cascade=True, clock=dt.datetime.now)
-    context = RunContext(spark, lake, Settings(), run, Progress(), {day.cluster: {day.date: ("EMPTY", "0:0")}})
+    context = RunContext(spark, lake, Settings(), run, Progress(), {FLOW.name: {day: PublishedDay("EMPTY", "0:0")}})
     opening = opening_of(FLOW, context, day.after)
     assert opening.is_known
     return opening.state

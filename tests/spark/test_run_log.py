@@ -12,13 +12,16 @@ from jobs.answers.published import open_published
 from jobs.answers.runs import unsure_days
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, Run
-from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_openings
+from jobs.runs.run import DayResult, PublishedDay, Run
+from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_days
 from jobs.settings.load import load_settings
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 from tests.given.site import D1, D2, Site, at, send
+
+NEWER = ("event_seq", "input_settings_hash")
+"""Columns that an earlier release did not have."""
 
 
 def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession, tmp_path: Path) -> None:
@@ -29,7 +32,8 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
     assert [done.day.date for done in recomputed.days] == [D1, D2]
     again = set_back.run(D1)
     assert [done.day.date for done in again.days] == [D1]  # what D2 starts from is what it was made from
-    assert logged_openings(Lake(spark, str(set_back.lake)), FAULT_LATENCY, "main")[D2][0] == "PREVIOUS_DAY"
+    logged = logged_days(Lake(spark, str(set_back.lake)), FAULT_LATENCY)
+    assert logged[Day(D2, "main")].started_from == "PREVIOUS_DAY"
     log = set_back.rows("run_log", "event_seq", "run_id", "status", "event_date")
     assert [(row["run_id"], row["status"], row["event_date"]) for row in log] == [
         ("run-40", "STARTED", D2), ("run-40", "SUCCEEDED", D2),
@@ -41,7 +45,7 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
 
 def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_path: Path) -> None:
     lake, settings, day = Lake(spark, str(tmp_path)), load_settings([], [], {}), Day(D1, "main")
-    older = dataclasses.replace(RUN_LOG, columns=tuple(each for each in RUN_LOG.columns if each.name != "event_seq"))
+    older = dataclasses.replace(RUN_LOG, columns=tuple(each for each in RUN_LOG.columns if each.name not in NEWER))
     lake.create_tables((older,))
     rows = [
         (D1, "main", "old", "nightly", FAULT_LATENCY, status, hour)
@@ -53,13 +57,15 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
         *(f"CAST(NULL AS {each.dataType.simpleString()}) AS {each.name}" for each in older.columns[7:]),
     )  # fmt: skip
     lake.append(older, logged)
-    assert list(logged_openings(lake, FAULT_LATENCY, "main")) == [D1]
+    assert list(logged_days(lake, FAULT_LATENCY)) == [day]
     assert unsure_days(open_published(str(tmp_path), None, None, None)) == (D1,)
     lake.create_tables((RUN_LOG,))
     run = Run(
         "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     )
-    done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {})
+    done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {}, input_settings="read by these")
     log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
-    assert logged_openings(lake, FAULT_LATENCY, "main") == {D1: ("PREVIOUS_DAY", "opened")}
+    assert logged_days(lake, FAULT_LATENCY) == {
+        day: PublishedDay("PREVIOUS_DAY", "opened", settings.content_hash(), "read by these")
+    }
