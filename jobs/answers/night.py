@@ -35,6 +35,7 @@ class Day:
     """One published day in numbers; of both flows, 0 where one did not run.
 
     Attributes:
+        incidents: those that are not minor.
         has_sends: a send log was given.
         has_groups: consumer snapshots were given.
     """
@@ -46,6 +47,7 @@ class Day:
     isolated_ms: int
     isolating_producers: int
     incidents: int
+    minor_incidents: int
     findings: int
     rebalances: int
     moved: int
@@ -62,7 +64,7 @@ class Night:
         headline: one sentence.
         whole: the days together.
         days: the days before and the requested days, in order.
-        incidents: rows of `broker_incidents`, the longest ones, in order of time.
+        incidents: rows of `broker_incidents` that are not minor, the longest ones, in order of time.
         findings: rows of `findings`, the gravest first.
         kinds: kind to count, of all findings.
         not_drawn: a sentence for each thing left out.
@@ -86,7 +88,7 @@ def night(published: Published) -> Night:
     days = (*published.days_before[-NIGHTS_BEFORE:], *published.days)
     counts = _days(published, days)
     whole = _whole(published, [counts[day] for day in published.days])
-    incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames()).to_pylist()
+    incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames(), ~_minor()).to_pylist()
     findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
     longest = sorted(incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"]))
     gravest = sorted(
@@ -121,6 +123,8 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
         broker, lasted = safe(longest["broker_name"]), duration(longest["end_ms"] - longest["start_ms"])
         peak = f"{longest['peak_producers']} of {longest['producers']} producers"
         return f"{counted(len(incidents), 'incident')}: the longest took {broker} from {peak} for {lasted}; {sends}."
+    if whole.minor_incidents:
+        return f"No incident but {counted(whole.minor_incidents, 'minor one')}; {sends}."
     if whole.isolations:
         isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker"
         return f"No incident: {isolated}, never many the same one; {sends}."
@@ -148,7 +152,8 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
         .group_by("event_date")
         .aggregate([([], "count_all")])
     )
-    incidents = _per_day(published, days, BROKER_INCIDENTS)
+    incidents = _per_day(published, days, BROKER_INCIDENTS, where=~_minor())
+    minor = _per_day(published, days, BROKER_INCIDENTS, where=_minor())
     findings = _per_day(published, days, FINDINGS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
@@ -168,6 +173,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
             isolating_producers=of(producers, day),
             incidents=of(incidents, day),
+            minor_incidents=of(minor, day),
             findings=of(findings, day),
             rebalances=of(rebalances, day),
             moved=of(rebalances, day, "moved_sum"),
@@ -178,9 +184,13 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
 
 
 def _per_day(
-    published: Published, days: Sequence[dt.date], table: Table, sums: Sequence[str] = ()
+    published: Published,
+    days: Sequence[dt.date],
+    table: Table,
+    sums: Sequence[str] = (),
+    where: pc.Expression | None = None,
 ) -> dict[dt.date, dict[str, Any]]:
-    found = published.rows(table, ["event_date", *sums], None, days).group_by("event_date")
+    found = published.rows(table, ["event_date", *sums], where, days).group_by("event_date")
     return _by_day(found.aggregate([*((name, "sum") for name in sums), ([], "count_all")]))
 
 
@@ -191,6 +201,11 @@ def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
 def _real() -> pc.Expression:
     """Isolations that happened: the switch was on, and they have a length."""
     return pc.field("enforced") & (pc.field("end_ms") > pc.field("start_ms"))
+
+
+def _minor() -> pc.Expression:
+    """Incidents that nobody wakes for; in a lake of an earlier release there is none."""
+    return pc.coalesce(pc.field("is_minor"), pc.scalar(False))
 
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:

@@ -35,6 +35,7 @@ QUESTIONS = {
             "lost": "lost",
             "retried": "retried",
             "slowed": "slowed",
+            "is_minor": "minor",
             "first_producer": "noticed first by",
         },
         {"broker": "broker_name"},

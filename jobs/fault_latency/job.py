@@ -12,7 +12,7 @@ from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
 from jobs.fault_latency.effects.calls import calls_ending_in, calls_of_several_attempts
 from jobs.fault_latency.effects.choices import choices
-from jobs.fault_latency.effects.incidents import broker_incidents
+from jobs.fault_latency.effects.incidents import broker_incidents, is_minor
 from jobs.fault_latency.effects.key_moves import key_moves
 from jobs.fault_latency.effects.producer_days import producer_days
 from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
@@ -52,7 +52,7 @@ def fault_latency(
     Args:
         items: as `replayed` returns it.
         day: the day and cluster.
-        settings: incident share, what counts as slow.
+        settings: incident share, which incidents are minor, what counts as slow.
         known_start: whether the day before is in the lake.
         materialize: for frames that several tables read.
     """
@@ -85,9 +85,9 @@ def fault_latency(
         .withColumn("reachable", F.col("reachable") | ~has_flag)
         .transform(with_partition_columns, day),
         broker_windows=broker_windows(sends, isolated).transform(with_partition_columns, day, "window_start_ms"),
-        broker_incidents=incidents.transform(
-            with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"
-        ),
+        broker_incidents=incidents.withColumn(
+            "is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost)
+        ).transform(with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
         producer_days=producer_days(per_process, isolated, chosen).transform(with_partition_columns, day),
         send_calls=send_calls(sends, look_up_owner, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.incident_counts import Incident, first_incidents, incident, incident_counts, minor_incident
 from jobs.fault_latency.producer_counts import contradicting, totals, worst_producers
 from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import Answer, rows_of_each
@@ -20,8 +21,6 @@ from jobs.tables.findings import SEVERITIES
 from jobs.text.redaction import redacted
 
 _WORST = 3
-_INCIDENTS = 100
-_OF_AN_INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
 
 
 @dataclass(frozen=True)
@@ -33,20 +32,6 @@ class Broker:
     failures: int
     isolated_ms: int
     isolating_producers: int
-
-
-@dataclass(frozen=True)
-class Incident:
-    """An interval in which many producers isolated one broker."""
-
-    broker_name: str
-    start_at: str
-    end_at: str
-    seconds: float
-    peak_producers: int
-    producers: int
-    sends: int
-    lost: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +71,10 @@ class Summary:
 
     Attributes:
         days: those whose lines were read, and where the lines went.
+        incident_count: those that are not minor.
+        minor_incident_count: the others.
+        minor_incident: what makes one minor, in words.
+        incidents: the first hundred, minor ones last.
         recomputed_days: those made anew from the lake's own sends, as it was asked for.
         cascaded_days: likewise, as the day before changed.
         stale_days: those that should have been, but were left.
@@ -108,6 +97,8 @@ class Summary:
     quarantine_reasons: dict[str, int]
     brokers: list[Broker]
     incident_count: int
+    minor_incident_count: int
+    minor_incident: str
     incidents: list[Incident]
     findings: list[FindingKind]
     worst_findings: list[str]
@@ -135,8 +126,8 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
             "totals": totals(producers),
             "quarantine_reasons": _counts(quarantine.where("source = 'sends'"), "reason"),
             "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
-            "incident_count": incidents.agg(F.count("*").alias("count")),
-            "incidents": incidents.orderBy("start_ms", "broker_name").limit(_INCIDENTS).select(*_OF_AN_INCIDENT),
+            "incident_count": incident_counts(incidents),
+            "incidents": first_incidents(incidents),
             "findings": _finding_kinds(findings),
             "worst_findings": _worst_findings(findings),
             "producers": worst_producers(producers),
@@ -171,7 +162,9 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         quarantine_reasons=_by_value(answers["quarantine_reasons"]),
         brokers=[Broker(**row) for row in answers["brokers"]],
         incident_count=incident_count["count"],
-        incidents=[_incident(row) for row in answers["incidents"]],
+        minor_incident_count=incident_count["minor"],
+        minor_incident=minor_incident(settings.incident_min_ms, settings.incident_min_lost),
+        incidents=[incident(row) for row in answers["incidents"]],
         findings=[FindingKind(**row) for row in answers["findings"]],
         worst_findings=[row["sentence"] for row in answers["worst_findings"]],
         producer_count=total["producers"],
@@ -205,11 +198,6 @@ def _brokers(windows: DataFrame, intervals: DataFrame) -> DataFrame:
     return joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50)
 
 
-def _incident(row: Answer) -> Incident:
-    start_ms, end_ms = row.pop("start_ms"), row.pop("end_ms")
-    return Incident(start_at=_utc(start_ms), end_at=_utc(end_ms), seconds=(end_ms - start_ms) / 1000, **row)
-
-
 def _worst_findings(findings: DataFrame) -> DataFrame:
     order = (F.desc_nulls_last("failures"), "start_ms", "sentence")
     return findings.where("severity = 'CRITICAL'").orderBy(*order).limit(_WORST).select("sentence")
@@ -241,7 +229,3 @@ def _missing_producers(lake: Lake, clusters: Sequence[str], days: Sequence[dt.da
     now = groups.where(F.col("event_date").isin(*(F.lit(day) for day in days))).drop("event_date")
     missing = before.subtract(now).select("producer_group").distinct()
     return missing.orderBy("producer_group")
-
-
-def _utc(at_ms: int) -> str:
-    return dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S")

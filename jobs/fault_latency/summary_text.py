@@ -53,9 +53,12 @@ def _brokers_text(summary: Summary) -> str:
 
 
 def _incidents_text(summary: Summary) -> str:
+    count = summary.minor_incident_count
+    minor = f"{count:,} minor one{'' if count == 1 else 's'}" if count else ""
     if not summary.incident_count:
-        return "Incidents\n  none"
-    longest = sorted(summary.incidents, key=lambda each: -each.seconds)[:_ROWS]
+        return f"Incidents\n  none{f' but {minor}: {summary.minor_incident}' if minor else ''}"
+    grave = [each for each in summary.incidents if not each.is_minor]
+    longest = sorted(grave, key=lambda each: -each.seconds)[:_ROWS]
     rows = [
         [
             safe(each.broker_name),
@@ -68,9 +71,9 @@ def _incidents_text(summary: Summary) -> str:
         for each in sorted(longest, key=lambda each: each.start_at)
     ]
     more = f" (the {len(rows)} longest of {summary.incident_count})" if summary.incident_count > len(rows) else ""
-    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n" + grid(
-        ["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows
-    )
+    table = grid(["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows)
+    left = f"\n  and {minor}: {summary.minor_incident}" if minor else ""
+    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n{table}{left}"
 
 
 def _findings_text(summary: Summary) -> str:

@@ -83,7 +83,10 @@ class Retention:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run. `origins`: where each key that is not a default was set."""
+    """All settings of a run. `origins`: where each key that is not a default was set.
+
+    An incident that is shorter than `incident_min_ms` and cost fewer than `incident_min_lost` sends is minor.
+    """
 
     cluster: str = "main"
     lake: str = ""
@@ -92,6 +95,8 @@ class Settings:
     max_line_bytes: int = 1_048_576
     infer: bool = True
     incident_share: float = 0.5
+    incident_min_ms: int = 2_000
+    incident_min_lost: int = 100
     slow_ms: int = 550
     max_staleness_ms: int = 300_000
     inputs: Inputs = field(default_factory=Inputs)
@@ -118,10 +123,16 @@ class Settings:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
-        most = {"max_line_bytes": _LONGEST_LINE, "max_staleness_ms": _LONGEST_MS, "slow_ms": _LONGEST_MS}
-        for name, largest in most.items():
-            if not 1 <= getattr(self, name) <= largest:
-                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least 1, at most {largest}")
+        bounds = {
+            "max_line_bytes": (1, _LONGEST_LINE),
+            "max_staleness_ms": (1, _LONGEST_MS),
+            "slow_ms": (1, _LONGEST_MS),
+            "incident_min_ms": (0, _LONGEST_MS),
+            "incident_min_lost": (0, _LONGEST_MS),
+        }
+        for name, (least, most) in bounds.items():
+            if not least <= getattr(self, name) <= most:
+                raise SettingValueError(f"{name} is {getattr(self, name)}; give at least {least}, at most {most}")
         if self.date:
             check_date("date", self.date)
 

@@ -26,7 +26,8 @@ from tests.given.site import D1, START
 
 T1 = START[D1]
 HEADINGS = {
-    "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed noticed_first_by",
+    "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed minor"
+    " noticed_first_by",
     "findings": "from until severity kind cause in_words",
     "isolations": "from until broker producer client cause latency_ms ended_by enforced",
     "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",

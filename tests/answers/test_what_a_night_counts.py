@@ -11,6 +11,7 @@ import pytest
 from jobs.answers.minutes import MOST_POINTS, Point, minutes
 from jobs.answers.night import MOST_FINDINGS, MOST_INCIDENTS, NIGHTS_BEFORE, Day, headline, night
 from jobs.answers.published import Published, open_published
+from jobs.answers.report import render
 from jobs.answers.timeline import MOST_BROKERS, MOST_ROWS, isolation_hover, timeline
 from jobs.answers.words import percent, safe_cell, unsure_text
 from jobs.tables import (
@@ -116,6 +117,28 @@ def test_the_longest_incidents_are_told_in_order_of_time(tmp_path: Path) -> None
     assert "52 incidents: the longest took b47 from " in found.headline
 
 
+def test_minor_incidents_are_counted_apart_and_not_told(tmp_path: Path) -> None:
+    """Of an earlier release none is minor."""
+    rows = [incident(1, 9, "a") | {"is_minor": False}, incident(2, 99, "b") | {"is_minor": True}, incident(3, 8, "c")]
+    published = lake_of(tmp_path, BROKER_INCIDENTS, *rows)
+    found = night(published)
+    assert [each["broker_name"] for each in found.incidents] == ["a", "c"]
+    assert (found.whole.incidents, found.whole.minor_incidents) == (2, 1)
+    assert found.headline.startswith("2 incidents: the longest took a from ")
+    page = render(published)
+    assert "<dt>incidents</dt><dd>2 <small>and 1 minor</small>" in page
+    assert "1 minor incident stands in the table alone" in page
+
+
+def test_a_night_of_minor_incidents_alone_is_said_to_be_one(tmp_path: Path) -> None:
+    minor = [incident(place, 1) | {"is_minor": True} for place in (2, 3)]
+    published = lake_of(tmp_path, BROKER_INCIDENTS, *minor)
+    assert night(published).headline.startswith("No incident but 2 minor ones; ")
+    page = render(published)
+    assert "None but minor ones." in page
+    assert "2 minor incidents stand in the table alone" in page
+
+
 def test_as_many_as_may_be_told_leave_nothing_out(tmp_path: Path) -> None:
     found = night(lake_of(tmp_path, BROKER_INCIDENTS, *(incident(place, 1) for place in range(MOST_INCIDENTS))))
     assert (len(found.incidents), found.not_drawn) == (MOST_INCIDENTS, ())
@@ -171,10 +194,10 @@ def test_what_a_day_counts(tmp_path: Path) -> None:
     write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | {"consumer_group": each} for each in "ghi"])
     before, asked = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).days
     given = {"has_sends": True, "has_groups": False}
-    assert asked == Day(NIGHT, 11, 3, 2, 150, 1, 0, 0, 2, 8, 3, **given)
-    assert before == Day(BEFORE, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, **given)
+    assert asked == Day(NIGHT, 11, 3, 2, 150, 1, 0, 0, 0, 2, 8, 3, **given)
+    assert before == Day(BEFORE, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, **given)
     both = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).whole
-    assert both == Day(NIGHT, 11, 3, 3, 151, 2, 0, 0, 2, 8, 3, **given)
+    assert both == Day(NIGHT, 11, 3, 3, 151, 2, 0, 0, 0, 2, 8, 3, **given)
 
 
 def test_a_night_of_groups_alone_has_its_sentence() -> None:

@@ -33,6 +33,8 @@ def right_settings(random: Random) -> dict[str, Any]:
         "max_line_bytes": random.choice((1, 1_000, hostile.INT_MAX)),
         "infer": random.choice((True, False)),
         "incident_share": random.choice((0.0, 1e-9, 0.5, 1.0)),
+        "incident_min_ms": random.choice((0, 1, 10_000)),
+        "incident_min_lost": random.choice((0, 1, 10_000)),
         "slow_ms": random.choice(_NUMBERS[1:]),
         "max_staleness_ms": random.choice(_NUMBERS[1:]),
     }

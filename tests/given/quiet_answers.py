@@ -13,7 +13,8 @@ DAY = {
 QUIET = Summary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], recomputed_days=[], cascaded_days=[], stale_days=[],
     forgotten_days=[], read_otherwise=[], other_settings=[], other_days={},
-    quarantine_reasons={}, brokers=[], incident_count=0, incidents=[], findings=[], worst_findings=[],
+    quarantine_reasons={}, brokers=[], incident_count=0, minor_incident_count=0,
+    minor_incident="short and cheap", incidents=[], findings=[], worst_findings=[],
     producer_count=7, producers=[], isolations=0, would_have_isolated_ms=0, switch_assumed_off=0, not_replayed={},
     contradictions=0, contradicting=[], missing_producers=[], hidden_files=[], repeated_files=[], bad_routes=0,
 )  # fmt: skip

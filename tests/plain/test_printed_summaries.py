@@ -12,7 +12,8 @@ import pytest
 
 from jobs.allocation.summary import Fault, Group
 from jobs.allocation.summary_text import allocation_text
-from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Incident, Producer
+from jobs.fault_latency.incident_counts import Incident
+from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Producer
 from jobs.fault_latency.summary_text import as_text
 from jobs.text.terminal import duration
 from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
@@ -79,7 +80,7 @@ def test_sections_come_in_the_order_of_the_readme() -> None:
     everything = _sections(
         brokers=[Broker("b", 1, 0, 0, 0)],
         incident_count=1,
-        incidents=[Incident("b", "2026-11-21 00:00:01", "2026-11-21 00:00:02", 1.0, 1, 2, 3, 0)],
+        incidents=[Incident("b", "2026-11-21 00:00:01", "2026-11-21 00:00:02", 1.0, 1, 2, 3, 0, False)],
         findings=[FindingKind("ALL_ISOLATED", 1, 0, 0)],
         producers=[Producer("p", "g", "5.3.3", 1_000, 1, 0)],
         contradictions=1,
@@ -136,7 +137,7 @@ def test_incidents_that_the_summary_has_not_are_counted_too() -> None:
 
 def _incident(number: int, seconds: float) -> Incident:
     start = f"2026-11-21 00:{number:02}:00"
-    return Incident(f"broker-{number}", start, f"2026-11-21 00:{number:02}:30", seconds, 17, 21, 2_057, 1_010)
+    return Incident(f"broker-{number}", start, f"2026-11-21 00:{number:02}:30", seconds, 17, 21, 2_057, 1_010, False)
 
 
 def test_incidents_are_listed_in_time() -> None:
@@ -146,6 +147,16 @@ def test_incidents_are_listed_in_time() -> None:
         "  broker-1  00:01:00  00:01:30  2.0 s       17 of 21 producers  1,010 of 2,057",
         "  broker-2  00:02:00  00:02:30  1 min 35 s  17 of 21 producers  1,010 of 2,057",
     ]
+
+
+def test_minor_incidents_are_folded_into_a_line() -> None:
+    minor = dataclasses.replace(_incident(2, 95.0), is_minor=True)
+    folded = {"minor_incident_count": 1_234, "minor_incident": "shorter than 2.0 s and so on"}
+    *_, last_but_one, last = _section("Incidents", incident_count=1, incidents=[_incident(1, 2.0), minor], **folded)
+    assert last_but_one.split()[0] == "broker-1"
+    assert last == "  and 1,234 minor ones: shorter than 2.0 s and so on"
+    one = {"minor_incident_count": 1, "minor_incident": "short"}
+    assert _section("Incidents", incidents=[minor], **one) == ["Incidents", "  none but 1 minor one: short"]
 
 
 def test_a_name_in_an_incident_does_nothing_to_a_terminal() -> None:

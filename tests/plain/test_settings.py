@@ -36,6 +36,7 @@ def test_without_anything_the_defaults_hold() -> None:
     assert (settings.cluster, settings.lake, settings.date) == ("main", "", None)
     assert (settings.max_bad_fraction, settings.max_line_bytes) == (0.01, 1_048_576)
     assert (settings.infer, settings.incident_share) == (True, 0.5)
+    assert (settings.incident_min_ms, settings.incident_min_lost) == (2_000, 100)
     assert settings.inputs.sends.path == ()
     assert settings.inputs.sends.format == "auto"
     assert settings.origins == {}
@@ -119,7 +120,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         (
             "zzz = 1",
             UnknownSettingError,
-            "known here: client_logs, cluster, date, groups, incident_share, infer, inputs, lake",
+            "known here: client_logs, cluster, date, groups, incident_min_lost, incident_min_ms, incident_share, infer",
         ),
         ("cluster = 7", SettingTypeError, "setting 'cluster' is 7 (int); it must be a text in quotes"),
         ("infer = 'yes'", SettingTypeError, "setting 'infer' is 'yes' (str); it must be true or false"),

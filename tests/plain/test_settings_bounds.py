@@ -25,6 +25,7 @@ ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
     "assignment",
     [
         "max_bad_fraction=0", "max_bad_fraction=1", "incident_share=0", "incident_share=1", "slow_ms=1",
+        "incident_min_ms=0", "incident_min_lost=0",
         "max_line_bytes=1", "max_staleness_ms=1", "retention.versions_days=7", "retention.sends_days=1",
         *(f'{name}="{pattern}"' for name, pattern in ROOMS.items()),
     ],
@@ -37,6 +38,8 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
     ("assignments", "sentence"),
     [
         (["max_staleness_ms=0"], "max_staleness_ms is 0; give at least 1"),
+        (["incident_min_ms=-1"], "incident_min_ms is -1; give at least 0"),
+        (["incident_min_lost=-1"], "incident_min_lost is -1; give at least 0"),
         (['cluster=""'], "cluster is empty"),
         (['groups.G.request_mode="POP"'], 'request_mode "POP" needs pop_share_queue_num; -1 is the broker\'s default'),
         *(([f"{name}='{pattern[1:].strip('()')}'"], "has no group") for name, pattern in ROOMS.items()),
@@ -62,7 +65,8 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
 @pytest.mark.parametrize(
     ("assignment", "counts"),
     [
-        ("slow_ms=1", True), ("incident_share=0.1", True), ("infer=false", True), ("max_line_bytes=9", True),
+        ("slow_ms=1", True), ("incident_share=0.1", True), ("incident_min_ms=1", True),
+        ("incident_min_lost=1", True), ("infer=false", True), ("max_line_bytes=9", True),
         ("max_staleness_ms=9", True), ("max_bad_fraction=0.5", True), ("cluster=c", True),
         ("inputs.sends.format=csv", True), ("inputs.sends.fields.latency_ms=cost", True),
         ("producers.PG.client_version=4.9.8", True), ("groups.G.strategy=AVG", True),

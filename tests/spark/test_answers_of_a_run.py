@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
-from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Incident, Producer, Summary, summarize
+from jobs.fault_latency.incident_counts import Incident
+from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Producer, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
@@ -250,8 +251,8 @@ def test_the_first_hundred_incidents_and_how_many_there_are(said: Summary) -> No
     assert said.incident_count == 103
     assert len(said.incidents) == 100
     assert said.incidents[:2] == [
-        Incident("b1", "2026-03-02 00:00:00", "2026-03-02 00:00:01", 1.0, 3, 4, 20, 7),
-        Incident("b2", "2026-03-02 00:00:00", "2026-03-02 00:00:02", 2.25, 3, 4, 20, 7),
+        Incident("b1", "2026-03-02 00:00:00", "2026-03-02 00:00:01", 1.0, 3, 4, 20, 7, True),
+        Incident("b2", "2026-03-02 00:00:00", "2026-03-02 00:00:02", 2.25, 3, 4, 20, 7, False),
     ]
     assert said.incidents[-1].start_at == "2026-03-02 00:01:38"
 

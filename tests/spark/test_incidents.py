@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.fault_latency.effects.incidents import is_minor
 from tests.given.isolating_producers import call_row, incidents_of, isolation_row, send_row
 
 Row = dict[str, object]
@@ -112,3 +113,20 @@ def test_who_left_and_holds_it_on_counts_no_more(spark: SparkSession) -> None:
     sends = [*_active(60_000, "p0"), send_row("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
     (both,) = incidents_of(spark, isolations, sends, [])
     assert _told(both, "start_ms", "end_ms", "isolating_producers", "producers") == [50_000, 120_000, 2, 2]
+
+
+def test_an_incident_is_minor_when_it_is_both_short_and_cheap(spark: SparkSession) -> None:
+    """Shorter than 2 s, and fewer than 10 sends lost, retried and slowed together."""
+    rows = [
+        ("short, cheap", 0, 1_999, 3, 3, 3, True),
+        ("not short", 0, 2_000, 0, 0, 0, False),
+        ("not cheap", 0, 1, 10, 0, 0, False),
+        ("not cheap by retries", 0, 1, 0, 10, 0, False),
+        ("not cheap by slow ones", 5, 6, 4, 3, 3, False),
+        ("neither", 0, 9_000, 99, 0, 0, False),
+    ]
+    kinds = "name string, start_ms bigint, end_ms bigint, lost bigint, retried bigint, slowed bigint, expected boolean"
+    incidents = spark.createDataFrame(rows, kinds).withColumn("is_minor", is_minor(2_000, 10))
+    assert [row["name"] for row in incidents.where("is_minor IS DISTINCT FROM expected").collect()] == []
+    none = incidents.withColumn("is_minor", is_minor(0, 10) | is_minor(2_000, 0))
+    assert none.where("is_minor").isEmpty()

@@ -156,7 +156,7 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
         "send attempts": sum(column("Brokers", "sends")),
         "failed": sum(column("Brokers", "failures")),
         "isolations": int(producers),
-        "incidents": len(night.section("Incidents")) - 2,
+        "incidents": sum(line.startswith("  broker-") for line in night.section("Incidents")),
         "findings about producers": sum(map(sum, kinds)),
         "findings about groups": int(findings.replace(",", "")),
         "rebalances": sum(column("Consumer groups", "rebalances")),

@@ -74,6 +74,8 @@ lake = "lake"
 date = {D1}
 infer = false
 incident_share = 0.51
+incident_min_ms = 10_001
+incident_min_lost = 3
 max_line_bytes = {MAX_LINE_BYTES}
 max_bad_fraction = {1 / LINES}
 slow_ms = 7777
@@ -159,6 +161,13 @@ def test_both_runs_succeed(both: Both) -> None:
 def test_incident_share_is_the_least_share_that_is_an_incident(both: Both) -> None:
     default, varied = both.rows("broker_incidents", "peak_producers", "producers", broker_name="broker-i")
     assert (default, varied) == ([(2, 4)], [])
+
+
+def test_an_incident_is_minor_below_both_bounds(both: Both) -> None:
+    """Ten seconds, in which a send was lost and another is slow, but not by the default of `slow_ms`."""
+    columns = ("lost", "slowed", "is_minor")
+    default, varied = both.rows("broker_incidents", *columns, broker_name="broker-h")
+    assert (default, varied) == ([(1, 0, False)], [(1, 1, True)])
 
 
 def test_slow_ms_is_the_least_time_that_is_slow(both: Both) -> None:

@@ -57,6 +57,12 @@ def broker_incidents(
     )
 
 
+def is_minor(min_ms: int, min_lost: int) -> Column:
+    """Whether an incident is shorter, and cost fewer sends, lost, retried or slowed, than one worth waking for."""
+    cost = F.col("lost") + F.col("retried") + F.col("slowed")
+    return (F.col("end_ms") - F.col("start_ms") < F.lit(min_ms)) & (cost < F.lit(min_lost))
+
+
 def _active(isolated: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """One row per producer with the switch on: `active_from_ms`, `active_until_ms`."""
     sending = sends_per_process.where("enforced").select(

@@ -13,7 +13,7 @@
 -- isolated_ms_before: the same, the day before; null = not there
 -- isolations: isolations, those that stood at 00:00 included; null = not there on this day
 -- isolations_before: the same, the day before; null = not there
--- incidents: of a broker: intervals in which many producers isolated it; null = not there, or a group
+-- incidents: of a broker: intervals in which many producers isolated it, without minor ones; null = not there, or a group
 -- incidents_before: the same, the day before; null = not there, or a group
 -- sends: attempts; null = not there on this day
 -- sends_before: the same, the day before; null = not there
@@ -40,6 +40,7 @@ isolations AS (
 incidents AS (
   SELECT event_date, cluster, broker_name, count(*) AS incidents
   FROM broker_incidents
+  WHERE NOT coalesce(is_minor, false)
   GROUP BY event_date, cluster, broker_name
 ),
 figures AS (

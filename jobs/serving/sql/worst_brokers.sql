@@ -10,7 +10,7 @@
 -- isolated_producer_minutes: minutes of isolation, summed over producers whose switch is on
 -- isolations: isolations of the day, those that stood at 00:00 included
 -- isolating_producers: producers that isolated it
--- incidents: intervals in which many producers isolated it at the same time
+-- incidents: intervals in which many producers isolated it at the same time, without minor ones
 -- sends: attempts that ended on this day
 -- failures: of those, attempts that ended in an exception
 WITH latest AS (
@@ -44,6 +44,7 @@ isolations AS (
 incidents AS (
   SELECT event_date, cluster, broker_name, count(*) AS incidents
   FROM broker_incidents
+  WHERE NOT coalesce(is_minor, false)
   GROUP BY event_date, cluster, broker_name
 )
 SELECT
