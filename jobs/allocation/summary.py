@@ -22,6 +22,7 @@ from jobs.tables import (
     TOPIC_QUEUES,
     Table,
 )
+from jobs.text.owners import owners_of
 from jobs.text.redaction import redacted
 from udfs.strategy import RETRY_TOPIC
 
@@ -62,6 +63,7 @@ class AllocationSummary:
         finding_count: rows of `allocation_findings`, those of retry topics too; `faults` and `kinds` leave these out.
         kinds: number of groups and topics with a finding of the kind that concerns no queue.
         other_settings: days beside the run's that other settings made; they stay as they are.
+        owners: consumer group that is named here to its owner, where settings give one.
         owners_given: consumers' running info or logs were given, which show who held a queue.
     """
 
@@ -84,6 +86,7 @@ class AllocationSummary:
     hidden_files: list[str]
     repeated_files: list[str]
     owners_given: bool
+    owners: dict[str, str]
 
 
 def summarize_allocation(spark: SparkSession, settings: Settings, result: RunResult) -> AllocationSummary:
@@ -133,6 +136,9 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
         owners_given=bool(settings.inputs.running_info.path or settings.inputs.client_logs.path),
+        owners=owners_of(
+            (row["consumer_group"] for name in ("groups", "faults") for row in answers[name]), settings.owners
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.allocation.group.sentence import WHAT, WHY
 from jobs.allocation.summary import AllocationSummary
-from jobs.text.terminal import days_text, duration, grid, left_out, one_line, safe
+from jobs.text.terminal import days_text, duration, grid_with_owners, left_out, one_line, safe
 
 
 def allocation_text(summary: AllocationSummary) -> str:
@@ -33,7 +33,8 @@ def _groups_text(summary: AllocationSummary) -> str:
         for each in summary.groups
     ]
     header = ["group", "strategy", "topics", "rebalances", "queues moved", "needed"]
-    return f"Consumer groups ({summary.group_count} in all)\n" + grid(header, rows)
+    groups = [each.consumer_group for each in summary.groups]
+    return f"Consumer groups ({summary.group_count} in all)\n{grid_with_owners(header, rows, groups, summary.owners)}"
 
 
 def _faults_text(summary: AllocationSummary) -> str:
@@ -51,7 +52,9 @@ def _faults_text(summary: AllocationSummary) -> str:
         for each in summary.faults
     ]
     header = ["group", "why", "no owner", "several", "another", "longest"]
-    return "Queues without an owner, with several, or with another than the strategy says\n" + grid(header, rows)
+    groups = [each.consumer_group for each in summary.faults]
+    table = grid_with_owners(header, rows, groups, summary.owners)
+    return f"Queues without an owner, with several, or with another than the strategy says\n{table}"
 
 
 def _notes_text(summary: AllocationSummary) -> str:

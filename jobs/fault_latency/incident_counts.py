@@ -33,12 +33,19 @@ class Incident:
 
 def incident_counts(incidents: DataFrame) -> DataFrame:
     """One row: `count` of those that are not minor, `minor` of the others."""
-    return incidents.agg(F.count_if(~F.col("is_minor")).alias("count"), F.count_if("is_minor").alias("minor"))
+    return _with_is_minor(incidents).agg(
+        F.count_if(~F.col("is_minor")).alias("count"), F.count_if("is_minor").alias("minor")
+    )
 
 
 def first_incidents(incidents: DataFrame) -> DataFrame:
     """The first hundred, as `incident` takes them, minor ones last."""
-    return incidents.orderBy("is_minor", "start_ms", "broker_name").limit(_ROWS).select(*_COLUMNS)
+    return _with_is_minor(incidents).orderBy("is_minor", "start_ms", "broker_name").limit(_ROWS).select(*_COLUMNS)
+
+
+def _with_is_minor(incidents: DataFrame) -> DataFrame:
+    """What an earlier release published is not minor."""
+    return incidents.withColumn("is_minor", F.coalesce("is_minor", F.lit(False)))
 
 
 def minor_incident(min_ms: int, min_lost: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,13 +11,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.incident_counts import Incident, first_incidents, incident, incident_counts, minor_incident
-from jobs.fault_latency.producer_counts import contradicting, totals, worst_producers
+from jobs.fault_latency.producer_counts import (
+    Contradicting,
+    Producer,
+    ProducerGroup,
+    contradicting,
+    totals,
+    worst_groups,
+    worst_producers,
+)
 from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import Answer, rows_of_each
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
 from jobs.tables.findings import SEVERITIES
+from jobs.text.owners import owners_of
 from jobs.text.redaction import redacted
 
 _WORST = 3
@@ -45,27 +54,6 @@ class FindingKind:
 
 
 @dataclass(frozen=True)
-class Producer:
-    """A producer that isolated brokers for long."""
-
-    client_id: str
-    producer_group: str
-    client_version: str | None
-    isolated_ms: int
-    isolations: int
-    contradictions: int
-
-
-@dataclass(frozen=True)
-class Contradicting:
-    """A producer whose first attempts contradict the replay, and how many do."""
-
-    client_id: str
-    producer_group: str
-    contradictions: int
-
-
-@dataclass(frozen=True)
 class Summary:
     """The answers of a run. Times are UTC, durations ms; `enforced` only, unless the name says otherwise.
 
@@ -75,6 +63,7 @@ class Summary:
         minor_incident_count: the others.
         minor_incident: what makes one minor, in words.
         incidents: the first hundred, minor ones last.
+        owners: producer group that is named here to its owner, where settings give one.
         recomputed_days: those made anew from the lake's own sends, as it was asked for.
         cascaded_days: likewise, as the day before changed.
         stale_days: those that should have been, but were left.
@@ -103,6 +92,9 @@ class Summary:
     findings: list[FindingKind]
     worst_findings: list[str]
     producer_count: int
+    isolating_producers: int
+    isolating_groups: int
+    producer_groups: list[ProducerGroup]
     producers: list[Producer]
     isolations: int
     would_have_isolated_ms: int
@@ -114,6 +106,7 @@ class Summary:
     hidden_files: list[str]
     repeated_files: list[str]
     bad_routes: int
+    owners: dict[str, str]
 
 
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
@@ -131,6 +124,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
             "findings": _finding_kinds(findings),
             "worst_findings": _worst_findings(findings),
             "producers": worst_producers(producers),
+            "producer_groups": worst_groups(producers),
             "contradicting": contradicting(producers),
             "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
             "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
@@ -168,6 +162,9 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         findings=[FindingKind(**row) for row in answers["findings"]],
         worst_findings=[row["sentence"] for row in answers["worst_findings"]],
         producer_count=total["producers"],
+        isolating_producers=total["isolating_producers"],
+        isolating_groups=total["isolating_groups"],
+        producer_groups=[ProducerGroup(**row) for row in answers["producer_groups"]],
         producers=[Producer(**row) for row in answers["producers"]],
         isolations=total["isolations"],
         would_have_isolated_ms=total["would_have"],
@@ -179,7 +176,14 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
         bad_routes=bad_routes["count"],
+        owners=owners_of(_groups_named(answers), settings.owners),
     )
+
+
+def _groups_named(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
+    """The producer groups that the answers name."""
+    for name in ("producers", "producer_groups", "contradicting", "missing_producers"):
+        yield from (row["producer_group"] for row in answers[name])
 
 
 def _brokers(windows: DataFrame, intervals: DataFrame) -> DataFrame:

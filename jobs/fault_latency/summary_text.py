@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from jobs.fault_latency.summary import Summary
-from jobs.text.terminal import days_text, duration, grid, left_out, one_line, safe
+from jobs.text.terminal import days_text, duration, grid, grid_with_owners, left_out, one_line, safe
 from jobs.uri import local_folder
 
 _ROWS = 8
@@ -88,14 +88,33 @@ def _findings_text(summary: Summary) -> str:
 def _producers_text(summary: Summary) -> str:
     if not summary.producers:
         return f"Producers\n  none of {summary.producer_count} isolated a broker"
+    count = f"{summary.producer_count} in all, {summary.isolations} isolations"
+    if summary.isolating_groups < summary.isolating_producers > _ROWS:
+        return f"{_producer_groups_text(summary)}\n\n{_longest_text(summary, f'{count}; of any group')}"
+    return _longest_text(summary, count)
+
+
+def _producer_groups_text(summary: Summary) -> str:
+    """Of a night of many client ids the groups come first."""
+    rows = [
+        [safe(each.producer_group) or "?", f"{each.clients:,}", duration(each.isolated_ms), f"{each.isolations:,}"]
+        for each in summary.producer_groups
+    ]
+    header = ["group", "producers", "isolated (sum over brokers)", "isolations"]
+    table = grid_with_owners(header, rows, [each.producer_group for each in summary.producer_groups], summary.owners)
+    many = f"{summary.isolating_producers:,} producers of {summary.isolating_groups:,} groups"
+    hint = "  one group's: faultline show isolations --group GROUP"
+    return f"Producer groups that isolated longest ({many})\n{table}\n{hint}"
+
+
+def _longest_text(summary: Summary, count: str) -> str:
     rows = [
         [safe(each.client_id), each.client_version or "?", duration(each.isolated_ms), str(each.isolations)]
         for each in summary.producers
     ]
-    return (
-        f"Producers that isolated longest ({summary.producer_count} in all, {summary.isolations} isolations)\n"
-        + grid(["client id", "client", "isolated (sum over brokers)", "isolations"], rows)
-    )
+    header = ["client id", "client", "isolated (sum over brokers)", "isolations"]
+    table = grid_with_owners(header, rows, [each.producer_group for each in summary.producers], summary.owners)
+    return f"Producers that isolated longest ({count})\n{table}"
 
 
 def _notes_text(summary: Summary) -> str:
@@ -122,7 +141,7 @@ def _notes_on_producers(summary: Summary) -> list[str]:
     if summary.missing_producers:
         notes.append(
             "producer groups of the day before that sent nothing:"
-            f" {', '.join(map(safe, summary.missing_producers[:5]))}"
+            f" {', '.join(_group_text(group, summary) for group in summary.missing_producers[:5])}"
         )
     return notes
 
@@ -131,7 +150,7 @@ def _contradictions_text(summary: Summary) -> str:
     """How many, and of whom; the rest of those that are not listed."""
     who = [
         f"{each.contradictions:,} of {safe(each.client_id)}"
-        + (f" ({safe(each.producer_group)})" if each.producer_group else "")
+        + (f" ({_group_text(each.producer_group, summary)})" if each.producer_group else "")
         for each in summary.contradicting
     ]
     rest = summary.contradictions - sum(each.contradictions for each in summary.contradicting)
@@ -141,6 +160,11 @@ def _contradictions_text(summary: Summary) -> str:
         f"{summary.contradictions:,} first attempts contradict the replay (producer_days.contradictions)"
         f"{': ' if who else ''}{', '.join(who)}"
     )
+
+
+def _group_text(group: str, summary: Summary) -> str:
+    """A producer group, and who owns it where that is known."""
+    return f"{safe(group)}, {safe(summary.owners[group])}" if group in summary.owners else safe(group)
 
 
 def _notes_on_days(summary: Summary) -> list[str]:

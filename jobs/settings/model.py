@@ -12,6 +12,7 @@ import datetime as dt
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ ChosenBy = Literal["CLIENT", "CALLER"]
 _LONGEST_MS = 100 * 365 * 86_400_000  # later than any log by so much, an instant still is one
 _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
-_WITHOUT_ROWS = ("lake", "date", "retention", "spark", "origins")  # no row depends on them
+_WITHOUT_ROWS = ("lake", "date", "owners", "retention", "spark", "origins")  # no row depends on them
 _OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
 
@@ -103,6 +104,7 @@ class Settings:
     producers: dict[str, ProducerSettings] = field(default_factory=dict)
     groups: dict[str, GroupSettings] = field(default_factory=dict)
     client_logs: dict[str, ClientLogSettings] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     retention: Retention = Retention()
     spark: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict, compare=False, metadata={"hidden": True})
@@ -133,11 +135,12 @@ class Settings:
         for name, (least, most) in bounds.items():
             if not least <= getattr(self, name) <= most:
                 raise SettingValueError(f"{name} is {getattr(self, name)}; give at least {least}, at most {most}")
+        check_owners(self.owners)
         if self.date:
             check_date("date", self.date)
 
     def content_hash(self) -> str:
-        """Hash of what the rows of a day can depend on, for the run log: not places, the date, retention and Spark."""
+        """Hash of what the rows of a day can depend on, for the run log: not places, date, owners, retention, Spark."""
         values = dataclasses.asdict(self)
         return _hash_of(values, *(name for name in values if name not in _WITHOUT_ROWS))
 
@@ -154,6 +157,19 @@ def _hash_of(values: dict[str, Any], *names: str) -> str:
         for kind, settings in values["inputs"].items()
     }
     return hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def check_owners(owners: Mapping[str, str]) -> None:
+    """Refuse an owner that nobody could turn to.
+
+    Raises:
+        SettingValueError: a name or glob, or an owner, that is empty or holds a control character.
+    """
+    for group, owner in owners.items():
+        if not group.strip() or not owner.strip() or not f"{group}{owner}".isprintable():
+            raise SettingValueError(
+                f"owners: {group!r} = {owner!r}; give a group or a glob, and who owns it, both of printable letters"
+            )
 
 
 def check_date(name: str, date: dt.date) -> None:

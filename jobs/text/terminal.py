@@ -46,6 +46,20 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
+def grid_with_owners(header: list[str], rows: list[list[str]], groups: Sequence[str], owners: Mapping[str, str]) -> str:
+    """A table with a last column of owners, where one of the groups that the rows are of has one.
+
+    >>> print(grid_with_owners(["group"], [["a"], ["b"]], ["a", "b"], {"b": "ops"}))
+      group  owner
+      a
+      b      ops
+    """
+    if not any(group in owners for group in groups):
+        return grid(header, rows)
+    with_owner = [[*row, safe(owners.get(group, ""))] for row, group in zip(rows, groups, strict=True)]
+    return grid([*header, "owner"], with_owner)
+
+
 def safe(name: str) -> str:
     """A name on a screen: what a terminal might act on escaped, the middle of a long one left out."""
     return shortened(escaped(name), _LONGEST_NAME)

@@ -13,7 +13,8 @@ import pytest
 from jobs.allocation.summary import Fault, Group
 from jobs.allocation.summary_text import allocation_text
 from jobs.fault_latency.incident_counts import Incident
-from jobs.fault_latency.summary import Broker, Contradicting, FindingKind, Producer
+from jobs.fault_latency.producer_counts import Contradicting, Producer, ProducerGroup
+from jobs.fault_latency.summary import Broker, FindingKind
 from jobs.fault_latency.summary_text import as_text
 from jobs.text.terminal import duration
 from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
@@ -182,6 +183,57 @@ def test_findings_are_counted_by_kind_and_severity_and_the_worst_are_said() -> N
         "  it is bad",
         "  so is \\x1b[31mthis",
     ]
+
+
+OWNERS = {"g": "team-payments", "g2": "ops\x1b"}
+
+
+def test_owners_stand_beside_the_groups_that_have_one() -> None:
+    producers = [Producer("p1", "g", "5.3.3", 1_000, 1, 0), Producer("p2", "x", "5.3.3", 900, 1, 0)]
+    assert _section("Producers", producers=producers, producer_count=2, isolations=2, owners=OWNERS)[1:] == [
+        "  client id  client  isolated (sum over brokers)  isolations  owner",
+        "  p1         5.3.3   1.0 s                        1           team-payments",
+        "  p2         5.3.3   0.9 s                        1",
+    ]
+    assert "owner" not in _section("Producers", producers=producers, producer_count=2, owners={"other": "z"})[1]
+    assert _notes(contradictions=3, contradicting=[Contradicting("p", "g2", 3)], owners=OWNERS)[0].endswith(
+        ": 3 of p (g2, ops\\x1b)"
+    )
+    assert _notes(missing_producers=["g", "x"], owners=OWNERS)[0].endswith("nothing: g, team-payments, x")
+    fault, group = Fault("g", "VIEWS_DIFFER", 1, 0, 0, 1), Group("g", "AVG", "SETTINGS", 1, 0, 0, 0)
+    _, groups, faults, _ = _groups_said(faults=[fault], groups=[group], owners=OWNERS)
+    assert [lines[-1].split()[-1] for lines in (groups, faults)] == ["team-payments"] * 2
+    assert [lines[1].split()[-1] for lines in (groups, faults)] == ["owner"] * 2
+
+
+def _many(producers: int, groups: int) -> dict[str, Any]:
+    return {
+        "isolating_producers": producers, "isolating_groups": groups, "producer_count": 1_300, "isolations": 9_000,
+        "producers": [Producer("p", "g", "5.3.3", 1_000, 1, 0)], "owners": OWNERS,
+        "producer_groups": [ProducerGroup("g", 1_200, 3_600_000, 8_765), ProducerGroup("", 2, 1_000, 3)],
+    }  # fmt: skip
+
+
+def test_many_client_ids_are_told_by_group_first() -> None:
+    said = _sections(**_many(1_202, 2))
+    (groups,) = [lines for lines in said if lines[0].startswith("Producer groups")]
+    assert groups == [
+        "Producer groups that isolated longest (1,202 producers of 2 groups)",
+        "  group  producers  isolated (sum over brokers)  isolations  owner",
+        "  g      1,200      1 h 00 min                   8,765       team-payments",
+        "  ?      2          1.0 s                        3",
+        "  one group's: faultline show isolations --group GROUP",
+    ]
+    longest = said[said.index(groups) + 1]
+    assert longest[0] == "Producers that isolated longest (1300 in all, 9000 isolations; of any group)"
+
+
+@pytest.mark.parametrize(("producers", "groups", "by_group"), [(9, 8, True), (8, 7, False), (9, 9, False)])
+def test_groups_come_first_where_producers_are_more_than_fit_and_groups_are_fewer(
+    producers: int, groups: int, *, by_group: bool
+) -> None:
+    titles = [lines[0] for lines in _sections(**_many(producers, groups))]
+    assert any(title.startswith("Producer groups") for title in titles) == by_group
 
 
 def test_producers_are_listed_with_their_versions() -> None:

@@ -36,6 +36,7 @@ def test_without_anything_the_defaults_hold() -> None:
     assert (settings.cluster, settings.lake, settings.date) == ("main", "", None)
     assert (settings.max_bad_fraction, settings.max_line_bytes) == (0.01, 1_048_576)
     assert (settings.infer, settings.incident_share) == (True, 0.5)
+    assert load_settings([], ['owners."PG_*"="team"'], {}).owners == {"PG_*": "team"}
     assert (settings.incident_min_ms, settings.incident_min_lost) == (2_000, 100)
     assert settings.inputs.sends.path == ()
     assert settings.inputs.sends.format == "auto"

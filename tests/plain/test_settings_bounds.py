@@ -38,6 +38,9 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
     ("assignments", "sentence"),
     [
         (["max_staleness_ms=0"], "max_staleness_ms is 0; give at least 1"),
+        (['owners.PG=""'], "owners: 'PG' = ''; give a group or a glob, and who owns it"),
+        (['owners." "="team"'], "owners: ' ' = 'team'"),
+        (['owners.PG="te\\u0007am"'], r"owners: 'PG' = 'te\\x07am'"),
         (["incident_min_ms=-1"], "incident_min_ms is -1; give at least 0"),
         (["incident_min_lost=-1"], "incident_min_lost is -1; give at least 0"),
         (['cluster=""'], "cluster is empty"),
@@ -71,7 +74,8 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
         ("inputs.sends.format=csv", True), ("inputs.sends.fields.latency_ms=cost", True),
         ("producers.PG.client_version=4.9.8", True), ("groups.G.strategy=AVG", True),
         ("client_logs.a.time_zone=UTC", True),
-        ("lake=elsewhere", False), ("date=2026-03-01", False), ("retention.sends_days=3", False),
+        ('owners.PG="team"', False), ("lake=elsewhere", False), ("date=2026-03-01", False),
+        ("retention.sends_days=3", False),
         ("retention.versions_days=30", False), ("spark.sql.shuffle.partitions=8", False),
         *((f"inputs.{kind}.path=x", False)
           for kind in ("sends", "routes", "consumers", "running_info", "client_logs")),

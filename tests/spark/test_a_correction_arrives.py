@@ -213,7 +213,7 @@ def test_what_is_said_as_json(story: Story) -> None:
     assert (told["incident_count"], told["incidents"]) == (
         1,
         [{"broker_name": "broker-a", "start_at": "2026-03-02 00:00:00", "end_at": "2026-03-02 00:00:05",
-          "seconds": 5.995, "peak_producers": 3, "producers": 3, "sends": 0, "lost": 0}],
+          "seconds": 5.995, "peak_producers": 3, "producers": 3, "sends": 0, "lost": 0, "is_minor": False}],
     )  # fmt: skip
     assert {each["client_id"]: each["isolated_ms"] for each in told["producers"]} == {
         "p1": 20_000, "p3": 5_995, "p2": 4_995,

@@ -41,7 +41,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *incidents: tuple[str | None, float]) -> None:
     """Incidents of the day: a broker and the share of producers each."""
     rows: list[tuple[Any, ...]] = [
-        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share, *_NOTICED, 0, [], 0, 0, 0, 0)
+        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share, *_NOTICED, 0, [], 0, 0, 0, 0, False)
         for broker, share in incidents
     ]  # fmt: skip
     frame = spark.createDataFrame(rows, ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in _FIELDS))
