@@ -28,8 +28,9 @@ def as_text(answer: Answer) -> str:
     start, end = question.bounds
     days = len(answer.published.days) > 1
     rows = [_on_screen(row) for row in answer.rows] if "held_by" in question.screen else answer.rows
-    cells = [[safe_cell(name, row[name], with_day=days) for name in question.screen] for row in rows]
-    parts = [head, grid(list(question.screen.values()), cells)]
+    screen = {**question.screen, "owner": "owner"} if answer.has_owners else question.screen
+    cells = [[safe_cell(name, row[name], with_day=days) for name in screen] for row in rows]
+    parts = [head, grid(list(screen.values()), cells)]
     if answer.not_shown:
         parts.append(f"  {answer.not_shown:,} more are not shown; narrow it, or give --limit 0 for all")
     lengthless = sum(row[start] == row[end] for row in answer.rows) if question.no_length else 0
@@ -58,7 +59,8 @@ def as_csv(answer: Answer) -> str:
     question = QUESTIONS[answer.question]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = list(answer.rows[0]) if answer.rows else question.table.schema.fieldNames()
+    names = [*question.table.schema.fieldNames(), *(["owner"] if answer.has_owners else [])]
+    names = list(answer.rows[0]) if answer.rows else names
     writer.writerow(names)
     writer.writerows([_csv_cell(row[name]) for name in names] for row in answer.rows)
     return text.getvalue().rstrip("\n")

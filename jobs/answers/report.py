@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -23,24 +25,27 @@ from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
 from jobs.answers.words import NOTHING, clock_time, counted, percent, sentence, unsure_text
 from jobs.errors import UsageError
+from jobs.text.owners import owner_of
 from jobs.text.terminal import duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
+_NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
-def write_report(published: Published, output: Path | None) -> str:
+def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = _NO_OWNERS) -> str:
     """Write the page and say where.
 
     Args:
         published: the days to report.
         output: the file; None for `faultline-D.html` in the working directory.
+        owners: group or glob to its owner.
 
     Raises:
         UsageError: the file cannot be written.
         LakeError: a table cannot be read.
     """
     file = output or Path(f"faultline-{span_name(published)}.html")
-    page, unfinished = render(published), file.parent / f".{file.name}.unfinished"
+    page, unfinished = render(published, owners), file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(page, encoding="utf-8")
         unfinished.replace(file)
@@ -55,8 +60,8 @@ def write_report(published: Published, output: Path | None) -> str:
     )
 
 
-def render(published: Published) -> str:
-    """The page as text; the same lake gives the same page.
+def render(published: Published, owners: Mapping[str, str] = _NO_OWNERS) -> str:
+    """The page as text; the same lake and owners give the same page.
 
     Raises:
         LakeError: a table cannot be read.
@@ -66,7 +71,7 @@ def render(published: Published) -> str:
     figure, views = timeline_figure(drawn, windows, on_night.incidents)
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
     return (
-        _environment(several_days=len(published.days) > 1)
+        _environment(several_days=len(published.days) > 1, owners=owners)
         .from_string(part("report.html.j2"))
         .render(
             published=published,
@@ -117,7 +122,7 @@ def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -
     return found
 
 
-def _environment(*, several_days: bool) -> Environment:
+def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environment:
     """Escapes whatever is not ours, and shows control characters instead of passing them on."""
     made = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
@@ -128,6 +133,7 @@ def _environment(*, several_days: bool) -> Environment:
         counted=counted,
         percent=percent,
         sentence=sentence,
+        owner=partial(owner_of, owners=owners),
     )
     made.globals.update(nothing=NOTHING)
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,10 @@ from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
+from jobs.text.owners import owner_of
 
+_GROUPS = ("producer_group", "consumer_group")
+_NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 _LISTS = ("broker_names",)
 """Columns of lists, which hold the value that a row is narrowed by."""
 
@@ -54,6 +58,7 @@ class Answer:
         not_shown: how many there are beyond them.
         narrowed: what they were narrowed by.
         not_given: a sentence when some of the days, or all, have no input that could answer; None otherwise.
+        has_owners: settings name owners, and each row has its group's as `owner`, None where it has none.
     """
 
     question: str
@@ -62,10 +67,17 @@ class Answer:
     not_shown: int
     narrowed: Narrowed = field(default_factory=Narrowed)
     not_given: str | None = None
+    has_owners: bool = False
 
 
-def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
+def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str, str] = _NO_OWNERS) -> Answer:
     """Answer a question of `QUESTIONS`.
+
+    Args:
+        published: the days.
+        name: of the question.
+        narrowed: which rows.
+        owners: group or glob to its owner; joined to rows of a group, where there are any.
 
     Raises:
         UsageError: `at_ms` is given, and the question's rows are moments; or a name or word that is not known.
@@ -80,7 +92,11 @@ def ask(published: Published, name: str, narrowed: Narrowed) -> Answer:
     if not found:
         check_known(published, question, narrowed.equal)
     missing = not_given(published, question.flow)
-    return Answer(name, published, tuple(rows.to_pylist()), found - rows.num_rows, narrowed, missing)
+    shown, group = rows.to_pylist(), next((each for each in _GROUPS if each in rows.column_names), None)
+    has_owners = bool(owners) and group is not None
+    if has_owners:
+        shown = [{**row, "owner": owner_of(row[group], owners)} for row in shown]
+    return Answer(name, published, tuple(shown), found - rows.num_rows, narrowed, missing, has_owners)
 
 
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobs.cli.call import Call
@@ -15,10 +16,23 @@ if TYPE_CHECKING:  # it imports what an extra brings
     from jobs.answers.published import Published
 
 
-def lake_of(
-    call: Call, command: str, packages: Sequence[str], lake: LakeOptions, cluster: str | None
-) -> tuple[str, str | None]:
-    """Root of the lake, and the cluster where an option or a setting names one.
+@dataclass(frozen=True)
+class Where:
+    """What is read, and what settings add to it.
+
+    Attributes:
+        lake: root of the lake.
+        cluster: where an option or a setting names one.
+        owners: producer or consumer group, or a glob of such, to its owner.
+    """
+
+    lake: str
+    cluster: str | None
+    owners: Mapping[str, str]
+
+
+def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions, cluster: str | None) -> Where:
+    """The lake that options or settings name.
 
     Args:
         call: of the command.
@@ -35,10 +49,11 @@ def lake_of(
 
     settings = call.settings(lake)
     check_extra(f"faultline {command}", "report", packages)
-    return settings.lake, cluster or (settings.cluster if "cluster" in settings.origins else None)
+    named = cluster or (settings.cluster if "cluster" in settings.origins else None)
+    return Where(settings.lake, named, settings.owners)
 
 
-def opened(lake: str, cluster: str | None, days: DayOptions, times: TimeOptions | None = None) -> Published:
+def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> Published:
     """The published days that the options name, else those of the times, else the last one.
 
     Raises:
@@ -51,7 +66,7 @@ def opened(lake: str, cluster: str | None, days: DayOptions, times: TimeOptions 
     from jobs.answers.settings_of_days import other_settings
     from jobs.answers.words import unsure_text
 
-    published = open_published(lake, cluster, *(times or TimeOptions()).span(days))
+    published = open_published(where.lake, where.cluster, *(times or TimeOptions()).span(days))
     if unsure := unsure_days(published):
         sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")
     if others := other_settings(published):

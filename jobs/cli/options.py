@@ -128,7 +128,7 @@ def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
         "lake",
         LakeOptions,
         lake_folder("lake"),
-        settings_files("lake", "settings that name lake and cluster; without any and a lake: conf/local.toml"),
+        settings_files("lake", "settings that name lake, cluster and owners; without any and a lake: conf/local.toml"),
     )
     cluster = option(
         "--cluster",

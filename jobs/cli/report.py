@@ -36,4 +36,4 @@ def report(
     where = lake_of(call, "report", _PACKAGES, lake, cluster)
     from jobs.answers.report import write_report
 
-    print(write_report(opened(*where, days), None if output is None else Path(output)))
+    print(write_report(opened(where, days), None if output is None else Path(output), where.owners))

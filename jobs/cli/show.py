@@ -158,10 +158,10 @@ def show(
     from jobs.answers.show import Narrowed, ask
 
     equal = rows.equal(subject, QUESTIONS[subject].narrowed_by)
-    published = opened(*where, days, times)
+    published = opened(where, days, times)
     first, last = times.span(days)
     instants = times.instants(first or published.days[0], last or published.days[-1])
-    answer = ask(published, subject, Narrowed(equal, limit=rows.limit, **vars(instants)))
+    answer = ask(published, subject, Narrowed(equal, limit=rows.limit, **vars(instants)), where.owners)
     form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
     if answer.not_given and form is not forms.as_text:  # which says it itself
         sys.stderr.write(f"faultline: {answer.not_given}\n")
