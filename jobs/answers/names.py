@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from jobs.answers.published import Published
 from jobs.answers.question import Question
-from jobs.answers.runs import not_given
+from jobs.answers.runs import FAULT_LATENCY, Flow, not_given
 from jobs.errors import UsageError
 from jobs.tables import SENDS, TABLES, Table
 from jobs.text.nearest import did_you_mean
@@ -58,14 +58,32 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
         else:
             continue
         if known is not None:
-            text, days = safe(f"{value}"), f"{published.days[0]}"
-            if len(published.days) > 1:
-                days += f" to {published.days[-1]}"
-            there = _named(known) or f"none: {not_given(published, question.flow) or 'the tables name none'}"
-            raise UsageError(
-                f"no {noun} '{text}' in {days} of cluster '{safe(published.cluster)}'"
-                f"{did_you_mean(text, known)}; there is {there}"
-            )
+            raise UsageError(_unknown(published, noun, f"{value}", known, question.flow))
+
+
+def check_producer_group(published: Published, group: str) -> None:
+    """Refuse a producer group that the requested days hold nowhere.
+
+    Raises:
+        UsageError: it is one; names the nearest, and the known ones.
+        LakeError: a table cannot be read.
+    """
+    noun, name = _NAMED["producer_group"]
+    known = _holding(published, _tables_of(name), name, group)
+    if known is not None:
+        raise UsageError(_unknown(published, noun, group, known, FAULT_LATENCY))
+
+
+def _unknown(published: Published, noun: str, name: str, known: list[str], flow: Flow) -> str:
+    """That no table of the flow holds the name, and which ones they hold."""
+    text, days = safe(name), f"{published.days[0]}"
+    if len(published.days) > 1:
+        days += f" to {published.days[-1]}"
+    there = _named(known) or f"none: {not_given(published, flow) or 'the tables name none'}"
+    return (
+        f"no {noun} '{text}' in {days} of cluster '{safe(published.cluster)}'"
+        f"{did_you_mean(text, known)}; there is {there}"
+    )
 
 
 def _holding(

@@ -20,6 +20,7 @@ from jobs.tables import (
     BROKER_WINDOWS,
     FINDINGS,
     ISOLATION_INTERVALS,
+    PRODUCER_DAYS,
     REBALANCES,
     Table,
 )
@@ -35,7 +36,7 @@ class Day:
     """One published day in numbers; of both flows, 0 where one did not run.
 
     Attributes:
-        incidents: those that are not minor.
+        incidents: those that are not minor, of all producers.
         has_sends: a send log was given.
         has_groups: consumer snapshots were given.
     """
@@ -86,7 +87,7 @@ class Night:
 def night(published: Published) -> Night:
     """Read the days and those before them."""
     days = (*published.days_before[-NIGHTS_BEFORE:], *published.days)
-    counts = _days(published, days)
+    counts, group = _days(published, days), published.producer_group
     whole = _whole(published, [counts[day] for day in published.days])
     incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames(), ~_minor()).to_pylist()
     findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
@@ -103,7 +104,7 @@ def night(published: Published) -> Night:
         if len(found) > most
     ]
     return Night(
-        headline(whole, longest),
+        headline(whole, longest) if group is None else headline_of_group(group, whole),
         whole,
         tuple(counts[day] for day in days),
         tuple(sorted(longest[:MOST_INCIDENTS], key=lambda each: (each["start_ms"], each["broker_name"]))),
@@ -136,8 +137,18 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
     return f"Nothing happened that the tables tell of; {no_send}."
 
 
+def headline_of_group(group: str, whole: Day) -> str:
+    """The night of one producer group in one sentence."""
+    sends = f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
+    if not whole.isolations:
+        return f"{safe(group)}: no producer of it isolated a broker; {sends}."
+    who = f"{counted(whole.isolating_producers, 'producer')} isolated brokers for {duration(whole.isolated_ms)} in all"
+    return f"{safe(group)}: {who}; {sends}."
+
+
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
-    windows = _per_day(published, days, BROKER_WINDOWS, ("sends", "failures"))
+    counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
+    attempts = _per_day(published, days, counted_by, ("sends", "failures"))
     columns = ["event_date", *_PRODUCER, "start_ms", "end_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, _real(), days)
     length = pc.subtract(isolations["end_ms"], isolations["start_ms"])
@@ -167,8 +178,8 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
             date=day,
             has_sends=day in ran[FAULT_LATENCY],
             has_groups=day in ran[ALLOCATION],
-            sends=of(windows, day, "sends_sum"),
-            failures=of(windows, day, "failures_sum"),
+            sends=of(attempts, day, "sends_sum"),
+            failures=of(attempts, day, "failures_sum"),
             isolations=of(isolated, day),
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
             isolating_producers=of(producers, day),

@@ -38,12 +38,14 @@ class Published:
         cluster: the requested cluster.
         days: the requested days that are published, in order; never empty.
         all_days: every published day of the cluster, in order.
+        producer_group: the only one whose rows count, in tables that name one; None = all.
     """
 
     root: str
     cluster: str
     days: tuple[dt.date, ...]
     all_days: tuple[dt.date, ...]
+    producer_group: str | None = None
 
     def rows(
         self,
@@ -63,7 +65,7 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        return _rows(self.root, table, columns, self._wanted(self.days if days is None else days, where))
+        return _rows(self.root, table, columns, self._wanted(table, self.days if days is None else days, where))
 
     def first_rows(
         self,
@@ -92,14 +94,13 @@ class Published:
             first, found = rows.schema.empty_table(), 0
             pieces = rows.to_batches(
                 columns=table.schema.fieldNames(),
-                filter=self._wanted(self.days, where),
+                filter=self._wanted(table, self.days, where),
                 batch_readahead=1,
                 fragment_readahead=1,
             )
             for piece in pieces:
-                wanted = (
-                    pa.Table.from_batches([piece]) if narrowed is None else narrowed(pa.Table.from_batches([piece]))
-                )
+                whole = pa.Table.from_batches([piece])
+                wanted = whole if narrowed is None else narrowed(whole)
                 found += wanted.num_rows
                 with_piece = pa.concat_tables([first, wanted], promote_options="default")
                 first = with_piece.sort_by(ascending).slice(0, limit)
@@ -112,11 +113,13 @@ class Published:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
         with _opened(self.root, table) as rows:
-            pieces = rows.to_batches(columns=[column], filter=self._wanted(self.days, None))
+            pieces = rows.to_batches(columns=[column], filter=self._wanted(table, self.days, None))
             return {value for piece in pieces for value in pc.unique(piece[column]).to_pylist() if value is not None}
 
-    def _wanted(self, days: Sequence[dt.date], where: pc.Expression | None) -> pc.Expression:
+    def _wanted(self, table: Table, days: Sequence[dt.date], where: pc.Expression | None) -> pc.Expression:
         wanted = pc.field("event_date").isin(list(days)) & (pc.field("cluster") == pc.scalar(self.cluster))
+        if self.producer_group is not None and "producer_group" in table.schema.fieldNames():
+            wanted &= pc.field("producer_group") == pc.scalar(self.producer_group)
         return wanted if where is None else wanted & where
 
     @cached_property

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
@@ -29,6 +30,7 @@ from jobs.text.owners import owner_of
 from jobs.text.terminal import duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
+_LONGEST_NAME = 100
 _NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -37,14 +39,16 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
 
     Args:
         published: the days to report.
-        output: the file; None for `faultline-D.html` in the working directory.
+        output: the file; None for `faultline-D.html`, or `faultline-D-GROUP.html`, in the working directory.
         owners: group or glob to its owner.
 
     Raises:
         UsageError: the file cannot be written.
         LakeError: a table cannot be read.
     """
-    file = output or Path(f"faultline-{span_name(published)}.html")
+    group = published.producer_group
+    of_group = "" if group is None else f"-{quote(group, safe='')[:_LONGEST_NAME]}"
+    file = output or Path(f"faultline-{span_name(published)}{of_group}.html")
     page, unfinished = render(published, owners), file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(page, encoding="utf-8")
@@ -66,7 +70,8 @@ def render(published: Published, owners: Mapping[str, str] = _NO_OWNERS) -> str:
     Raises:
         LakeError: a table cannot be read.
     """
-    on_night, drawn, groups = night(published), timeline(published), consumer_groups(published)
+    on_night, drawn = night(published), timeline(published)
+    groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), ())
     windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
     figure, views = timeline_figure(drawn, windows, on_night.incidents)
     figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}

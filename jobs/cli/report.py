@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ _PACKAGES = ("deltalake", "jinja2", "plotly")
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
 @options.days("the last one published")
 @options.published_lake
+@options.option("--producer-group", metavar="NAME", help="only this producer group's sends, isolations and findings")
 @options.option("--output", type=FILE, metavar="FILE", help="default: faultline-D.html")
 @options.verbose
 @click.pass_obj
@@ -28,12 +30,18 @@ def report(
     days: DayOptions,
     lake: options.LakeOptions,
     cluster: str | None,
+    producer_group: str | None,
     output: str | None,
     *,
     verbose: bool,  # noqa: ARG001 - main reads it from the words
 ) -> None:
     """Write the page, and say so."""
     where = lake_of(call, "report", _PACKAGES, lake, cluster)
+    from jobs.answers.names import check_producer_group
     from jobs.answers.report import write_report
 
-    print(write_report(opened(where, days), None if output is None else Path(output), where.owners))
+    published = opened(where, days)
+    if producer_group is not None:
+        check_producer_group(published, producer_group)
+        published = replace(published, producer_group=producer_group)
+    print(write_report(published, None if output is None else Path(output), where.owners))
