@@ -13,8 +13,8 @@ from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import NOT_GIVEN
 from jobs.answers.show import Answer
-from jobs.answers.words import clock_time, counted, safe_cell
-from jobs.text.terminal import escaped, grid, safe
+from jobs.answers.words import clock_time, safe_cell
+from jobs.text.terminal import counted, escaped, grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -59,8 +59,8 @@ def as_csv(answer: Answer) -> str:
     question = QUESTIONS[answer.question]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [*question.table.schema.fieldNames(), *(["owner"] if answer.has_owners else [])]
-    names = list(answer.rows[0]) if answer.rows else names
+    without_rows = [*question.table.schema.fieldNames(), *(["owner"] if answer.has_owners else [])]
+    names = list(answer.rows[0]) if answer.rows else without_rows
     writer.writerow(names)
     writer.writerows([_csv_cell(row[name]) for name in names] for row in answer.rows)
     return text.getvalue().rstrip("\n")

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
 from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, troubled_groups
-from jobs.answers.words import clock_time, counted
+from jobs.answers.words import clock_time
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
+from jobs.text.terminal import counted
 
 MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
 FEWEST_QUEUES = 12

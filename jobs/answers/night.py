@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
-from jobs.answers.words import counted, percent
+from jobs.answers.words import percent
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -24,7 +24,7 @@ from jobs.tables import (
     REBALANCES,
     Table,
 )
-from jobs.text.terminal import duration, safe
+from jobs.text.terminal import counted, duration, safe
 
 NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
 _PRODUCER = ("client_id", "producer_group")
@@ -118,7 +118,7 @@ def night(published: Published) -> Night:
 
 def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
     """The night in one sentence, for a person; `incidents` the longest first."""
-    sends = f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
+    sends = _failed(whole)
     if incidents:
         longest = incidents[0]
         broker, lasted = safe(longest["broker_name"]), duration(longest["end_ms"] - longest["start_ms"])
@@ -139,11 +139,15 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
 
 def headline_of_group(group: str, whole: Day) -> str:
     """The night of one producer group in one sentence."""
-    sends = f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
+    sends = _failed(whole)
     if not whole.isolations:
         return f"{safe(group)}: no producer of it isolated a broker; {sends}."
     who = f"{counted(whole.isolating_producers, 'producer')} isolated brokers for {duration(whole.isolated_ms)} in all"
     return f"{safe(group)}: {who}; {sends}."
+
+
+def _failed(whole: Day) -> str:
+    return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
 
 
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:

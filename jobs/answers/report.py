@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -24,17 +23,16 @@ from jobs.answers.runs import unsure_days
 from jobs.answers.settings_of_days import other_settings
 from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
-from jobs.answers.words import NOTHING, clock_time, counted, percent, sentence, unsure_text
+from jobs.answers.words import NOTHING, clock_time, percent, sentence, unsure_text
 from jobs.errors import UsageError
-from jobs.text.owners import owner_of
-from jobs.text.terminal import duration, escaped, safe
+from jobs.text.owners import NO_OWNERS, owner_of
+from jobs.text.terminal import counted, duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
 _LONGEST_NAME = 100
-_NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
-def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = _NO_OWNERS) -> str:
+def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = NO_OWNERS) -> str:
     """Write the page and say where.
 
     Args:
@@ -64,7 +62,7 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
     )
 
 
-def render(published: Published, owners: Mapping[str, str] = _NO_OWNERS) -> str:
+def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     """The page as text; the same lake and owners give the same page.
 
     Raises:

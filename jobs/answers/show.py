@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -20,10 +19,9 @@ from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
-from jobs.text.owners import owner_of
+from jobs.text.owners import NO_OWNERS, owner_of
 
 _GROUPS = ("producer_group", "consumer_group")
-_NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 _LISTS = ("broker_names",)
 """Columns of lists, which hold the value that a row is narrowed by."""
 
@@ -70,7 +68,7 @@ class Answer:
     has_owners: bool = False
 
 
-def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str, str] = _NO_OWNERS) -> Answer:
+def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str, str] = NO_OWNERS) -> Answer:
     """Answer a question of `QUESTIONS`.
 
     Args:

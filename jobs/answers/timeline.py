@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 from jobs.answers.causes import cause_class
 from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
-from jobs.answers.words import counted
 from jobs.tables import ISOLATION_INTERVALS
-from jobs.text.terminal import duration
+from jobs.text.terminal import counted, duration
 
 MOST_BROKERS, MOST_ROWS, MOST_BARS = 12, 150, 3000
 

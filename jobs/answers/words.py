@@ -48,15 +48,6 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
             return one_line(str(value)) if column in _SENTENCES else safe(str(value))
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "incident"), counted(1200, "incident"), counted(0, "day of its own", "days of their own")
-    ('1 incident', '1,200 incidents', '0 days of their own')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def percent(part: float, whole: float) -> str:
     """A share in percent; as many digits as it needs.
 

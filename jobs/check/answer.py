@@ -16,11 +16,11 @@ from jobs.sources.lake_apart import named_inputs
 from jobs.sources.local_files import DEFAULT_STORE, is_local
 
 _MOST_SAID = 5
-_COSTS = {
-    "client_version": "its rules are not known and no producer is replayed",
-    "fault_latency_enabled": "the switch is taken for off: isolations are those that would have been",
+_REPLAYED_BY = {
+    "client_version": ("its rules are not known and no producer is replayed", '"5.3.3"'),
+    "fault_latency_enabled": ("the switch is taken for off: isolations are those that would have been", "true"),
 }
-_EXAMPLES = {"client_version": '"5.3.3"', "fault_latency_enabled": "true"}
+"""Field to what its absence costs, and a value of it."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[s
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
     """A WARNING for what no line says and no setting either, without which nothing is replayed."""
     of_producers = [vars(producer) for producer in settings.producers.values()]
-    for name, costs in _COSTS.items():
+    for name, (costs, example) in _REPLAYED_BY.items():
         has_none = all(each.missing == each.rows for each in found.fields if each.name == name)
         if found.producers and has_none and all(each[name] is None for each in of_producers):
             yield (
                 f"WARNING: no line has {name}, so {costs}; give it in [inputs.sends.fields], such as {name} ="
-                f' {{ value = {_EXAMPLES[name]} }}, or by producer group in [producers."GROUP"]'
+                f' {{ value = {example} }}, or by producer group in [producers."GROUP"]'
             )
 
 

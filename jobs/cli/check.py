@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from jobs.check.heads import MOST_FILES, MOST_LINES, some_of
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
@@ -20,9 +21,9 @@ _DOES = "where each field of the input comes from, and what cannot be used: from
     "--lines",
     "most_lines",
     type=click.IntRange(1, 1_000_000),
-    default=200,
+    default=MOST_LINES,
     metavar="N",
-    help="lines to look at in each of twenty files; default 200",
+    help=f"lines to look at in each of {MOST_FILES} files; default {MOST_LINES}",
 )
 @options.verbose
 @click.pass_obj
@@ -38,7 +39,6 @@ def check(
     """Print what is found; exit code 2 where no line could be used, 3 where input is missing."""
     from jobs.check.answer import check_inputs
     from jobs.check.before import local_files, read_heads
-    from jobs.check.heads import some_of
     from jobs.check.proposal import propose as proposal
 
     settings = call.settings(lake, inputs, with_lake=False)

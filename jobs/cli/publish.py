@@ -87,10 +87,10 @@ def _publishing(name: str, does: str) -> click.Command:
     def command(
         call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: RunOptions
     ) -> None:
+        check_recompute(name, how, inputs)
         settings = call.settings_for_spark(lake, inputs)
         dates, why = run_days(days, settings, call.utc_day())
         run = call.run(name, dates, allow_empty=how.allow_empty, cascade=not how.no_cascade, break_lock=how.break_lock)
-        check_recompute(name, how, inputs)
         run_flows(how, settings, run, f"{span_text(dates)} ({why})", print, cluster=lake.run_cluster)
 
     return command
@@ -158,13 +158,13 @@ def run_flows(
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
-    if not how.recompute:
-        check_apart(settings)
-    warnings = [] if how.recompute else check_before(settings, inputs_of(flows), needed_of(flows))
-    progress = Progress()
-    command, of = run.command, f"cluster {safe(settings.cluster)}"
+    command, of, warnings = run.command, f"cluster {safe(settings.cluster)}", []
     if how.recompute:
         command, of = f"{command} --recompute", f"cluster {safe(cluster)}" if cluster else "each cluster"
+    else:
+        check_apart(settings)
+        warnings = check_before(settings, inputs_of(flows), needed_of(flows))
+    progress = Progress()
     progress.say(f"faultline {command}: {days}, {of}, lake {one_line(settings.lake)}")
     for warning in warnings:
         progress.say(f"warning: {warning}")

@@ -22,7 +22,7 @@ _PACKAGES = ("deltalake", "jinja2", "plotly")
 @options.days("the last one published")
 @options.published_lake
 @options.option("--producer-group", metavar="NAME", help="only this producer group's sends, isolations and findings")
-@options.option("--output", type=FILE, metavar="FILE", help="default: faultline-D.html")
+@options.option("--output", type=FILE, metavar="FILE", help="default: faultline-D.html, or faultline-D-GROUP.html")
 @options.verbose
 @click.pass_obj
 def report(

@@ -59,8 +59,8 @@ def minor_incident(min_ms: int, min_lost: int) -> str:
 
 def incident(row: Mapping[str, Any]) -> Incident:
     """The answer of a row of `first_incidents`."""
-    same = {name: row[name] for name in ("broker_name", "peak_producers", "producers", "sends", "lost", "is_minor")}
     start_ms, end_ms = row["start_ms"], row["end_ms"]
+    same = {name: row[name] for name in _COLUMNS if name not in {"start_ms", "end_ms"}}
     return Incident(start_at=_utc(start_ms), end_at=_utc(end_ms), seconds=(end_ms - start_ms) / 1000, **same)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from jobs.fault_latency.summary import Summary
-from jobs.text.terminal import days_text, duration, grid, grid_with_owners, left_out, one_line, safe
+from jobs.text.terminal import counted, days_text, duration, grid, grid_with_owners, left_out, one_line, safe
 from jobs.uri import local_folder
 
 _ROWS = 8
@@ -53,8 +53,7 @@ def _brokers_text(summary: Summary) -> str:
 
 
 def _incidents_text(summary: Summary) -> str:
-    count = summary.minor_incident_count
-    minor = f"{count:,} minor one{'' if count == 1 else 's'}" if count else ""
+    minor = counted(summary.minor_incident_count, "minor one") if summary.minor_incident_count else ""
     if not summary.incident_count:
         return f"Incidents\n  none{f' but {minor}: {summary.minor_incident}' if minor else ''}"
     grave = [each for each in summary.incidents if not each.is_minor]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
 def owner_of(group: str | None, owners: Mapping[str, str]) -> str | None:

@@ -37,6 +37,15 @@ def left_out(hidden_files: Sequence[str], repeated_files: Sequence[str]) -> list
     return [f"{len(files)} {what}: {safe(files[0])} …" for what, files in notes.items() if files]
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "incident"), counted(1200, "incident"), counted(0, "day of its own", "days of their own")
+    ('1 incident', '1,200 incidents', '0 days of their own')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def grid(header: list[str], rows: list[list[str]]) -> str:
     """A table in columns, indented."""
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
