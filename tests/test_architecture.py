@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "jobs.settings": {"jobs.errors", "jobs.uri", "udfs"},
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.text"},
     "jobs.answers": {"jobs.errors", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
-    "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.uri", "udfs"},
+    "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.doctor": {

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
-from jobs.runs.read_back import rows_of_each
+from jobs.runs.read_back import rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import (
@@ -197,6 +197,6 @@ def _unused(topic_queues: DataFrame) -> DataFrame:
 
 
 def _reasons(quarantine: DataFrame) -> DataFrame:
-    """Number of rejected lines by reason, the most frequent first."""
-    of_flow = quarantine.where("source <> 'sends'").groupBy("reason").count()
+    """Number of rejected lines by reason, the most frequent first; a line counts under each of its reasons."""
+    of_flow = with_each_reason(quarantine.where("source <> 'sends'")).groupBy("reason").count()
     return of_flow.orderBy(F.desc("count"), "reason").limit(20)

@@ -21,7 +21,7 @@ from jobs.fault_latency.producer_counts import (
     worst_producers,
 )
 from jobs.lake.tables_io import Lake
-from jobs.runs.read_back import Answer, rows_of_each
+from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
@@ -117,7 +117,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     answers = rows_of_each(
         {
             "totals": totals(producers),
-            "quarantine_reasons": _counts(quarantine.where("source = 'sends'"), "reason"),
+            "quarantine_reasons": _counts(with_each_reason(quarantine.where("source = 'sends'")), "reason"),
             "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
             "incident_count": incident_counts(incidents),
             "incidents": first_incidents(incidents),

@@ -14,6 +14,12 @@ Answer = dict[str, Any]
 """A row: column to a text, a whole number, a flag or None."""
 
 
+def with_each_reason(quarantine: DataFrame) -> DataFrame:
+    """One row per rejected line and `reason` of it; of a line that an older release wrote its first alone."""
+    reasons = F.coalesce("reasons", F.array("reason"))
+    return quarantine.withColumn("reason", F.explode(reasons))
+
+
 def rows_of_each(frames: Mapping[str, DataFrame]) -> dict[str, list[Answer]]:
     """The rows of each frame, in its own order; for frames of a few rows, as each comes as JSON.
 

@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 
 from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.model import Settings
+from jobs.sources.dispositions import with_disposition
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.line_validation import is_no_time, with_disposition, with_reason
+from jobs.sources.line_faults import is_no_time, with_faults
 from udfs.client_log import (
     QUEUE_EVENTS,
     allocated_queues,
@@ -46,7 +47,7 @@ def read_client_logs(
 
     Lines that go on with the entry before (stack traces) are BLANK, no rows of the input. Columns:
     `file`, `split`, `row`, `cluster`, `process` (see `process_of`), `at_ms`, `said_client_id` (by settings), the
-    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `detail`, `day`, `disposition`. Equal lines are no
+    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `faults`, `day`, `disposition`. Equal lines are no
     duplicates: two queues' lines differ anyhow, and a line said twice is harmless.
 
     Args:
@@ -75,10 +76,11 @@ def read_client_logs(
     allocated = allocated_queues(text, event)
     no_number = event.isin(*QUEUE_EVENTS) & fields["queue_id"].isNull()
     no_numbers = F.exists(allocated, lambda queue: queue["queue_id"].isNull())
+    breaks_off = is_line & F.coalesce(is_damaged(text, event), F.lit(False))
     rules = [
         ("time_out_of_range", is_line & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
         ("line_too_long", is_line & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
-        ("log_line_breaks_off", is_line & F.coalesce(is_damaged(text, event), F.lit(False)), None),
+        ("log_line_breaks_off", breaks_off, None),
         ("wrong_type", is_line & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
     ]
     typed = with_event.select(
@@ -94,7 +96,7 @@ def read_client_logs(
         *(column.alias(name) for name, column in fields.items()),
         allocated.alias("allocated"),
     )
-    return with_disposition(with_reason(typed, rules).drop("message"), "at_ms", *days)
+    return with_disposition(with_faults(typed, rules, {"wrong_type": breaks_off}).drop("message"), "at_ms", *days)
 
 
 def process_of(file: str) -> str:

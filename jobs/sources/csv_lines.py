@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
 from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
+from jobs.sources.dispositions import line_numbers
 from jobs.sources.files import InputFile
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.line_validation import line_numbers
 from jobs.spark.failures import root_cause
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")

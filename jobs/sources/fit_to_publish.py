@@ -16,10 +16,13 @@ from jobs.errors import (
 )
 from jobs.settings.model import Settings
 from jobs.settings.send_fields import FIELD_KINDS, problem_of
-from jobs.sources.line_validation import QUARANTINED
+from jobs.sources.dispositions import QUARANTINED
+from jobs.sources.json_lines import PLACE
+from jobs.sources.line_faults import reasons_of
 from jobs.sources.rejected import write_rejected
 from jobs.sources.staged import Counts, Staged
 from jobs.tables.day import Day
+from jobs.text.terminal import UNDER_EACH
 
 _MOST_CLUSTERS, _MOST_REASONS = 200, 5
 
@@ -74,11 +77,27 @@ def reason_text(reason: str, lines: int, example: str | None) -> str:
 
 def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path | None) -> str:
     is_bad = F.col("disposition") == QUARANTINED
-    bad = [each.lines.where(is_bad).select("reason", "detail") for each in staged.inputs]
-    by_reason = reduce(DataFrame.unionByName, bad).groupBy("reason")
-    reasons = by_reason.agg(F.count("*").alias("lines"), F.min("detail").alias("example"))
+    faults, has_several = F.array_compact("faults"), F.size(reasons_of("faults")) > 1
+    bad = [
+        each.lines.where(is_bad).select(
+            F.struct(F.lit(each.name), *PLACE).alias("of"),
+            has_several.alias("several"),
+            F.explode(faults).alias("fault"),
+        )
+        for each in staged.inputs
+    ]
+    reasons = (
+        reduce(DataFrame.unionByName, bad)
+        .groupBy("fault.reason")
+        .agg(
+            F.count_distinct("of").alias("lines"),
+            F.min("fault.detail").alias("example"),
+            F.bool_or("several").alias("several"),
+        )
+    )
     first = reasons.orderBy(F.desc("lines"), "reason").limit(_MOST_REASONS).collect()
     worst = ", ".join(reason_text(row["reason"], row["lines"], row["example"]) for row in first)
+    worst += f"; {UNDER_EACH}" if any(row["several"] for row in first) else ""
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
         f" {settings.max_bad_fraction}; nothing of this flow was published;"

@@ -11,7 +11,7 @@ from jobs.uri import local_folder
 
 _FILE = "_rejected.jsonl"
 _MOST = 1_000
-_COLUMNS = ("source", "file", "line", "reason", "detail", "raw")
+_COLUMNS = ("source", "file", "line", "reason", "reasons", "detail", "raw")
 
 
 def write_rejected(staged: Staged, day: Day, lake: str) -> Path | None:

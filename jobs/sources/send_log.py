@@ -15,18 +15,19 @@ from pyspark.sql import functions as F
 from jobs.settings.model import Settings
 from jobs.settings.send_fields import LONGEST_LATENCY_MS
 from jobs.sources.csv_lines import CSV_DAMAGE
+from jobs.sources.dispositions import with_disposition, with_row_hash
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
-from jobs.sources.line_validation import (
+from jobs.sources.line_faults import (
     Rule,
+    controls,
     damage_rules,
     holds_control,
     is_blank,
     is_no_time,
+    is_wrong,
     no_time,
-    with_disposition,
-    with_reason,
-    with_row_hash,
+    with_faults,
     wrong_fields,
 )
 from jobs.sources.matched_lines import MISMATCH
@@ -67,7 +68,7 @@ def read_sends(
     """One row per input line, with its typed fields and its disposition.
 
     Blank lines have the disposition BLANK and are not counted. Columns: the canonical fields; `file`, `split`, `row`
-    (its place: see `line_numbers`); `raw`, `reason`, `detail` (null unless quarantined); `day` (UTC day of
+    (its place: see `line_numbers`); `raw`, `reason`, `faults` (null unless quarantined); `day` (UTC day of
     `ended_at_ms`; null when the line has none); `row_hash`; `disposition`.
 
     Args:
@@ -123,7 +124,7 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
 
 
 def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
-    """One row per line, with `reason` and `detail` of the first rule it breaks, null when it breaks none."""
+    """One row per line, with `reason`, the first rule it breaks, and `faults`, all; null when it breaks none."""
     # JSON escapes them, so only a line with a backslash holds one; but the cluster may come from
     # settings and the broker from routes.
     may_hold_control = holds_byte(F.col("raw"), b"\\") | holds_byte(F.col("raw"), b"\x7f")
@@ -135,6 +136,8 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
         lambda name: sends_input.source_of(name).column,
         lambda name, text: meant(name, text, sends_input),
     )
+    no_times = reduce(Column.__or__, (is_no_time(name) for name in _TIMES))
+    no_latency = ~F.col("latency_ms").between(0, LONGEST_LATENCY_MS)
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong),
         *((reason, F.col("damage") == reason, F.col("damage_detail")) for reason in (*CSV_DAMAGE, MISMATCH)),
@@ -145,14 +148,10 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
         ("outcome_missing", is_blank("outcome"), None),
         (
             "time_out_of_range",
-            reduce(Column.__or__, (is_no_time(name) for name in _TIMES)),
-            F.coalesce(*(F.when(is_no_time(name), no_time(name)) for name in _TIMES)),
+            no_times,
+            F.concat_ws(", ", *(F.when(is_no_time(name), no_time(name)) for name in _TIMES)),
         ),
-        (
-            "latency_out_of_range",
-            ~F.col("latency_ms").between(0, LONGEST_LATENCY_MS),
-            F.concat(F.lit("latency_ms="), "latency_ms"),
-        ),
+        ("latency_out_of_range", no_latency, F.concat(F.lit("latency_ms="), "latency_ms")),
         (
             "times_contradict",
             times_contradict(*(F.col(name) for name in _TIMES_OF_ATTEMPT)),
@@ -170,11 +169,19 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
             ~is_version(F.col("client_version")),
             F.concat(F.lit("client_version="), "client_version"),
         ),
-        ("control_character", control, None),
+        ("control_character", control, controls(*_IDENTIFIERS)),
         ("broker_unresolved", is_blank("broker_name"), F.concat(F.lit("broker_addr="), "broker_addr")),
     ]
+    no_sum = is_wrong(wrong, "started_at_ms") | (is_wrong(wrong, "latency_ms") & F.col("started_at_ms").isNotNull())
+    follows = {
+        "ended_at_missing": is_wrong(wrong, "ended_at_ms") | no_sum,
+        "latency_missing": is_wrong(wrong, "latency_ms"),
+        "times_contradict": F.coalesce(no_times, F.lit(False)) | no_latency,
+        "outcome_unknown": is_blank("outcome"),
+        "broker_unresolved": is_blank("broker_addr"),
+    }
     return (
-        with_reason(typed, rules)
+        with_faults(typed, rules, follows)
         .drop("damage_detail")
         .withColumn("mode", F.coalesce("mode", F.lit("SYNC")))
         .withColumn("producer_group", F.coalesce("producer_group", F.lit("")))

@@ -16,17 +16,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
 from jobs.settings.model import Settings
+from jobs.sources.dispositions import with_disposition, with_row_hash
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, json_lines
-from jobs.sources.line_validation import (
+from jobs.sources.line_faults import (
     Rule,
+    controls,
     damage_rules,
     holds_control,
     is_blank,
     is_no_time,
-    with_disposition,
-    with_reason,
-    with_row_hash,
+    is_wrong,
+    with_faults,
     wrong_fields,
 )
 from jobs.sources.running_info import has_no_queue
@@ -129,7 +130,7 @@ def read_snapshots(
 ) -> DataFrame:
     """One row per input line, with its fields and its disposition.
 
-    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`, `reason`, `detail` (null
+    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`, `reason`, `faults` (null
     unless quarantined), `day` (UTC day of `captured_at_ms`), `row_hash`, `disposition`.
 
     Args:
@@ -148,11 +149,14 @@ def read_snapshots(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
     names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name != "body"]
+    wrong = wrong_fields({each.name: each.dataType for each in schema.fields})
     rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, wrong_fields({each.name: each.dataType for each in schema.fields})),
+        *damage_rules(settings.max_line_bytes, wrong),
         ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
         ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
-        ("control_character", holds_control(*names), None),
+        ("control_character", holds_control(*names), controls(*names)),
         *kind.rules(),
     ]
-    return with_disposition(with_reason(hashed, rules), "captured_at_ms", *days)
+    of_fields = {"captured_at_missing": "captured_at_ms", "body_not_json": "client_ids"}
+    follows = {reason: is_wrong(wrong, name) for reason, name in of_fields.items() if name in wrong}
+    return with_disposition(with_faults(hashed, rules, follows), "captured_at_ms", *days)

@@ -11,8 +11,9 @@ from functools import cached_property, reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 from jobs.sources.files import Manifest, shown_path
-from jobs.sources.line_validation import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
+from jobs.sources.line_faults import detail_of, reasons_of
 from jobs.tables.day import Day
 
 _OTHER_CLUSTER = "OTHER_CLUSTER"
@@ -187,7 +188,8 @@ class Staged:
             shown_path(F.col("file"), source.manifest).alias("file"),
             (F.col("lines_before") + F.col("row") - F.col("first_row") + 1).alias("line"),
             "reason",
-            "detail",
+            reasons_of("faults").alias("reasons"),
+            detail_of("faults").alias("detail"),
             "raw",
             F.lit(run_id).alias("run_id"),
         )

@@ -23,8 +23,8 @@ from jobs.settings.model import Settings
 from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
+from jobs.sources.dispositions import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
-from jobs.sources.line_validation import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
 from jobs.sources.send_kinds import format_of
 from jobs.sources.send_log import read_sends
@@ -228,7 +228,7 @@ def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:
 def _thinned(lines: DataFrame) -> DataFrame:
     """One row per line, with the columns still needed: place and disposition always, fields when it is published."""
     place = {"file", "split", "row", "cluster", "day", "disposition"}
-    needed_by = {"raw": QUARANTINED, "reason": QUARANTINED, "detail": QUARANTINED}
+    needed_by = {"raw": QUARANTINED, "reason": QUARANTINED, "faults": QUARANTINED}
     return lines.drop("damage").select(
         *(
             F.col(name)

@@ -1,5 +1,7 @@
 """`quarantine`: input lines that could not be used, each with where and why."""
 
+from pyspark.sql.types import ArrayType
+
 from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, required
 
 SEND_REASONS = (
@@ -46,12 +48,19 @@ QUARANTINE = Table(
         required("file", TEXT, "file that has the line"),
         required("line", LONG, "line from 1, in CSV the record's first; in Parquet the record's number"),
         required("reason", TEXT, "why it was rejected"),
-        column("detail", TEXT, "the field and value behind the reason; null = the reason says all"),
+        column(
+            "reasons",
+            ArrayType(TEXT, False),
+            "every rule that the line breaks, in their order: `reason` is the first; null = an older release's",
+        ),
+        column("detail", TEXT, "fields and values behind the reasons, and what may stand there; null = they say all"),
         column("raw", TEXT, "the line, at most its first 1,000 characters"),
         required("run_id", TEXT, "run that rejected it"),
     ),
+    checks={"reason_is_the_first": "reasons IS NULL OR (size(reasons) > 0 AND get(reasons, 0) = reason)"},
     closed_lists={
         "reason": (*SEND_REASONS, *SNAPSHOT_REASONS),
+        "reasons": (*SEND_REASONS, *SNAPSHOT_REASONS),
         "source": ("sends", "consumers", "routes", "running_info", "client_logs"),
     },
 )

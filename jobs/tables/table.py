@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DateType,
@@ -41,7 +42,7 @@ class Table:
         columns: every column, with its unit and the meaning of null in the comment.
         checks: constraint name to SQL condition; a write that breaks one is refused whole.
         version: grows when a column changes its meaning; adding a column does not count.
-        closed_lists: column to the values it may hold; each becomes a check.
+        closed_lists: column to the values that it, or each entry of its array, may be; each becomes a check.
     """
 
     name: str
@@ -73,11 +74,14 @@ class Table:
     @property
     def constraints(self) -> dict[str, str]:
         """Every check by name: the written ones and those of the closed lists."""
-        lists = {
-            f"{column}_is_known": f"{column} IS NULL OR {column} IN ({', '.join(repr(value) for value in values)})"
-            for column, values in self.closed_lists.items()
-        }
+        lists = {f"{name}_is_known": self._is_known(name, values) for name, values in self.closed_lists.items()}
         return {**self.checks, **lists}
+
+    def _is_known(self, name: str, values: tuple[str, ...]) -> str:
+        listed = ", ".join(repr(value) for value in values)
+        if isinstance(self.schema[name].dataType, ArrayType):
+            return f"{name} IS NULL OR size(array_except({name}, array({listed}))) = 0"
+        return f"{name} IS NULL OR {name} IN ({listed})"
 
     def upgrades(self, columns: Collection[str], checks: Mapping[str, str]) -> list[str]:
         """Clauses of `ALTER TABLE` for a table of an earlier release: add what is new, renew checks that differ.

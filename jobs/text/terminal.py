@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+UNDER_EACH = "a line counts under each of its reasons"
 _LONGEST_NAME = 100
 _LONGEST_WORD = 300  # of a sentence, where a name may be a setting's value or a file's
 _LONGEST_SENTENCE = 2_000
@@ -24,7 +25,8 @@ def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str
             f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days{elsewhere}"
         )
         if bad and len(days) == 1:
-            lines.append(f"            quarantined: {bad}")
+            several = sum(quarantine_reasons.values()) > day["rows_quarantined"]
+            lines.append(f"            quarantined: {bad}{f' ({UNDER_EACH})' if several else ''}")
     return "\n".join(lines)
 
 

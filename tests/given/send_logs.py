@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
+from jobs.sources.staged import Staged
 from jobs.sources.staging import StagedSends, stage_sends
 from jobs.tables.day import Day
 
@@ -77,3 +78,10 @@ def bad_lines(staged: StagedSends, folder: Path) -> dict[tuple[str, int], tuple[
         (row["file"].removeprefix(f"{folder}/"), row["line"]): (row["reason"], row["detail"])
         for row in staged.quarantine(DAY, "run").collect()
     }
+
+
+def all_reasons(staged: Staged) -> dict[tuple[str, int], tuple[list[str], str | None]]:
+    """Name of the file and line number to all reasons and the detail; the first of the reasons is `reason`."""
+    rows = staged.quarantine(DAY, "run").collect()
+    assert [row["reasons"][0] for row in rows] == [row["reason"] for row in rows]
+    return {(Path(row["file"]).name, row["line"]): (row["reasons"], row["detail"]) for row in rows}

@@ -97,6 +97,11 @@ def test_why_lines_were_quarantined_stands_below_a_single_day() -> None:
         DAY_LINE,
         "            quarantined: not_json 1000, latency_missing 2",
     ]
+    more = reasons | {"outcome_missing": 1}
+    assert _sections(quarantine_reasons=more)[0][1] == (
+        "            quarantined: not_json 1000, latency_missing 2, outcome_missing 1"
+        " (a line counts under each of its reasons)"
+    )
     two = [DAY, DAY | {"date": "2026-11-22"}]
     assert _sections(quarantine_reasons=reasons, days=two)[0] == [DAY_LINE, DAY_LINE.replace("-21", "-22")]
 

@@ -14,7 +14,8 @@ from jobs.sources.rejected import write_rejected
 from jobs.sources.staged import Staged
 from tests.given.send_logs import DAY
 
-ROW = {"source": "sends", "file": "/logs/a\u2028.log", "line": 7, "reason": "not_json", "detail": None, "raw": "{"}
+ROW = {"source": "sends", "file": "/logs/a\u2028.log", "line": 7, "reason": "not_json",
+       "reasons": ["not_json"], "detail": None, "raw": "{"}  # fmt: skip
 
 
 class Rows:

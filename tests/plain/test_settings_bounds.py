@@ -13,8 +13,8 @@ from jobs.cli import main as cli
 from jobs.errors import SettingValueError
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
+from jobs.sources.dispositions import PUBLISHED, QUARANTINED
 from jobs.sources.files import Manifest
-from jobs.sources.line_validation import PUBLISHED, QUARANTINED
 from jobs.sources.staged import LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 
 from jobs.errors import SettingValueError
 from jobs.settings.model import Settings
+from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
 from jobs.sources.files import Manifest
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.sources.line_validation import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
 from jobs.sources.staged import Counts, LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
 from jobs.text.terminal import days_text

@@ -52,7 +52,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
         lake.add("producer_days", day, where | _producer("p1", isolated_ms=10**9, isolations=500, contradictions=9))
         lake.add("broker_windows", day, where | {"broker_name": "b1", "sends": 10**6, "isolated_ms": 10**9})
         lake.add("broker_incidents", day, where | {"broker_name": "b1", "start_ms": 0, "end_ms": 5, "peak_share": 1.0})
-        lake.add("quarantine", day, where | {"source": "sends", "reason": "not_json"})
+        lake.add("quarantine", day, where | {"source": "sends", "reason": "not_json", "reasons": ["not_json"]})
         finding = {"kind": "CLOCK_STEP", "severity": "CRITICAL", "start_ms": 0, "end_ms": 1}
         lake.add("findings", day, where | finding | {"failures": 10**6, "sentence": "of another night"})
     lake.add(
@@ -110,12 +110,13 @@ def _write_first_flow(lake: LiteralLake) -> None:
     )  # fmt: skip
     lake.add(
         "quarantine", D2,
-        *(NORTH | {"source": "sends", "reason": reason, "line": n}
-          for n, reason in enumerate(("not_json", "latency_missing", "not_json"))),
-        SOUTH | {"source": "sends", "reason": "line_too_long"},
-        *(NORTH | {"source": "routes", "reason": "not_json", "line": n} for n in range(3)),
-        *(NORTH | {"source": "consumers", "reason": reason, "line": n}
-          for n, reason in enumerate(("captured_at_missing", "captured_at_missing", "body_not_json"))),
+        *(NORTH | {"source": "sends", "reason": reasons[0], "reasons": reasons, "line": n}
+          for n, reasons in enumerate((["not_json"], ["latency_missing", "outcome_missing"], ["not_json"]))),
+        SOUTH | {"source": "sends", "reason": "line_too_long", "reasons": None},  # of an older release
+        *(NORTH | {"source": "routes", "reason": "not_json", "reasons": ["not_json"], "line": n} for n in range(3)),
+        *(NORTH | {"source": "consumers", "reason": reasons[0], "reasons": reasons, "line": n}
+          for n, reasons in enumerate((["captured_at_missing"], ["captured_at_missing", "topic_missing"],
+                                       ["body_not_json"]))),
     )  # fmt: skip
 
 
@@ -271,7 +272,9 @@ def test_findings_by_kind_the_critical_first_and_the_three_worst(said: Summary) 
 
 
 def test_reasons_of_bad_sends_and_bad_routes(said: Summary) -> None:
-    assert list(said.quarantine_reasons.items()) == [("not_json", 2), ("latency_missing", 1), ("line_too_long", 1)]
+    """A line counts under each of its reasons."""
+    reasons = [("not_json", 2), ("latency_missing", 1), ("line_too_long", 1), ("outcome_missing", 1)]
+    assert list(said.quarantine_reasons.items()) == reasons
     assert said.bad_routes == 3
 
 
@@ -284,7 +287,7 @@ def test_the_run_of_the_second_flow_itself(groups: AllocationSummary, result: tu
     assert groups.days == [COUNTED]
     assert (groups.stale_days, groups.other_days) == (["2026-03-07"], {"2026-03-01": 4})
     assert groups.hidden_files == [".a", "_b"]
-    reasons = [("not_json", 3), ("captured_at_missing", 2), ("body_not_json", 1)]
+    reasons = [("not_json", 3), ("captured_at_missing", 2), ("body_not_json", 1), ("topic_missing", 1)]
     assert list(groups.quarantine_reasons.items()) == reasons
     assert groups.owners_given
 

@@ -43,7 +43,10 @@ def _padded_to(size: int) -> bytes:
     return line(error="x" * (size - len(line(error=""))))
 
 
-# Each line with its reason and detail; the published ones differ in `seq`, so that none is a duplicate.
+MODES = " (allowed: SYNC, ASYNC, ONEWAY)"
+OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
+
+# Each line with its first reason and detail; the published ones differ in `seq`, so that none is a duplicate.
 BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (b'{"client_id":"10.0.1.1@1","latency_ms":1', "not_json", None),
     (GOOD_TEXT[:40] + GOOD_TEXT, "not_json", None),  # half a line, then the next without a break
@@ -100,7 +103,8 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(outcome=None), "outcome_missing", None),
     (line(outcome=""), "outcome_missing", None),
     (line(ended_at_ms=None), "ended_at_missing", None),
-    (line(ended_at_ms=None, started_at_ms=LONG_MAX), "ended_at_missing", None),  # the sum has no long
+    # The sum has no long.
+    (line(ended_at_ms=None, started_at_ms=LONG_MAX), "ended_at_missing", "started_at_ms=9223372036854775807"),
     (
         line(ended_at_ms=1_795_262_400),
         "time_out_of_range",
@@ -139,17 +143,18 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
         "times_contradict",
         f"started_at_ms={NOON_MS + 999_991}, ended_at_ms={NOON_MS}, latency_ms=10",
     ),
-    (line(outcome="OK"), "outcome_unknown", "outcome=OK"),
-    (line(outcome="send_ok"), "outcome_unknown", "outcome=send_ok"),
-    (line(mode="sync"), "mode_unknown", "mode=sync"),
-    (line(queue_chosen_by="ME"), "queue_chosen_by_unknown", "queue_chosen_by=ME"),
+    (line(outcome="OK"), "outcome_unknown", f"outcome=OK{OUTCOMES}"),
+    (line(outcome="send_ok"), "outcome_unknown", f"outcome=send_ok{OUTCOMES}"),
+    (line(mode="sync"), "mode_unknown", f"mode=sync{MODES}"),
+    (line(queue_chosen_by="ME"), "queue_chosen_by_unknown", "queue_chosen_by=ME (allowed: CLIENT, CALLER)"),
     (line(client_version="latest"), "client_version_unknown", "client_version=latest"),
     (line(client_version=""), "client_version_unknown", "client_version="),
-    (line(client_id="10.0.1.1\u0000@1"), "control_character", None),
-    (line(topic="orders\r\nforged"), "control_character", None),
-    (line(broker_name="\u001b[31mbroker-a"), "control_character", None),
-    (line(outcome="RemotingTimeoutException\n"), "control_character", None),
-    (line(topic="orders\x7f").replace(b"\\u007f", b"\x7f"), "control_character", None),  # JSON need not escape it
+    (line(client_id="10.0.1.1\u0000@1"), "control_character", "client_id=10.0.1.1\ufffd@1"),
+    (line(topic="orders\r\nforged"), "control_character", "topic=orders\ufffd\ufffdforged"),
+    (line(broker_name="\u001b[31mbroker-a"), "control_character", "broker_name=\ufffd[31mbroker-a"),
+    (line(outcome="RemotingTimeoutException\n"), "control_character", "outcome=RemotingTimeoutException\ufffd"),
+    # JSON need not escape it.
+    (line(topic="orders\x7f").replace(b"\\u007f", b"\x7f"), "control_character", "topic=orders\ufffd"),
     (_padded_to(1_048_577), "line_too_long", "1048577 bytes"),
     (_padded_to(10_000_000), "line_too_long", "10000000 bytes"),
 ]
@@ -269,7 +274,7 @@ def test_a_cluster_that_only_the_settings_tell_is_looked_at_too(spark: SparkSess
     folder = write(tmp_path / "logs", {"a.jsonl": line()})
     settings = load_settings([], ['cluster="nor\\u001bth"'], {"inputs.sends.path": [str(folder)]})
     staged = stage(spark, folder, settings=settings)
-    assert bad_lines(staged, folder) == {("a.jsonl", 1): ("control_character", None)}
+    assert bad_lines(staged, folder) == {("a.jsonl", 1): ("control_character", "cluster=nor\ufffdth")}
 
 
 @pytest.mark.fault(14, 22)
@@ -311,7 +316,8 @@ def test_more_bad_lines_than_allowed_stop_the_run(
 
 
 def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSession, tmp_path: Path) -> None:
-    bad = [*(line(seq=seq, outcome="OK") for seq in range(2)), line(seq=3, mode="sync"), line(seq="x"), b"{"]
+    both = line(seq=2, outcome="OK", mode="sync")
+    bad = [line(seq=1, outcome="OK"), both, line(seq=3, mode="sync"), line(seq="x"), b"{"]
     staged = stage(spark, write(tmp_path / "logs", {"a.jsonl": b"\n".join([line(), *bad])}))
     lake = tmp_path / "lake"
     lake.mkdir()
@@ -321,9 +327,9 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
     assert str(caught.value).endswith(f"max_bad_fraction=…; bad lines are in {lake}/_rejected.jsonl")
     rejected = [json.loads(each) for each in (lake / "_rejected.jsonl").read_text().splitlines()]
     assert [(each["line"], each["reason"], each["detail"]) for each in rejected] == [
-        (2, "outcome_unknown", "outcome=OK"),
-        (3, "outcome_unknown", "outcome=OK"),
-        (4, "mode_unknown", "mode=sync"),
+        (2, "outcome_unknown", f"outcome=OK{OUTCOMES}"),
+        (3, "outcome_unknown", f"outcome=OK{OUTCOMES}; mode=sync{MODES}"),
+        (4, "mode_unknown", f"mode=sync{MODES}"),
         (5, "wrong_type", "seq=x"),
         (6, "not_json", None),
     ]
@@ -332,17 +338,20 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
         "file": f"{tmp_path}/logs/a.jsonl",
         "line": 6,
         "reason": "not_json",
+        "reasons": ["not_json"],
         "detail": None,
         "raw": "{",
     }
+    assert rejected[1]["reasons"] == ["outcome_unknown", "mode_unknown"]
     (lake / "_rejected.jsonl").unlink()
     (lake / "_rejected.jsonl").mkdir()  # what cannot be written hides nothing
     with pytest.raises(TooManyBadLinesError, match=r"max_bad_fraction=…$"):
         check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), allow_empty=False)
     assert str(caught.value).startswith(
-        "5 of 6 lines are bad (outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK),"
-        " mode_unknown 1: mode=sync is none of SYNC, ASYNC, ONEWAY, not_json 1,"
-        " wrong_type 1: seq=x is no whole number), more than max_bad_fraction"
+        "5 of 6 lines are bad (mode_unknown 2: mode=sync is none of SYNC, ASYNC, ONEWAY,"
+        " outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK), not_json 1,"
+        " wrong_type 1: seq=x is no whole number; a line counts under each of its reasons),"
+        " more than max_bad_fraction"
     )
 
 

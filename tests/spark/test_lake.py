@@ -182,7 +182,7 @@ def test_of_one_runs_two_flows_each_has_its_own_commit(spark: SparkSession, tmp_
     lake = Lake(spark, str(tmp_path))
     lake.create_tables((QUARANTINE,))
     bad = {"cluster": "main", "event_date": D1, "run_id": "run-1", "source": "sends", "file": "a", "line": 1,
-           "reason": "not_json", "detail": None, "raw": "{"}  # fmt: skip
+           "reason": "not_json", "reasons": ["not_json"], "detail": None, "raw": "{"}  # fmt: skip
     values = [tuple(bad[name] for name in QUARANTINE.schema.fieldNames())]
     one, none = (spark.createDataFrame(rows, QUARANTINE.schema) for rows in (values, []))
     run = {"run_id": "run-1"}
@@ -251,7 +251,7 @@ def test_a_table_of_an_earlier_release_takes_the_values_that_are_new(spark: Spar
     lake.create_tables((earlier,))
 
     def add(reason: str) -> None:
-        row = (D1, "main", "sends", "/a", 1, reason, None, None, "run")
+        row = (D1, "main", "sends", "/a", 1, reason, [reason], None, None, "run")
         lake.append(QUARANTINE, spark.createDataFrame([row], QUARANTINE.schema))
 
     add("not_json")
@@ -264,6 +264,35 @@ def test_a_table_of_an_earlier_release_takes_the_values_that_are_new(spark: Spar
     version = deltalake.DeltaTable(lake.path(QUARANTINE)).version()
     lake.create_tables((QUARANTINE,))
     assert deltalake.DeltaTable(lake.path(QUARANTINE)).version() == version
+
+
+@pytest.mark.fault(17)
+def test_a_quarantine_without_all_reasons_takes_them(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path / "lake"))
+    columns = tuple(each for each in QUARANTINE.columns if each.name != "reasons")
+    closed = {name: values for name, values in QUARANTINE.closed_lists.items() if name != "reasons"}
+    earlier = dataclasses.replace(QUARANTINE, columns=columns, checks={}, closed_lists=closed)
+    lake.create_tables((earlier,))
+    old = (D1, "main", "sends", "/a", 1, "not_json", None, None, "run")
+    lake.append(earlier, spark.createDataFrame([old], earlier.schema))
+    lake.create_tables((QUARANTINE,))
+
+    def add(*reasons: str) -> None:
+        row = (D1, "main", "sends", "/a", 2, "not_json", list(reasons), None, None, "run")
+        lake.append(QUARANTINE, spark.createDataFrame([row], QUARANTINE.schema))
+
+    for reasons, check in (
+        (("not_json", "because"), "reasons_is_known"),
+        (("wrong_type", "not_json"), "reason_is_the_first"),
+        ((), "reason_is_the_first"),
+    ):
+        with pytest.raises(LakeError, match=check):
+            add(*reasons)
+    add("not_json", "wrong_type")
+    assert [row["reasons"] for row in lake.read(QUARANTINE).orderBy("line").collect()] == [
+        None,
+        ["not_json", "wrong_type"],
+    ]
 
 
 @pytest.mark.fault(17, 35)

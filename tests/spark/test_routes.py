@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings.load import load_settings
-from jobs.sources.line_validation import PUBLISHED
+from jobs.sources.dispositions import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.staged import Counts
 from jobs.sources.staging import StagedSends

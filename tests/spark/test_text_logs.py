@@ -24,6 +24,9 @@ def _settings(folder: Path, **sends: object) -> Settings:
     return load_settings([], [], {"inputs.sends": {**given, **sends}})
 
 
+OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
+
+
 @pytest.mark.parametrize("zipped", [False, True])
 def test_a_line_of_text_is_taken_apart_or_quarantined(spark: SparkSession, tmp_path: Path, zipped: bool) -> None:  # noqa: FBT001
     lines = [
@@ -52,14 +55,14 @@ def test_a_line_of_text_is_taken_apart_or_quarantined(spark: SparkSession, tmp_p
         ("c@2", "via", "broker-ä", "IOException", 2),
     ]
     assert bad_lines(staged, folder) == {
-        (name, 4): ("outcome_unknown", "outcome=Bad"),
+        (name, 4): ("outcome_unknown", f"outcome=Bad{OUTCOMES}"),
         (name, 5): ("wrong_type", "latency_ms=soon"),
         (name, 6): ("pattern_mismatch", None),
         (name, 7): ("outcome_missing", None),
         (name, 8): ("client_id_missing", None),
         (name, 9): ("pattern_mismatch", None),
         (name, 10): ("invalid_utf8", None),
-        (name, 11): ("control_character", None),
+        (name, 11): ("control_character", "client_id=c\ufffd8"),
     }
     assert fates(staged) == {"PUBLISHED": 2, "QUARANTINED": 8, "DUPLICATE": 1}
     raws = {row["line"]: row["raw"] for row in staged.quarantine(DAY, "run").collect()}

@@ -1,85 +1,23 @@
-"""Validation of input lines: reason to reject a line, its day, its disposition, its number in the file."""
+"""Dispositions of input lines: the day of each, what becomes of it, its copies and its number in the file."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType
 
 from jobs.settings.send_fields import EARLIEST_MS, LATEST_MS
-from jobs.sources.json_lines import JSON, PLACE
+from jobs.sources.json_lines import PLACE
 from jobs.tables.day import DAY_MS
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
 BLANK = "BLANK"  # no row of the input: staged only because later lines are numbered past it
-_RAW_CHARACTERS = 1_000
-_DETAIL_CHARACTERS = 200
 HASHES = ("row_hash", "second_hash")
 """Equal together only for equal fields (`with_row_hash`); an input without them has no copies."""
 _EQUAL = ("cluster", "day", *HASHES)
-
-Rule = tuple[str, Column, Column | None]
-"""A reason, when it holds, and the detail that goes with it."""
-
-
-def damage_rules(max_line_bytes: int, wrong_fields: Column) -> list[Rule]:
-    """Rules that a line breaks before its fields are looked at.
-
-    Args:
-        max_line_bytes: longer lines are rejected.
-        wrong_fields: names and texts of the fields whose value has the wrong type.
-    """
-    damage = F.col("damage")
-    length = F.octet_length("raw")
-    return [
-        ("line_too_long", length > max_line_bytes, F.concat(length, F.lit(" bytes"))),
-        ("invalid_utf8", damage == "invalid_utf8", None),
-        ("not_json", damage == "not_json", None),
-        ("not_an_object", damage == "not_an_object", None),
-        ("wrong_type", damage == "wrong_type", wrong_fields),
-    ]
-
-
-def wrong_fields(
-    fields: Mapping[str, DataType],
-    column_of: Callable[[str], str] = str,
-    meant: Callable[[str, Column], Column] = lambda _, text: text,
-) -> Column:
-    """Names and texts of the fields whose value is there but has the wrong type.
-
-    Args:
-        fields: each field and its type; a text is never wrong.
-        column_of: where the line has a field, its own name by default; a dot leads into an object.
-        meant: the text that counts, by the field's name and the text of the line; null when none does.
-    """
-    texts = F.from_json("raw", "map<string,string>", JSON)
-
-    def text(column: str) -> Column:
-        path = "".join(f"['{part}']" for part in column.split("."))
-        return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
-
-    wrong = [
-        F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), meant(name, text(column_of(name)))))
-        for name, kind in fields.items()
-        if not isinstance(kind, StringType)
-    ]
-    return F.concat_ws(", ", *wrong)
-
-
-def with_reason(typed: DataFrame, rules: Sequence[Rule]) -> DataFrame:
-    """One row per line: `reason` and `detail` of the first rule it breaks, and `raw`, bounded; null for a good line."""
-    reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
-    detail = F.coalesce(*(F.when(F.col("reason") == name, text) for name, _, text in rules if text is not None))
-    is_bad = F.col("reason").isNotNull()
-    return (
-        typed.withColumn("reason", reason)
-        .withColumn("detail", F.when(is_bad, F.left(detail, F.lit(_DETAIL_CHARACTERS))))
-        .withColumn("raw", F.when(is_bad, _printable(F.left("raw", F.lit(_RAW_CHARACTERS)))))
-    )
 
 
 def with_disposition(validated: DataFrame, instant: str, first_day: dt.date, last_day: dt.date) -> DataFrame:
@@ -155,28 +93,6 @@ def with_row_hash(typed: DataFrame, names: Sequence[str]) -> DataFrame:
     )
 
 
-def no_time(name: str) -> Column:
-    """The detail of a time that is none; says so when it looks like seconds."""
-    text = F.concat(F.lit(f"{name}="), F.col(name))
-    in_seconds = F.col(name).between(EARLIEST_MS // 1000, LATEST_MS // 1000)
-    return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
-
-
-def is_blank(name: str) -> Column:
-    """Null, empty or white space."""
-    return F.coalesce(F.trim(name) == "", F.lit(True))
-
-
-def is_no_time(name: str) -> Column:
-    """Outside 2015 to 2100; null for null."""
-    return ~F.col(name).between(EARLIEST_MS, LATEST_MS)
-
-
-def holds_control(*names: str) -> Column:
-    """Whether any of the texts, or of their arrays, holds a control character; false where all are null."""
-    return F.concat_ws(" ", *names).rlike(r"[\x00-\x1f\x7f]")
-
-
 def line_numbers(staged: DataFrame) -> DataFrame:
     """One row per `file` and `split`: `first_row`, `lines_before`, which turn a row's place into a line number.
 
@@ -189,7 +105,3 @@ def line_numbers(staged: DataFrame) -> DataFrame:
     return splits.select(
         "file", "split", "first_row", F.coalesce(F.sum(length).over(earlier), F.lit(0)).alias("lines_before")
     )
-
-
-def _printable(text: Column) -> Column:
-    return F.regexp_replace(F.make_valid_utf8(text), r"[\x00-\x08\x0b-\x1f\x7f]", "\ufffd")

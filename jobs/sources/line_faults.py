@@ -1,0 +1,161 @@
+"""Faults of an input line: the rules that it breaks, each with the field and value behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
+
+from jobs.settings.send_fields import CLOSED, EARLIEST_MS, LATEST_MS
+from jobs.sources.json_lines import JSON
+from udfs.plain_outcome import ANSWERS, SENT
+
+_RAW_CHARACTERS = 1_000
+_DETAIL_CHARACTERS = 200  # of one reason
+_CONTROL = r"[\x00-\x1f\x7f]"
+_OF_THE_LINE = (
+    "line_too_long",
+    "invalid_utf8",
+    "not_json",
+    "not_an_object",
+    "csv_open_quote",
+    "wrong_column_count",
+    "pattern_mismatch",
+    "wrong_type",
+)
+_ALLOWED = {
+    "outcome_unknown": f"{', '.join((*ANSWERS, SENT))}, exceptions by name",
+    **{f"{name}_unknown": ", ".join(values) for name, values in CLOSED.items()},
+}
+
+Rule = tuple[str, Column, Column | None]
+"""A reason, when it holds, and the detail that goes with it."""
+
+
+def damage_rules(max_line_bytes: int, wrong_fields: Mapping[str, Column]) -> list[Rule]:
+    """Rules that a line breaks before its fields are looked at.
+
+    Args:
+        max_line_bytes: longer lines are rejected.
+        wrong_fields: as the function of this name returns them.
+    """
+    damage = F.col("damage")
+    length = F.octet_length("raw")
+    return [
+        ("line_too_long", length > max_line_bytes, F.concat(length, F.lit(" bytes"))),
+        ("invalid_utf8", damage == "invalid_utf8", None),
+        ("not_json", damage == "not_json", None),
+        ("not_an_object", damage == "not_an_object", None),
+        ("wrong_type", damage == "wrong_type", F.concat_ws(", ", *wrong_fields.values())),
+    ]
+
+
+def wrong_fields(
+    fields: Mapping[str, DataType],
+    column_of: Callable[[str], str] = str,
+    meant: Callable[[str, Column], Column] = lambda _, text: text,
+) -> dict[str, Column]:
+    """By field its name and text where its value is there but has the wrong type, else null; of lines with that damage.
+
+    Args:
+        fields: each field and its type; a text is never wrong.
+        column_of: where the line has a field, its own name by default; a dot leads into an object.
+        meant: the text that counts, by the field's name and the text of the line; null when none does.
+    """
+    texts = F.from_json("raw", "map<string,string>", JSON)
+
+    def text(column: str) -> Column:
+        path = "".join(f"['{part}']" for part in column.split("."))
+        return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
+
+    return {
+        name: F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), meant(name, text(column_of(name)))))
+        for name, kind in fields.items()
+        if not isinstance(kind, StringType)
+    }
+
+
+def is_wrong(wrong_fields: Mapping[str, Column], name: str) -> Column:
+    """Whether the field's value has the wrong type."""
+    return (F.col("damage") == "wrong_type") & wrong_fields[name].isNotNull()
+
+
+def with_faults(typed: DataFrame, rules: Sequence[Rule], follows: Mapping[str, Column]) -> DataFrame:
+    """One row per line: `reason` (the first rule it breaks), `faults` and `raw`, bounded; null for a good line.
+
+    `faults` has a place per rule: null, or the reason and its detail. Good lines do not come as far. Of a line that
+    cannot be taken apart only the damage is a fault.
+
+    Args:
+        typed: lines with their fields and `damage`.
+        rules: in the order in which a reason is the first.
+        follows: reason to when it cannot be judged, or only follows, because of a fault before it: it is none then.
+    """
+    reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
+    is_bad = F.col("reason").isNotNull()
+    is_apart = F.coalesce(F.col("damage") == "wrong_type", F.lit(True))
+
+    def fault(name: str, condition: Column, detail: Column | None) -> Column:
+        bounded = F.lit(None).cast("string") if detail is None else F.left(detail, F.lit(_DETAIL_CHARACTERS))
+        found = F.when(condition, F.struct(F.lit(name).alias("reason"), bounded.alias("detail")))
+        judged = found if name not in follows else F.when(~F.coalesce(follows[name], F.lit(False)), found)
+        return judged if name in _OF_THE_LINE else F.when(is_apart, judged)
+
+    return (
+        typed.withColumn("reason", reason)
+        .withColumn("faults", F.when(is_bad, F.array(*(fault(*rule) for rule in rules))))
+        .withColumn("raw", F.when(is_bad, _printable(F.left("raw", F.lit(_RAW_CHARACTERS)))))
+    )
+
+
+def reasons_of(faults: str) -> Column:
+    """All reasons of a bad line, each once, in the order of the rules: `reason` is the first."""
+    return F.array_distinct(F.array_compact(faults).getField("reason"))
+
+
+def detail_of(faults: str) -> Column:
+    """The fields and values behind all faults, with what a closed list allows; null when the reasons say all."""
+    allowed = F.create_map(*(F.lit(each) for pair in _ALLOWED.items() for each in pair))
+
+    def text(fault: Column) -> Column:
+        hint = F.concat(F.lit(" (allowed: "), F.try_element_at(allowed, fault["reason"]), F.lit(")"))
+        return F.concat(fault["detail"], F.coalesce(hint, F.lit("")))
+
+    return F.nullif(F.array_join(F.transform(F.array_compact(faults), text), "; "), F.lit(""))
+
+
+def no_time(name: str) -> Column:
+    """The detail of a time that is none; says so when it looks like seconds."""
+    text = F.concat(F.lit(f"{name}="), F.col(name))
+    in_seconds = F.col(name).between(EARLIEST_MS // 1000, LATEST_MS // 1000)
+    return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
+
+
+def is_blank(name: str) -> Column:
+    """Null, empty or white space."""
+    return F.coalesce(F.trim(name) == "", F.lit(True))
+
+
+def is_no_time(name: str) -> Column:
+    """Outside 2015 to 2100; null for null."""
+    return ~F.col(name).between(EARLIEST_MS, LATEST_MS)
+
+
+def holds_control(*names: str) -> Column:
+    """Whether any of the texts, or of their arrays, holds a control character; false where all are null."""
+    return F.concat_ws(" ", *names).rlike(_CONTROL)
+
+
+def controls(*names: str) -> Column:
+    """Names and printable values of the texts, or arrays of them, that hold a control character."""
+
+    def shown(name: str) -> Column:
+        return F.concat(F.lit(f"{name}="), _printable(F.concat_ws(" ", name), _CONTROL))
+
+    return F.concat_ws(", ", *(F.when(holds_control(name), shown(name)) for name in names))
+
+
+def _printable(text: Column, hidden: str = r"[\x00-\x08\x0b-\x1f\x7f]") -> Column:
+    return F.regexp_replace(F.make_valid_utf8(text), hidden, "\ufffd")
