@@ -36,6 +36,10 @@ GOOD: dict[str, object] = {
     "outcome": "SEND_OK",
 }
 
+MODES = " (allowed: SYNC, ASYNC, ONEWAY)"
+OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
+"""How the detail of a bad line ends where a mode, or an outcome, is none."""
+
 
 def line(**changes: object) -> bytes:
     """The good line with these fields changed."""

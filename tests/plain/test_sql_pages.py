@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,17 @@ def test_the_recipes_without_spark_run(checkout: Path) -> None:
     duckdb, delta_rs = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert re.search(r"1 │ broker-a +│ +1\.5 ", _run(checkout, "-c", duckdb))
     assert _run(checkout, "-c", delta_rs) == "1 events of runs, at version 1; 0 at version 0\n"
+
+
+def test_the_recipe_names_views_of_a_flow_that_never_ran(checkout: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkout, tmp_path, symlinks=True, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "lake" / "queue_ownership")
+    duckdb, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    said = _run(tmp_path, "-c", duckdb)
+    assert re.findall(r"^no (.*)$", said, re.MULTILINE) == [
+        "queue_owners: Catalog Error: Table with name queue_ownership does not exist!"
+    ]
+    assert re.search(r"1 │ broker-a +│ +1\.5 ", said)
 
 
 def test_the_example_goes_from_the_lake_to_a_picture(checkout: Path) -> None:

@@ -10,11 +10,9 @@ from pyspark.sql import SparkSession
 
 from jobs.settings.load import load_settings
 from jobs.sources.staging import stage_snapshots
-from tests.given.send_logs import DATE, NOON_MS, all_reasons, line, stage, write, write_parquet
+from tests.given.send_logs import DATE, MODES, NOON_MS, OUTCOMES, all_reasons, line, stage, write, write_parquet
 
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
-MODES = " (allowed: SYNC, ASYNC, ONEWAY)"
-OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
 
 SENDS: list[tuple[bytes, list[str], str | None]] = [
     (line(outcome="OK", mode="sync"), ["outcome_unknown", "mode_unknown"], f"outcome=OK{OUTCOMES}; mode=sync{MODES}"),

@@ -19,7 +19,7 @@ from jobs.sources.staged import Counts
 from jobs.sources.staging import StagedSends
 from jobs.tables.day import DAY_MS
 from jobs.tables.quarantine import SEND_REASONS
-from tests.given.send_logs import DATE, DAY, GOOD, NOON_MS, bad_lines, fates, line, stage, write
+from tests.given.send_logs import DATE, DAY, GOOD, MODES, NOON_MS, OUTCOMES, bad_lines, fates, line, stage, write
 
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
 GOOD_TEXT = json.dumps(GOOD).encode()
@@ -42,9 +42,6 @@ DEEP = _nested(900)  # Python's own JSON goes no deeper
 def _padded_to(size: int) -> bytes:
     return line(error="x" * (size - len(line(error=""))))
 
-
-MODES = " (allowed: SYNC, ASYNC, ONEWAY)"
-OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
 
 # Each line with its first reason and detail; the published ones differ in `seq`, so that none is a duplicate.
 BAD_LINES: list[tuple[bytes, str, str | None]] = [

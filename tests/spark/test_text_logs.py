@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
-from tests.given.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
+from tests.given.send_logs import DAY, NOON_MS, OUTCOMES, bad_lines, fates, line, stage, write
 
 PATTERN = (
     r"(?<ended_at_ms>\d+) \[(?<client_id>[^\]]*)\] (?<what>.*?) via (?<broker_name>\S+)"
@@ -22,9 +22,6 @@ def _settings(folder: Path, **sends: object) -> Settings:
     fields = {"latency_ms": {"column": "took", "unit": "us"}, "topic": "what"}
     given = {"path": str(folder), "pattern": PATTERN, "fields": fields, "values": {"outcome": {"OK": "SEND_OK"}}}
     return load_settings([], [], {"inputs.sends": {**given, **sends}})
-
-
-OUTCOMES = " (allowed: SEND_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SENT, exceptions by name)"
 
 
 @pytest.mark.parametrize("zipped", [False, True])
