@@ -1,7 +1,6 @@
 """From the lake to a picture, without Spark: who isolated which broker, when. Run it from the checkout's folder.
 
-It needs `pip install 'deltalake[pyarrow]' duckdb pandas plotly` and a lake, such as the one that `bin/faultline nightly`
-makes.
+It needs `pip install 'deltalake[pyarrow]' duckdb pandas plotly` and a lake, such as `bin/faultline nightly` makes.
 """
 
 import sys
