@@ -128,7 +128,7 @@ WRITES_DELTA = (
 )
 STAGES_PARQUET = ("jobs/sources/staging.py", "jobs/spark/materialize.py")
 READS_THE_CLOCK = "jobs/cli/main.py"
-READS_WITHOUT_SPARK = ("jobs/answers/published.py", "jobs/doctor/tables.py")
+READS_WITHOUT_SPARK = ("jobs/answers/delta_table.py", "jobs/doctor/tables.py")
 
 WRITERS = {"writeTo", "saveAsTable", "insertInto", "mergeInto", "writeStream"}
 CLOCKS = {"now", "today", "utcnow", "current_date", "current_timestamp", "localtimestamp", "time_ns", "curdate"}
@@ -462,7 +462,7 @@ BREACHES = [
     (answers_with_spark, "jobs/answers/a.py", "from pyspark.sql import SparkSession", 1),
     (answers_with_spark, "jobs/answers/a.py", "from pyspark.sql.types import DataType", 0),
     (answers_with_spark, "jobs/answers/a.py", "from deltalake import DeltaTable", 1),
-    (answers_with_spark, "jobs/answers/published.py", "from deltalake import DeltaTable", 0),
+    (answers_with_spark, "jobs/answers/delta_table.py", "from deltalake import DeltaTable", 0),
     (imports_against_the_direction, "jobs/answers/a.py", "from jobs.lake.tables_io import Lake", 1),
     (reads_the_clock, "jobs/a.py", "dt.datetime.now(dt.UTC)", 1),
     (reads_the_clock, "jobs/a.py", "F.current_timestamp()", 1),

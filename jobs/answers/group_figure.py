@@ -8,6 +8,7 @@ from typing import Any
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, lanes, named
 from jobs.answers.groups import NOBODY, SEVERAL, Ownership, owner_hover, rebalance_hover
 from jobs.answers.timeline_figure import LEGEND, TICKS, Figure
+from jobs.answers.window import Window
 
 _CHURN_PX, _ROW_PX, _AXIS_PX, _LEGEND_PX = 90, 17, 46, 34
 _LABEL = 28
@@ -22,10 +23,10 @@ _NOBODY_MARKER = {
 _SEVERAL_MARKER = {"color": "#808080", "line": {"color": "#808080", "width": 1}}
 
 
-def group_figure(ownership: Ownership) -> Figure:
+def group_figure(ownership: Ownership, within: Window | None = None) -> Figure:
     """Plotly's JSON: `data`, `layout`, and `height` in pixels; colours of text and lines are left to the page."""
     owners = sorted({bar.kind for bar in ownership.bars if not _is_special(bar)})
-    span = _range(ownership)
+    span = _range(ownership) if within is None else [within.since_ms, within.until_ms]
     gantt_px = max(2, len(ownership.queues)) * _ROW_PX
     owners_px = _LEGEND_PX * (1 + min(len(owners), _MOST_NAMED) // 5)
     height = _LEGEND_PX + _CHURN_PX + _AXIS_PX + owners_px + gantt_px + _AXIS_PX

@@ -64,7 +64,8 @@ def consumer_groups(published: Published) -> Groups:
     columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "sentence"]
     findings = published.rows(ALLOCATION_FINDINGS, columns).to_pylist()
     owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
-    groups = troubled_groups(rebalances, findings, [row["consumer_group"] for row in owned.to_pylist()])
+    names = [row["consumer_group"] for row in owned.to_pylist()]
+    groups = troubled_groups(rebalances, findings, names, published.window)
     kinds = finding_kinds(findings)
     drawn = [_ownership(published, group.consumer_group, rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for each in drawn for sentence in each.not_drawn]

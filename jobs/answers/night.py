@@ -64,7 +64,8 @@ class Night:
     Attributes:
         headline: one sentence.
         whole: the days together.
-        days: the days before and the requested days, in order.
+        days: the days before and the requested days, in order; none before a window.
+        counts_sends: False where the tables count them by the day alone: of one group in a window.
         incidents: rows of `broker_incidents` that are not minor, the longest ones, in order of time.
         findings: rows of `findings`, the gravest first.
         kinds: kind to count, of all findings.
@@ -76,6 +77,7 @@ class Night:
     headline: str
     whole: Day
     days: tuple[Day, ...]
+    counts_sends: bool
     incidents: tuple[dict[str, Any], ...]
     findings: tuple[dict[str, Any], ...]
     kinds: Mapping[str, int]
@@ -86,8 +88,9 @@ class Night:
 
 def night(published: Published) -> Night:
     """Read the days and those before them."""
-    days = (*published.days_before[-NIGHTS_BEFORE:], *published.days)
-    counts, group = _days(published, days), published.producer_group
+    before = published.days_before[-NIGHTS_BEFORE:] if published.window is None else ()
+    days, group = (*before, *published.days), published.producer_group
+    counts, counts_sends = _days(published, days), group is None or published.window is None
     whole = _whole(published, [counts[day] for day in published.days])
     incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames(), ~_minor()).to_pylist()
     findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
@@ -104,9 +107,10 @@ def night(published: Published) -> Night:
         if len(found) > most
     ]
     return Night(
-        headline(whole, longest) if group is None else headline_of_group(group, whole),
+        headline(whole, longest) if group is None else headline_of_group(group, whole, counts_sends=counts_sends),
         whole,
         tuple(counts[day] for day in days),
+        counts_sends,
         tuple(sorted(longest[:MOST_INCIDENTS], key=lambda each: (each["start_ms"], each["broker_name"]))),
         tuple(gravest[:MOST_FINDINGS]),
         dict(Counter(each["kind"] for each in findings).most_common()),
@@ -137,13 +141,13 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
     return f"Nothing happened that the tables tell of; {no_send}."
 
 
-def headline_of_group(group: str, whole: Day) -> str:
+def headline_of_group(group: str, whole: Day, *, counts_sends: bool) -> str:
     """The night of one producer group in one sentence."""
-    sends = _failed(whole)
+    sends = f"; {_failed(whole)}" if counts_sends else ""
     if not whole.isolations:
-        return f"{safe(group)}: no producer of it isolated a broker; {sends}."
+        return f"{safe(group)}: no producer of it isolated a broker{sends}."
     who = f"{counted(whole.isolating_producers, 'producer')} isolated brokers for {duration(whole.isolated_ms)} in all"
-    return f"{safe(group)}: {who}; {sends}."
+    return f"{safe(group)}: {who}{sends}."
 
 
 def _failed(whole: Day) -> str:
@@ -155,9 +159,8 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     attempts = _per_day(published, days, counted_by, ("sends", "failures"))
     columns = ["event_date", *_PRODUCER, "start_ms", "end_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, _real(), days)
-    length = pc.subtract(isolations["end_ms"], isolations["start_ms"])
     isolated = _by_day(
-        isolations.append_column("isolated_ms", length)
+        isolations.append_column("isolated_ms", published.lengths_ms(isolations))
         .group_by("event_date")
         .aggregate([("isolated_ms", "sum"), ([], "count_all")])
     )

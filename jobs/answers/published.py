@@ -1,30 +1,20 @@
-"""A lake as it is published, read without Spark: some days of one cluster.
-
-A table that the lake lacks reads as empty and a column that it lacks as null: an older lake still answers.
-"""
+"""A lake as it is published, read without Spark: some days of one cluster."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
-from pyarrow import dataset
-from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from jobs.answers.arrow_type import arrow_type
+from jobs.answers.delta_table import is_lake, opened, rows_of
+from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
-from jobs.tables.table import VERSION_PROPERTY
-from jobs.uri import local_folder
 
 _NAMED_DAYS = 10
 
@@ -39,6 +29,7 @@ class Published:
         days: the requested days that are published, in order; never empty.
         all_days: every published day of the cluster, in order.
         producer_group: the only one whose rows count, in tables that name one; None = all.
+        window: the only time whose rows count, in tables whose rows have a time; None = the whole days.
     """
 
     root: str
@@ -46,6 +37,7 @@ class Published:
     days: tuple[dt.date, ...]
     all_days: tuple[dt.date, ...]
     producer_group: str | None = None
+    window: Window | None = None
 
     def rows(
         self,
@@ -65,7 +57,7 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        return _rows(self.root, table, columns, self._wanted(table, self.days if days is None else days, where))
+        return rows_of(self.root, table, columns, self._wanted(table, self.days if days is None else days, where))
 
     def first_rows(
         self,
@@ -90,7 +82,7 @@ class Published:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
         ascending = [(name, "ascending") for name in order]
-        with _opened(self.root, table) as rows:
+        with opened(self.root, table) as rows:
             first, found = rows.schema.empty_table(), 0
             pieces = rows.to_batches(
                 columns=table.schema.fieldNames(),
@@ -112,7 +104,7 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        with _opened(self.root, table) as rows:
+        with opened(self.root, table) as rows:
             pieces = rows.to_batches(columns=[column], filter=self._wanted(table, self.days, None))
             return {value for piece in pieces for value in pc.unique(piece[column]).to_pylist() if value is not None}
 
@@ -120,7 +112,17 @@ class Published:
         wanted = pc.field("event_date").isin(list(days)) & (pc.field("cluster") == pc.scalar(self.cluster))
         if self.producer_group is not None and "producer_group" in table.schema.fieldNames():
             wanted &= pc.field("producer_group") == pc.scalar(self.producer_group)
+        if self.window is not None and (within := self.window.rows_within(table)) is not None:
+            wanted &= within
         return wanted if where is None else wanted & where
+
+    def lengths_ms(self, intervals: pa.Table) -> pa.ChunkedArray:
+        """How long each row's interval (`start_ms`, `end_ms`) is, as far as it lies in the window."""
+        start, end = intervals["start_ms"], intervals["end_ms"]
+        if self.window is not None:
+            start = pc.max_element_wise(start, pa.scalar(self.window.since_ms))
+            end = pc.min_element_wise(end, pa.scalar(self.window.until_ms))
+        return pc.subtract(end, start)
 
     @cached_property
     def run_events(self) -> tuple[dict[str, Any], ...]:
@@ -157,12 +159,12 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         LakeError: there is no lake, it cannot be read, or it is of another version.
         InputMissingError: the cluster or all of the days are not published; names those that are.
     """
-    with _explained(f"cannot open lake {root}"):
-        is_lake = DeltaTable.is_deltatable(_place(root, RUN_LOG))
-    if not is_lake:
+    if not is_lake(root):
         raise LakeError(f"{root} is no lake: it holds no run log; name with --lake what a run of faultline wrote")
     succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
-    runs = _rows(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
+    runs = (
+        rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
+    )
     days: dict[str, list[dt.date]] = {}
     for run in runs.to_pylist():
         days.setdefault(run["cluster"], []).append(run["event_date"])
@@ -196,55 +198,3 @@ def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> s
 def _named(days: Sequence[dt.date]) -> str:
     shown = ", ".join(map(str, days[-_NAMED_DAYS:]))
     return shown if len(days) <= _NAMED_DAYS else f"{shown} and {len(days) - _NAMED_DAYS} earlier days"
-
-
-def _rows(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
-    with _opened(root, table) as rows:
-        return rows.to_table(columns=list(columns), filter=where)
-
-
-@contextmanager
-def _opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
-    """The table with every column that this program knows; without rows when the lake lacks it."""
-    schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
-    with _explained(f"cannot read table {table.name} in {root}"):
-        try:
-            opened = DeltaTable(_place(root, table))
-        except TableNotFoundError:
-            yield dataset.dataset(schema.empty_table())
-            return
-        _check_version(root, table, opened)
-        there = opened.to_pyarrow_dataset(filesystem=_filesystem(_place(root, table)))
-        added = [field for field in schema if field.name not in there.schema.names]
-        yield there.replace_schema(pa.schema([*there.schema, *added]))
-
-
-def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
-    found = opened.metadata().configuration.get(VERSION_PROPERTY)
-    if found != str(table.version):
-        raise LakeError(
-            f"table {table.name} in {root} has version {found}, this program reads {table.version};"
-            " use the program that made it, or another --lake"
-        )
-
-
-@contextmanager
-def _explained(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (DeltaError, pa.ArrowException, OSError) as error:
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-        reason = " ".join(plain.split())[:300] or type(error).__name__
-        raise LakeError(f"{what}: {reason}") from error
-
-
-def _filesystem(place: str) -> SubTreeFileSystem | None:
-    """Arrow's own file system for a local table; None leaves another store to delta-rs.
-
-    delta-rs' own goes through Python from Arrow's threads, and one that is still at it when Python ends aborts it.
-    """
-    return None if "://" in place else SubTreeFileSystem(place, LocalFileSystem())
-
-
-def _place(root: str, table: Table) -> str:
-    return f"{local_folder(root) or root.rstrip('/')}/{table.name}"

@@ -23,7 +23,7 @@ from jobs.answers.runs import unsure_days
 from jobs.answers.settings_of_days import other_settings
 from jobs.answers.timeline import Timeline, timeline
 from jobs.answers.timeline_figure import timeline_figure
-from jobs.answers.words import NOTHING, clock_time, percent, sentence, unsure_text
+from jobs.answers.words import NOTHING, clock_time, percent, safe_cell, sentence, unsure_text
 from jobs.errors import UsageError
 from jobs.text.owners import NO_OWNERS, owner_of
 from jobs.text.terminal import counted, duration, escaped, safe
@@ -46,7 +46,7 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
     """
     group = published.producer_group
     of_group = "" if group is None else f"-{quote(group, safe='')[:_LONGEST_NAME]}"
-    file = output or Path(f"faultline-{span_name(published)}{of_group}.html")
+    file = output or Path(f"faultline-{span_text(published).replace(' ', '-').replace(':', '')}{of_group}.html")
     page, unfinished = render(published, owners), file.parent / f".{file.name}.unfinished"
     try:
         unfinished.write_text(page, encoding="utf-8")
@@ -58,7 +58,7 @@ def write_report(published: Published, output: Path | None, owners: Mapping[str,
             f"--output {file} cannot be written: {error.strerror}; name a file in a folder that takes it"
         ) from error
     return (
-        f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB): {span_name(published)}, cluster {safe(published.cluster)}"
+        f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB): {span_text(published)}, cluster {safe(published.cluster)}"
     )
 
 
@@ -71,14 +71,18 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     on_night, drawn = night(published), timeline(published)
     groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), ())
     windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
-    figure, views = timeline_figure(drawn, windows, on_night.incidents)
-    figures = {"timeline": figure, "views": views, "groups": [group_figure(each) for each in groups.ownership]}
+    figure, views = timeline_figure(drawn, windows, on_night.incidents, published.window)
+    figures = {
+        "timeline": figure,
+        "views": views,
+        "groups": [group_figure(each, published.window) for each in groups.ownership],
+    }
     return (
         _environment(several_days=len(published.days) > 1, owners=owners)
         .from_string(part("report.html.j2"))
         .render(
             published=published,
-            span=span_name(published),
+            span=span_text(published),
             night=on_night,
             unsure=unsure_text(unsure) if unsure else None,
             other_settings=other_settings(published),
@@ -93,15 +97,23 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     )
 
 
-def span_name(published: Published) -> str:
-    """The days as a name.
+def span_text(published: Published) -> str:
+    """The days, or the time of them that is asked about, UTC.
 
     >>> import datetime as dt
-    >>> span_name(Published("lake", "main", (dt.date(2026, 11, 21),), ()))
-    '2026-11-21'
+    >>> from dataclasses import replace
+    >>> from jobs.answers.window import Window
+    >>> day = Published("lake", "main", (dt.date(2026, 11, 21),), ())
+    >>> span_text(day), span_text(replace(day, window=Window(1_795_219_611_042, 1_795_305_600_000)))
+    ('2026-11-21', '2026-11-21 00:06:51.042 to 24:00:00')
     """
     first, last = published.days[0], published.days[-1]
-    return f"{first}" if first == last else f"{first}-to-{last}"
+    several = first != last
+    if published.window is None:
+        return f"{first} to {last}" if several else f"{first}"
+    bounds = {"start_ms": published.window.since_ms, "end_ms": published.window.until_ms}
+    since, until = (safe_cell(name, at, with_day=several).removesuffix(".000") for name, at in bounds.items())
+    return f"{since} to {until}" if several else f"{first} {since} to {until}"
 
 
 def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:

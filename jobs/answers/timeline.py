@@ -43,7 +43,7 @@ class Row:
         broker_name: the broker.
         client_id: the producer; None for the heading.
         producer_group: its group; one client id may have several, each with its own fault items. None for the heading.
-        isolated_ms: how long, summed over the row's isolations with the switch on.
+        isolated_ms: how long in the time asked about, summed over the row's isolations with the switch on.
         would_ms: the same with the switch off.
         isolations: how many.
     """
@@ -82,7 +82,7 @@ def timeline(published: Published) -> Timeline:
     """The worst brokers' worst producers, within `MOST_ROWS` rows and about `MOST_BARS` bars."""
     isolations = published.rows(ISOLATION_INTERVALS, _COLUMNS)
     long_ones = isolations.filter(pc.field("end_ms") > pc.field("start_ms"))
-    pairs = _pairs(long_ones)
+    pairs = _pairs(long_ones, published.lengths_ms(long_ones))
     chosen = _chosen(pairs)
     rows = _rows(chosen, pairs)
     place = {(row.broker_name, row.client_id, row.producer_group): number for number, row in enumerate(rows)}
@@ -128,9 +128,8 @@ def isolation_hover(bar: Bar) -> str:
     return "<br>".join(lines)
 
 
-def _pairs(isolations: pa.Table) -> list[dict[str, Any]]:
-    """Broker and producer, with both sums; the worst first."""
-    length = pc.subtract(isolations["end_ms"], isolations["start_ms"])
+def _pairs(isolations: pa.Table, length: pa.ChunkedArray) -> list[dict[str, Any]]:
+    """Broker and producer, with both sums of the isolations' lengths; the worst first."""
     on = isolations["enforced"]
     sums = (
         isolations.select(_PAIR)

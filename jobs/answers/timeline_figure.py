@@ -10,6 +10,7 @@ from jobs.answers.causes import CLASSES
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes, Point
 from jobs.answers.timeline import Row, Timeline, isolation_hover
+from jobs.answers.window import Window
 from jobs.text.terminal import duration
 
 _SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
@@ -27,19 +28,21 @@ Figure = dict[str, Any]
 
 
 def timeline_figure(
-    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]]
+    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], within: Window | None = None
 ) -> tuple[Figure, list[list[dict[str, Any]]]]:
     """The figure, and for all brokers and each of the worst what its first five traces show.
 
     The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
-    page, which knows whether it is light or dark.
+    page, which knows whether it is light or dark. It begins as wide as `within`, else as what there is.
     """
     series = (windows.all_brokers, *windows.of_broker.values())
     views = [_rate_traces(points, windows.width_ms) for points in series]
     traces = [*views[0], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
     height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
-    return {"data": traces, "layout": _layout(drawn, windows, incidents, height, gantt_px), "height": height}, views
+    span = _range(drawn, windows) if within is None else [within.since_ms, within.until_ms]
+    layout = _layout(drawn, windows, incidents, span, height, gantt_px)
+    return {"data": traces, "layout": layout, "height": height}, views
 
 
 def _rate_traces(points: Sequence[Point], width_ms: int) -> list[dict[str, Any]]:
@@ -133,13 +136,18 @@ def _incident_hover(bar: Bar) -> str:
 
 
 def _layout(
-    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], height: int, gantt_px: int
+    drawn: Timeline,
+    windows: Minutes,
+    incidents: Sequence[Mapping[str, Any]],
+    span: list[int],
+    height: int,
+    gantt_px: int,
 ) -> dict[str, Any]:
     plot_px = height - _LEGEND_PX - _AXIS_PX
     sends = [1 - _SENDS_PX / plot_px, 1.0]
     latency_top = sends[0] - _GAP_PX / plot_px
     latency = [latency_top - _LATENCY_PX / plot_px, latency_top]
-    time_axis = {"type": "date", "range": _range(drawn, windows), "tickformatstops": TICKS}
+    time_axis = {"type": "date", "range": span, "tickformatstops": TICKS}
     per = "per minute" if windows.width_ms == 60_000 else f"per {windows.width_ms // 60_000} minutes"
     return {
         "barmode": "overlay",

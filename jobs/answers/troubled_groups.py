@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.answers.window import Window
+
 QUEUE = ("topic", "broker_name", "queue_id")
 
 _FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
@@ -47,7 +49,10 @@ class FindingKind:
 
 
 def troubled_groups(
-    rebalances: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], names: Sequence[str]
+    rebalances: Sequence[Mapping[str, Any]],
+    findings: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    within: Window | None = None,
 ) -> list[Group]:
     """A group each; most time without the right owner first.
 
@@ -55,6 +60,7 @@ def troubled_groups(
         rebalances: rows of the table.
         findings: rows of `allocation_findings`.
         names: groups that have queues; those of the other two are added.
+        within: time without the right owner counts as far as it lies in it; None = all of it.
     """
     changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -70,7 +76,7 @@ def troubled_groups(
             sum(change["moved"] for change in changes[name]),
             sum(change["fewest_moves"] for change in changes[name]),
             len(found[name]),
-            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS]),
+            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS], within),
         )
         for name in {*names, *changes, *found}
     ]
@@ -97,15 +103,16 @@ def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
     return sorted(kinds, key=lambda kind: (-kind.longest_ms, str(kind)))
 
 
-def _fault_ms(findings: Sequence[Mapping[str, Any]]) -> int:
+def _fault_ms(findings: Sequence[Mapping[str, Any]], within: Window | None) -> int:
     """Time × queues that the findings cover; a queue with several findings at a time counts once."""
     covered = 0
     until: dict[tuple[Any, ...], int] = {}
     for each in sorted(findings, key=lambda each: each["start_ms"]):
         queue = tuple(each[name] for name in QUEUE)
         start = max(each["start_ms"], until.get(queue, each["start_ms"]))
-        covered += max(0, each["end_ms"] - start)
-        until[queue] = max(each["end_ms"], start)
+        end = max(each["end_ms"], start)
+        covered += end - start if within is None else within.length_ms(start, end)
+        until[queue] = end
     return covered
 
 

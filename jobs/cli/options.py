@@ -11,7 +11,8 @@ import click
 
 from jobs.cli.command import Option
 from jobs.cli.days import DayOptions
-from jobs.cli.parameters import DAY, FILE, FOLDER
+from jobs.cli.parameters import DAY, FILE, FOLDER, TIME
+from jobs.cli.times import TimeOptions
 from jobs.serving.address import DATABASE
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -81,6 +82,17 @@ def days(default: str) -> Decorator:
         option("--from", "first", type=DAY, metavar="D", section=DAYS, help="first day, inclusive"),
         option("--to", "last", type=DAY, metavar="D", section=DAYS, help="last day, inclusive"),
     )
+
+
+def times(*names: str) -> Decorator:
+    """`times`: the time to ask about, by those of `--since`, `--until` and `--at` that are named."""
+    texts = {
+        "since": "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date",
+        "until": "what begins before it",
+        "at": "what stands then",
+    }
+    offered = (option(f"--{name}", type=TIME, metavar="TIME", section=DAYS, help=texts[name]) for name in names)
+    return gathered("times", TimeOptions, *offered)
 
 
 def inputs(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import FILE
+from jobs.cli.times import TimeOptions
 
 _DOES = "a published day as one HTML page, for a browser without a network"
 _PACKAGES = ("deltalake", "jinja2", "plotly")
@@ -20,6 +21,7 @@ _PACKAGES = ("deltalake", "jinja2", "plotly")
 
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))
 @options.days("the last one published")
+@options.times("since", "until")
 @options.published_lake
 @options.option("--producer-group", metavar="NAME", help="only this producer group's sends, isolations and findings")
 @options.option("--output", type=FILE, metavar="FILE", help="default: faultline-D.html, or faultline-D-GROUP.html")
@@ -28,6 +30,7 @@ _PACKAGES = ("deltalake", "jinja2", "plotly")
 def report(
     call: Call,
     days: DayOptions,
+    times: TimeOptions,
     lake: options.LakeOptions,
     cluster: str | None,
     producer_group: str | None,
@@ -39,9 +42,14 @@ def report(
     where = lake_of(call, "report", _PACKAGES, lake, cluster)
     from jobs.answers.names import check_producer_group
     from jobs.answers.report import write_report
+    from jobs.answers.window import Window
 
-    published = opened(where, days)
+    published = opened(where, days, times)
     if producer_group is not None:
         check_producer_group(published, producer_group)
         published = replace(published, producer_group=producer_group)
+    if times.given:
+        first, last = times.span(days)
+        window = Window(*times.window(first or published.days[0], last or published.days[-1]))
+        published = replace(published, window=window)
     print(write_report(published, None if output is None else Path(output), where.owners))

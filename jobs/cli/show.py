@@ -13,7 +13,7 @@ from jobs.cli.answers import lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions
-from jobs.cli.parameters import LIMIT, QUEUE, TIME, Queue, Word
+from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
 
@@ -111,18 +111,7 @@ class RowOptions:
 @click.command(cls=_ShowCommand, short_help=_DOES, help=in_full(_DOES))
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.days("the last one published")
-@options.gathered(
-    "times",
-    TimeOptions,
-    *(
-        options.option(f"--{name}", type=TIME, metavar="TIME", section=options.DAYS, help=text)
-        for name, text in (
-            ("since", "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date"),
-            ("until", "what begins before it"),
-            ("at", "what stands then"),
-        )
-    ),
-)
+@options.times("since", "until", "at")
 @options.published_lake
 @options.gathered(
     "rows",

@@ -93,6 +93,16 @@ class TimeOptions:
                 raise UsageError(f"{name} {self.given[name].text} is not within {days}; give another time, or day")
         return Instants(at.get("--at"), at.get("--since"), at.get("--until"))
 
+    def window(self, first: dt.date, last: dt.date) -> tuple[int, int]:
+        """The time from `--since` to `--until`, else from the first day's start, or to the last day's end; epoch ms.
+
+        Raises:
+            UsageError: as `instants`.
+        """
+        given = self.instants(first, last)
+        since = start_ms(first) if given.since_ms is None else given.since_ms
+        return since, start_ms(last) + DAY_MS if given.until_ms is None else given.until_ms
+
 
 def start_ms(day: dt.date) -> int:
     """00:00 UTC of a day, epoch ms."""

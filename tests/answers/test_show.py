@@ -14,8 +14,9 @@ from typing import Any, cast
 import pytest
 from pyarrow.fs import LocalFileSystem
 
+from jobs.answers.delta_table import _filesystem
 from jobs.answers.forms import as_csv
-from jobs.answers.published import Published, _filesystem, open_published
+from jobs.answers.published import Published, open_published
 from jobs.answers.questions import QUESTIONS
 from jobs.answers.report import render
 from jobs.answers.show import Answer

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from deltalake.exceptions import DeltaError
 
-from jobs.answers import published as read
+from jobs.answers import delta_table
+from jobs.answers.delta_table import place_of
 from jobs.answers.published import open_published
 from jobs.answers.runs import unsure_days
 from jobs.errors import InputMissingError, LakeError
@@ -147,7 +148,7 @@ def test_a_lake_is_found_by_uri_and_with_a_slash(lake: str, where: str) -> None:
 )  # fmt: skip
 def test_a_local_table_is_a_folder_however_the_lake_is_named(root: str, place: str) -> None:
     """A URI would be read by delta-rs from Arrow's threads."""
-    assert read._place(root, SENDS) == place
+    assert place_of(root, SENDS) == place
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_what_a_store_says_is_a_line_of_the_error(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(read, "DeltaTable", fails)
+    monkeypatch.setattr(delta_table, "DeltaTable", fails)
     with pytest.raises(LakeError) as caught:
         opened.rows(SENDS, ["topic"])
     assert str(caught.value) == f"cannot read table sends in {lake}: {reason}"

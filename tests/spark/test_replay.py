@@ -237,5 +237,15 @@ def test_brokers_processes_and_switches_are_items_of_their_own(spark: SparkSessi
     assert sorted(row["until_ms"] for row in items) == [1_100] * 6 + [1_500]
 
 
+@pytest.mark.parametrize(("policy", "ends"), [(LAST_WRITE, [900, 1_500, 9_000]), (MAX, [0, 1_500, 1_500])])
+def test_where_the_latest_end_stays_a_write_without_isolation_leaves_it(
+    spark: SparkSession, policy: str, ends: list[int]
+) -> None:
+    """`updateFaultItem` of 5.1.4 sets `startTimestamp` only where the write isolates; a new item has 0."""
+    rows = [each | {"policy": policy, "profile": policy} for each in (write(900), write(1_000, 500), write(9_000))]
+    frame = spark.createDataFrame([tuple(row[column] for column in COLUMNS) for row in rows], WRITES)
+    assert [row["available_at_ms"] for row in replay(frame, POLICIES, 1).orderBy("position").collect()] == ends
+
+
 def test_the_far_end_of_a_flag_is_after_every_day() -> None:
     assert FAR_MS == 253_402_300_799_999  # 9999-12-31T23:59:59.999Z

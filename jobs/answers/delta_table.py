@@ -1,0 +1,98 @@
+"""One table of a lake, read without Spark.
+
+A table that the lake lacks reads as empty and a column that it lacks as null: an older lake still answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import dataset
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+from jobs.answers.arrow_type import arrow_type
+from jobs.errors import LakeError
+from jobs.tables import RUN_LOG, Table
+from jobs.tables.table import VERSION_PROPERTY
+from jobs.uri import local_folder
+
+
+def is_lake(root: str) -> bool:
+    """Whether a run wrote there: it leaves a run log.
+
+    Raises:
+        LakeError: that cannot be read.
+    """
+    with _explained(f"cannot open lake {root}"):
+        return DeltaTable.is_deltatable(place_of(root, RUN_LOG))
+
+
+def rows_of(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
+    """The rows of a table of the lake, in no order; no rows when the lake lacks it.
+
+    Args:
+        root: folder or URI of the lake.
+        table: what to read.
+        columns: what to read of it; one that the lake lacks is null.
+        where: which rows.
+
+    Raises:
+        LakeError: the table has another version than this program knows, or cannot be read.
+    """
+    with opened(root, table) as rows:
+        return rows.to_table(columns=list(columns), filter=where)
+
+
+@contextmanager
+def opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
+    """The table with every column that this program knows; without rows when the lake lacks it."""
+    schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
+    with _explained(f"cannot read table {table.name} in {root}"):
+        try:
+            found = DeltaTable(place_of(root, table))
+        except TableNotFoundError:
+            yield dataset.dataset(schema.empty_table())
+            return
+        _check_version(root, table, found)
+        there = found.to_pyarrow_dataset(filesystem=_filesystem(place_of(root, table)))
+        added = [field for field in schema if field.name not in there.schema.names]
+        yield there.replace_schema(pa.schema([*there.schema, *added]))
+
+
+def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
+    found = opened.metadata().configuration.get(VERSION_PROPERTY)
+    if found != str(table.version):
+        raise LakeError(
+            f"table {table.name} in {root} has version {found}, this program reads {table.version};"
+            " use the program that made it, or another --lake"
+        )
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Whatever delta-rs, Arrow or the file system fails with becomes a LakeError that begins with `what`."""
+    try:
+        yield
+    except (DeltaError, pa.ArrowException, OSError) as error:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        reason = " ".join(plain.split())[:300] or type(error).__name__
+        raise LakeError(f"{what}: {reason}") from error
+
+
+def _filesystem(place: str) -> SubTreeFileSystem | None:
+    """Arrow's own file system for a local table; None leaves another store to delta-rs.
+
+    delta-rs' own goes through Python from Arrow's threads, and one that is still at it when Python ends aborts it.
+    """
+    return None if "://" in place else SubTreeFileSystem(place, LocalFileSystem())
+
+
+def place_of(root: str, table: Table) -> str:
+    """Folder or URI of a table of the lake."""
+    return f"{local_folder(root) or root.rstrip('/')}/{table.name}"
