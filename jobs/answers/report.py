@@ -107,13 +107,13 @@ def span_text(published: Published) -> str:
     >>> span_text(day), span_text(replace(day, window=Window(1_795_219_611_042, 1_795_305_600_000)))
     ('2026-11-21', '2026-11-21 00:06:51.042 to 24:00:00')
     """
-    first, last = published.days[0], published.days[-1]
-    several = first != last
-    if published.window is None:
-        return f"{first} to {last}" if several else f"{first}"
-    bounds = {"start_ms": published.window.since_ms, "end_ms": published.window.until_ms}
-    since, until = (safe_cell(name, at, with_day=several).removesuffix(".000") for name, at in bounds.items())
-    return f"{since} to {until}" if several else f"{first} {since} to {until}"
+    window = published.window
+    if window is None:
+        first, last = published.days[0], published.days[-1]
+        return f"{first}" if first == last else f"{first} to {last}"
+    since, latest = (clock_time(at, with_day=True) for at in (window.since_ms, window.until_ms - 1))
+    until = safe_cell("end_ms", window.until_ms, with_day=since[:10] != latest[:10])
+    return f"{since.removesuffix('.000')} to {until.removesuffix('.000')}"
 
 
 def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
