@@ -23,6 +23,7 @@ from jobs.fault_latency.producer_counts import (
 from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
+from jobs.runs.run_log import FAULT_LATENCY
 from jobs.settings.model import Settings
 from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
 from jobs.tables.findings import SEVERITIES
@@ -150,7 +151,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         cascaded_days=[str(done.day.date) for done in result.days if done.cascaded],
         stale_days=[str(day) for day in result.stale_days],
         forgotten_days=[str(day) for day in result.forgotten_days],
-        read_otherwise=[str(day) for day in result.read_otherwise(settings.input_hash())],
+        read_otherwise=[str(day) for day in result.read_otherwise(settings.input_hash(FAULT_LATENCY))],
         other_settings=[str(day) for day in result.other_settings],
         other_days={str(day): count for day, count in result.other_days.items()},
         quarantine_reasons=_by_value(answers["quarantine_reasons"]),

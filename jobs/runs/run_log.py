@@ -75,8 +75,8 @@ def log_run(
         "opening_state": done.opening_state if done else None,
         "closing_state": done.closing_state if done else None,
         "table_versions": json.dumps(done.table_versions, sort_keys=True) if done else None,
-        "settings_hash": settings.content_hash(),
-        "input_settings_hash": done.input_settings if done else settings.input_hash(),
+        "settings_hash": settings.content_hash(flow),
+        "input_settings_hash": done.input_settings if done else settings.input_hash(flow),
         "code_version": code_version(),
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
@@ -87,7 +87,7 @@ def log_run(
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
         context.published[flow][done.day] = PublishedDay(
-            done.started_from, done.opening_state, settings.content_hash(), done.input_settings
+            done.started_from, done.opening_state, settings.content_hash(flow), done.input_settings
         )
 
 

@@ -62,7 +62,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
 
 def days_with_other_settings(flow: Flow[S], context: RunContext, result: RunResult) -> list[dt.date]:
     """The published days of the run's clusters that other settings made, if one of them is next to one of the run's."""
-    own = context.settings.content_hash()
+    own = context.settings.content_hash(flow.name)
     others = {
         day
         for day, made in published_days(context, flow.name).items()
@@ -151,7 +151,9 @@ def derive(
         context.closings[day],
         {commit.table: commit.version for commit in (*commits, *derived)},
         cascaded,
-        context.settings.input_hash() if staged is not None else published_days(context, flow.name)[day].input_settings,
+        context.settings.input_hash(flow.name)
+        if staged is not None
+        else published_days(context, flow.name)[day].input_settings,
     )
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
     return done

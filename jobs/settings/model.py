@@ -12,9 +12,9 @@ import datetime as dt
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from jobs.errors import SettingValueError
 from jobs.settings.consumer_groups import ClientLogSettings, GroupSettings, check_version
@@ -25,7 +25,13 @@ ChosenBy = Literal["CLIENT", "CALLER"]
 _LONGEST_MS = 100 * 365 * 86_400_000  # later than any log by so much, an instant still is one
 _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
-_WITHOUT_ROWS = ("lake", "date", "owners", "retention", "spark", "origins")  # no row depends on them
+_WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
+"""Settings on which no row depends."""
+_READ_BY_ONE = {
+    "FAULT_LATENCY": ("infer", "incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers"),
+    "ALLOCATION": ("max_staleness_ms", "groups", "client_logs"),
+}
+"""Flow to the settings that no other one reads; of the inputs, only the first flow reads sends."""
 _OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
 
@@ -139,24 +145,30 @@ class Settings:
         if self.date:
             check_date("date", self.date)
 
-    def content_hash(self) -> str:
-        """Hash of what the rows of a day can depend on, for the run log: not places, date, owners, retention, Spark."""
+    def content_hash(self, flow: str | None = None) -> str:
+        """Hash of what the rows of a day can depend on: not places, date, owners, retention, Spark.
+
+        Args:
+            flow: what this flow reads, as the run log has it; None = what either reads.
+        """
+        names = [each.name for each in dataclasses.fields(self) if each.name not in _WITHOUT_ROWS]
+        of_others = {name for other, read in _READ_BY_ONE.items() if flow not in (None, other) for name in read}
+        return self._hash_of((name for name in names if name not in of_others), flow)
+
+    def input_hash(self, flow: str) -> str:
+        """Hash of what the lines of a day become by being read by the flow, for the run log: recomputing leaves it."""
+        return self._hash_of(_OF_READING, flow)
+
+    def _hash_of(self, names: Iterable[str], flow: str | None) -> str:
+        """Hash of the settings of those names; where the input lies is none of them."""
         values = dataclasses.asdict(self)
-        return _hash_of(values, *(name for name in values if name not in _WITHOUT_ROWS))
-
-    def input_hash(self) -> str:
-        """Hash of what the lines of a day become by being read, for the run log: a day is recomputed without it."""
-        return _hash_of(dataclasses.asdict(self), *_OF_READING)
-
-
-def _hash_of(values: dict[str, Any], *names: str) -> str:
-    """Hash of the settings of those names; where the input lies is none of them."""
-    chosen = {name: values[name] for name in names}
-    chosen["inputs"] = {
-        kind: {name: value for name, value in settings.items() if name != "path"}
-        for kind, settings in values["inputs"].items()
-    }
-    return hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        chosen = {name: values[name] for name in names}
+        chosen["inputs"] = {
+            kind: {name: value for name, value in settings.items() if name != "path"}
+            for kind, settings in values["inputs"].items()
+            if not (kind == "sends" and flow == "ALLOCATION")
+        }
+        return hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def check_owners(owners: Mapping[str, str]) -> None:

@@ -32,7 +32,7 @@ RUN_LOG = Table(
         column(
             "settings_hash",
             TEXT,
-            "hash of the settings that rows rest on: not places, date, owners, retention, Spark's",
+            "hash of the settings that the flow's rows rest on: not places, date, owners, retention, Spark's",
         ),
         column("code_version", TEXT, "version of faultline"),
         column("message", TEXT, "why it failed; when it started, whose lock it took over or broke; null = neither"),

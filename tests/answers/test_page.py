@@ -10,9 +10,11 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from jobs.cli import main as cli
+from jobs.tables import BROKER_WINDOWS
 from jobs.tables.findings import KINDS
 from tests.given.bad_night import write_bad_night
-from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT
+from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, window
+from tests.given.lakes import publish, write_rows
 
 
 class Opened:
@@ -298,6 +300,22 @@ def test_a_bad_night_opens_too(browser: Browser, tmp_path: Path) -> None:
         .reduce((sum, each) => sum + each.querySelectorAll(".point").length, 0)"""
     assert bad.page.evaluate(traces) == bad.page.evaluate(drawn) > 1_000
     assert bad.said == []
+
+
+def test_a_quiet_night_opens_too(browser: Browser, tmp_path: Path) -> None:
+    """No isolation, so that Plotly makes no axis for them; one-way sends, so that no latency is known."""
+    lake, file = tmp_path / "lake", tmp_path / "quiet.html"
+    lake.mkdir()
+    publish(lake, NIGHT)
+    write_rows(lake, BROKER_WINDOWS, [window(minute, sends=5) for minute in range(3)])
+    assert cli.main(["report", "--lake", str(lake), "--output", str(file)]) == 0
+    page, said = browser.new_page(), list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("#timeline-plot .barlayer .point")
+    assert said == []
+    page.close()
 
 
 def test_it_counts_what_it_leaves_out(opened: Opened) -> None:

@@ -65,24 +65,32 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
     assert found == (f"{tmp_path}/conf/logs", f"{tmp_path}/more/*.gz", "/abs", "s3a://bucket/x")
 
 
+FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
+
+
 @pytest.mark.parametrize(
-    ("assignment", "counts"),
+    ("assignment", "rows_of", "lines_of"),
     [
-        ("slow_ms=1", True), ("incident_share=0.1", True), ("incident_min_ms=1", True),
-        ("incident_min_lost=1", True), ("infer=false", True), ("max_line_bytes=9", True),
-        ("max_staleness_ms=9", True), ("max_bad_fraction=0.5", True), ("cluster=c", True),
-        ("inputs.sends.format=csv", True), ("inputs.sends.fields.latency_ms=cost", True),
-        ("producers.PG.client_version=4.9.8", True), ("groups.G.strategy=AVG", True),
-        ("client_logs.a.time_zone=UTC", True),
-        ('owners.PG="team"', False), ("lake=elsewhere", False), ("date=2026-03-01", False),
-        ("retention.sends_days=3", False),
-        ("retention.versions_days=30", False), ("spark.sql.shuffle.partitions=8", False),
-        *((f"inputs.{kind}.path=x", False)
-          for kind in ("sends", "routes", "consumers", "running_info", "client_logs")),
+        *((each, FIRST, set()) for each in (
+            "slow_ms=1", "incident_share=0.1", "incident_min_ms=1", "incident_min_lost=1", "infer=false",
+            "producers.PG.client_version=4.9.8")),
+        *((each, SECOND, set()) for each in (
+            "max_staleness_ms=9", "groups.G.strategy=AVG", "client_logs.a.time_zone=UTC")),
+        *((each, FIRST, FIRST) for each in ("inputs.sends.format=csv", "inputs.sends.fields.latency_ms=cost")),
+        *((each, FIRST | SECOND, FIRST | SECOND) for each in ("cluster=c", "max_line_bytes=9")),
+        *((each, set(), set()) for each in (
+            'owners.PG="team"', "lake=elsewhere", "date=2026-03-01", "max_bad_fraction=0.5", "retention.sends_days=3",
+            "retention.versions_days=30", "spark.sql.shuffle.partitions=8",
+            *(f"inputs.{kind}.path=x" for kind in ("sends", "routes", "consumers", "running_info", "client_logs")))),
     ],
 )  # fmt: skip
-def test_the_hash_of_the_run_log_is_of_the_settings_that_rows_depend_on(assignment: str, *, counts: bool) -> None:
-    assert (load_settings([], [assignment], {}).content_hash() != Settings().content_hash()) == counts
+def test_the_hashes_of_the_run_log_are_of_the_settings_that_the_flow_reads(
+    assignment: str, rows_of: set[str], lines_of: set[str]
+) -> None:
+    changed, plain = load_settings([], [assignment], {}), Settings()
+    assert {flow for flow in FIRST | SECOND if changed.content_hash(flow) != plain.content_hash(flow)} == rows_of
+    assert {flow for flow in FIRST | SECOND if changed.input_hash(flow) != plain.input_hash(flow)} == lines_of
+    assert (changed.content_hash() != plain.content_hash()) == bool(rows_of)
 
 
 def test_the_date_of_a_settings_file_counts_for_the_consumers_it_names(

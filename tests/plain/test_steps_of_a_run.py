@@ -39,7 +39,8 @@ NIGHT = dt.datetime(2026, 3, 4, tzinfo=dt.UTC)
 NOTHING: Any = None
 SETTINGS = load_settings([], [], {"lake": "/lake", "cluster": "north"})
 AS_NOW, OLD = (
-    PublishedDay("PREVIOUS_DAY", "old", settings, "as read") for settings in (SETTINGS.content_hash(), "of last week")
+    PublishedDay("PREVIOUS_DAY", "old", settings, "as read")
+    for settings in (SETTINGS.content_hash("FLOW"), "of last week")
 )
 
 
@@ -241,9 +242,9 @@ def test_the_steps_of_a_run(run: Steps) -> None:
         "north 1 00:00",
         "north 1 24:00",
         {"sends": 5, "quarantine": 7, "producer_days": 9, "fault_item_state": 9},
-        input_settings=SETTINGS.input_hash(),
+        input_settings=SETTINGS.input_hash("FLOW"),
     )
-    assert result.read_otherwise(SETTINGS.input_hash()) == []  # fmt: skip
+    assert result.read_otherwise(SETTINGS.input_hash("FLOW")) == []  # fmt: skip
     assert [(done.day, done.started_from) for done in result.days[1:]] == [(N2, "PREVIOUS_DAY"), (S1, "PREVIOUS_DAY")]
     assert (result.clusters, result.other_days) == (["north", "south"], {D3: 2})
     assert (result.hidden_files, result.repeated_files) == (("/l/.a",), ("/l/b is /l/c",))
@@ -352,7 +353,7 @@ def test_the_steps_of_a_recompute(run: Steps) -> None:
         (N1, None, False), (N2, None, False), (N3, None, True), (S1, None, False),
     ]  # fmt: skip
     assert {done.input_settings for done in result.days} == {"as read"}
-    assert result.read_otherwise(SETTINGS.input_hash()) == [D1, D2, D3, D1]
+    assert result.read_otherwise(SETTINGS.input_hash("FLOW")) == [D1, D2, D3, D1]
     assert result.read_otherwise("as read") == []
     assert (result.clusters, result.forgotten_days) == (["north", "south"], [])
 
@@ -475,8 +476,8 @@ def test_an_event_of_the_run_log() -> None:
     assert {first[name] for name in (*Counts.__dataclass_fields__, "started_from", "table_versions", "message")} == {
         None
     }
-    assert first["settings_hash"] == load_settings([], [], {}).content_hash()
-    assert first["input_settings_hash"] == load_settings([], [], {}).input_hash()
+    assert first["settings_hash"] == load_settings([], [], {}).content_hash("FLOW")
+    assert first["input_settings_hash"] == load_settings([], [], {}).input_hash("FLOW")
     assert logged(context) == []
 
 

@@ -276,7 +276,7 @@ def test_the_run_log_has_each_event_with_its_counts(story: Story) -> None:
     ]
     settings = load_settings([], ["max_bad_fraction=0.1"], {})
     same = {(row["cluster"], row["flow"], row["settings_hash"], row["code_version"], row["message"]) for row in log}
-    assert same == {("main", "FAULT_LATENCY", settings.content_hash(), version("faultline"), None)}
+    assert same == {("main", "FAULT_LATENCY", settings.content_hash("FAULT_LATENCY"), version("faultline"), None)}
     runs = [row["run_id"] for row in log]
     assert [runs.index(run) for run in runs] == [0, 0, 2, 2, 4, 4, 4, 4]
 

@@ -67,5 +67,5 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
     assert logged_days(lake, FAULT_LATENCY) == {
-        day: PublishedDay("PREVIOUS_DAY", "opened", settings.content_hash(), "read by these")
+        day: PublishedDay("PREVIOUS_DAY", "opened", settings.content_hash(FAULT_LATENCY), "read by these")
     }

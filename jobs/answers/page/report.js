@@ -44,6 +44,7 @@
 
   /* An arrow at the edge of each row whose bar goes on beyond what the axis shows. */
   function markEdges(place) {
+    if (!place.data.some(({ meta }) => meta === "isolation")) return; // then Plotly makes no such axis
     const axis = place._fullLayout.xaxis2;
     const [from, until] = axis.range.map(axis.r2l);
     const goesOn = { left: new Set(), right: new Set() };
