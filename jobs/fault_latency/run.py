@@ -61,7 +61,7 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
     lake = context.lake
 
     def publish(table: Table, rows: DataFrame) -> Commit:
-        return lake.publish_day(table, rows, day.cluster, day.date, context.metadata)
+        return lake.publish_day(table, rows, day.cluster, day.date, context.metadata(FAULT_LATENCY))
 
     written = Observation()
     with_key = F.count_if(F.col("order_key") != "").alias("with_key")

@@ -43,16 +43,15 @@ class RunContext:
         """The run's own folder for what is not published."""
         return f"{self.lake.staging}/{self.run.run_id}"
 
-    @property
-    def metadata(self) -> dict[str, str]:
-        """Metadata that every commit of the run carries."""
-        return commit_metadata(self.run, self.settings)
+    def metadata(self, flow: str) -> dict[str, str]:
+        """Metadata that every commit of the flow's run carries."""
+        return commit_metadata(self.run, self.settings, flow)
 
     def materializer(self, day: Day) -> Materialize:
         """Writes the day's intermediate frames below the run's staging folder."""
         return materializer(self.spark, f"{self.staging}/{quote(day.cluster, safe='')}-{day.date}")
 
 
-def commit_metadata(run: Run, settings: Settings) -> dict[str, str]:
-    """Metadata of a commit on the run that made it; `DESCRIBE HISTORY` shows it."""
-    return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash()}
+def commit_metadata(run: Run, settings: Settings, flow: str | None = None) -> dict[str, str]:
+    """Metadata of a commit on the run that made it, as the run log has it; `DESCRIBE HISTORY` shows it."""
+    return {"run_id": run.run_id, "code_version": code_version(), "settings_hash": settings.content_hash(flow)}

@@ -118,7 +118,7 @@ def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Comm
         staged.quarantine(day, context.run.run_id) if bad else no_rows(context.spark, QUARANTINE.schema),
         day.cluster,
         day.date,
-        context.metadata,
+        context.metadata(flow.name),
         only={"source": list(sources)},
     )
     check_rows(commit, bad, day)
@@ -141,7 +141,7 @@ def derive(
         rows = flow.derive(context, day, opening, staged)
         closing = ClosingState(flow, lake, day)
         frames = [(table, closing.watched(table, rows[table.name])) for table in flow.derived]
-        derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata)
+        derived = lake.publish_day_of_each(frames, day.cluster, day.date, context.metadata(flow.name))
         context.closings[day] = closing.state(derived)
     done = DayResult(
         day,

@@ -517,6 +517,7 @@ def test_a_run_stages_each_day_of_each_cluster_in_a_folder_of_its_own(monkeypatc
 
 def test_a_commit_says_which_run_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_context, "code_version", lambda: "1.2")
-    assert context("run-1").metadata == {
-        "run_id": "run-1", "code_version": "1.2", "settings_hash": load_settings([], [], {}).content_hash(),
-    }  # fmt: skip
+    for flow in ("FAULT_LATENCY", "ALLOCATION"):
+        assert context("run-1").metadata(flow) == {
+            "run_id": "run-1", "code_version": "1.2", "settings_hash": load_settings([], [], {}).content_hash(flow),
+        }  # fmt: skip
