@@ -17,6 +17,7 @@ from jobs.answers.published import Published
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
+from jobs.answers.window import begins_before, lasts_beyond
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.owners import NO_OWNERS, owner_of
@@ -105,10 +106,9 @@ def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expressi
             raise UsageError(f"--at does not go with {name}, whose rows are moments; give --since and --until")
         conditions += [start <= pc.scalar(narrowed.at_ms), end > pc.scalar(narrowed.at_ms)]
     if narrowed.since_ms is not None:
-        since = pc.scalar(narrowed.since_ms)
-        conditions.append((end > since) | (start >= since))  # some intervals have no length
+        conditions.append(lasts_beyond(start, end, narrowed.since_ms))
     if narrowed.until_ms is not None:
-        conditions.append(start < pc.scalar(narrowed.until_ms))
+        conditions.append(begins_before(start, narrowed.until_ms))
     return _all(conditions)
 
 

@@ -19,23 +19,30 @@ class Window:
     until_ms: int
 
     def rows_within(self, table: Table) -> pc.Expression | None:
-        """Rows of which some lies in the window; None where a table's rows are of a whole day.
-
-        An interval without a length counts where it begins.
-        """
+        """Rows of which some lies in the window; None where a table's rows are of a whole day."""
         columns = table.schema.fieldNames()
-        since, until = pc.scalar(self.since_ms), pc.scalar(self.until_ms)
         if "start_ms" in columns:
             start, end = pc.field("start_ms"), pc.field("end_ms")
-            return (start < until) & ((end > since) | (start >= since))
-        if "window_start_ms" in columns:
+        elif "window_start_ms" in columns:
             minute = pc.field("window_start_ms")
-            return (minute < until) & (minute > pc.scalar(self.since_ms - _MINUTE_MS))
-        if "changed_at_ms" in columns:
-            change = pc.field("changed_at_ms")
-            return (change < until) & (change >= since)
-        return None
+            start, end = minute, pc.add(minute, pc.scalar(_MINUTE_MS))
+        elif "changed_at_ms" in columns:
+            start = end = pc.field("changed_at_ms")
+        else:
+            return None
+        return begins_before(start, self.until_ms) & lasts_beyond(start, end, self.since_ms)
 
     def length_ms(self, start_ms: int, end_ms: int) -> int:
         """How much of an interval lies in the window."""
         return max(0, min(end_ms, self.until_ms) - max(start_ms, self.since_ms))
+
+
+def begins_before(start: pc.Expression, until_ms: int) -> pc.Expression:
+    """Rows that begin before `until_ms`."""
+    return start < pc.scalar(until_ms)
+
+
+def lasts_beyond(start: pc.Expression, end: pc.Expression, since_ms: int) -> pc.Expression:
+    """Rows that end after `since_ms`, or begin then or later: a moment has no length, and some intervals have none."""
+    since = pc.scalar(since_ms)
+    return (end > since) | (start >= since)

@@ -10,21 +10,12 @@ from pyspark.sql.types import DataType, StringType
 
 from jobs.settings.send_fields import CLOSED, EARLIEST_MS, LATEST_MS
 from jobs.sources.json_lines import JSON
+from jobs.tables.quarantine import LINE_REASONS
 from udfs.plain_outcome import ANSWERS, SENT
 
 _RAW_CHARACTERS = 1_000
 _DETAIL_CHARACTERS = 200  # of one reason
 _CONTROL = r"[\x00-\x1f\x7f]"
-_OF_THE_LINE = (
-    "line_too_long",
-    "invalid_utf8",
-    "not_json",
-    "not_an_object",
-    "csv_open_quote",
-    "wrong_column_count",
-    "pattern_mismatch",
-    "wrong_type",
-)
 _ALLOWED = {
     "outcome_unknown": f"{', '.join((*ANSWERS, SENT))}, exceptions by name",
     **{f"{name}_unknown": ", ".join(values) for name, values in CLOSED.items()},
@@ -101,7 +92,7 @@ def with_faults(typed: DataFrame, rules: Sequence[Rule], follows: Mapping[str, C
         bounded = F.lit(None).cast("string") if detail is None else F.left(detail, F.lit(_DETAIL_CHARACTERS))
         found = F.when(condition, F.struct(F.lit(name).alias("reason"), bounded.alias("detail")))
         judged = found if name not in follows else F.when(~F.coalesce(follows[name], F.lit(False)), found)
-        return judged if name in _OF_THE_LINE else F.when(is_apart, judged)
+        return judged if name in LINE_REASONS else F.when(is_apart, judged)
 
     return (
         typed.withColumn("reason", reason)

@@ -4,7 +4,7 @@ from pyspark.sql.types import ArrayType
 
 from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, required
 
-SEND_REASONS = (
+LINE_REASONS = (
     "line_too_long",
     "invalid_utf8",
     "not_json",
@@ -13,6 +13,10 @@ SEND_REASONS = (
     "wrong_column_count",
     "pattern_mismatch",
     "wrong_type",
+)
+"""What is wrong with the line as a whole; the other reasons are of its fields."""
+SEND_REASONS = (
+    *LINE_REASONS,
     "client_id_missing",
     "broker_missing",
     "ended_at_missing",

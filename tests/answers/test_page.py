@@ -13,6 +13,7 @@ from jobs.cli import main as cli
 from jobs.tables import BROKER_WINDOWS
 from jobs.tables.findings import KINDS
 from tests.given.bad_night import write_bad_night
+from tests.given.console import console_of
 from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, window
 from tests.given.lakes import publish, write_rows
 
@@ -21,12 +22,10 @@ class Opened:
     """The page in a tab, with what it said and asked for."""
 
     def __init__(self, browser: Browser, file: Path, **how: Any) -> None:
-        self.said: list[str] = []
         self.asked: list[str] = []
         self.refused: list[tuple[str, str | None]] = []
         self.page: Page = browser.new_page(**{"viewport": {"width": 1440, "height": 1000}, **how})
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.said = console_of(self.page)
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("requestfailed", lambda request: self.refused.append((request.url, request.failure)))
         self.page.goto(file.as_uri())
@@ -309,9 +308,8 @@ def test_a_quiet_night_opens_too(browser: Browser, tmp_path: Path) -> None:
     publish(lake, NIGHT)
     write_rows(lake, BROKER_WINDOWS, [window(minute, sends=5) for minute in range(3)])
     assert cli.main(["report", "--lake", str(lake), "--output", str(file)]) == 0
-    page, said = browser.new_page(), list[str]()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page = browser.new_page()
+    said = console_of(page)
     page.goto(file.as_uri())
     page.wait_for_selector("#timeline-plot .barlayer .point")
     assert said == []

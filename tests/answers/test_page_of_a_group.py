@@ -25,6 +25,7 @@ from jobs.tables import (
     REBALANCES,
     RUN_LOG,
 )
+from tests.given.console import console_of
 from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, window
 from tests.given.lakes import publish, write_rows
 
@@ -129,9 +130,7 @@ def test_the_page_draws_what_it_has(browser: Browser, lake: Path, tmp_path: Path
     given = ("--lake", str(lake), "--producer-group", GROUP, "--output", str(file))
     assert cli.main(["report", *given]) == 0
     page = browser.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    said = console_of(page)
     page.goto(file.as_uri())
     page.wait_for_selector("#timeline-plot .barlayer")
     assert said == []

@@ -28,6 +28,7 @@ from jobs.tables import (
     QUEUE_OWNERSHIP,
     REBALANCES,
 )
+from tests.given.console import console_of
 from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, owned, window
 from tests.given.lakes import publish, write_rows
 
@@ -161,9 +162,7 @@ def test_the_command_takes_a_window(
     assert cli.main(["report", *given]) == 0
     file = tmp_path / "faultline-2026-03-02-000130-to-000230.html"
     page = browser.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    said = console_of(page)
     page.goto(file.as_uri())
     page.wait_for_selector("#timeline-plot .barlayer")
     shown = page.evaluate("document.getElementById('timeline-plot')._fullLayout.xaxis.range")

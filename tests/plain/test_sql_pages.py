@@ -17,6 +17,7 @@ from tests.given.site import D1, at
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
+DUCKDB, DELTA_RS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +49,14 @@ def test_each_view_is_listed_with_its_question() -> None:
 
 
 def test_the_recipes_without_spark_run(checkout: Path) -> None:
-    duckdb, delta_rs = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert re.search(r"1 │ broker-a +│ +1\.5 ", _run(checkout, "-c", duckdb))
-    assert _run(checkout, "-c", delta_rs) == "1 events of runs, at version 1; 0 at version 0\n"
+    assert re.search(r"1 │ broker-a +│ +1\.5 ", _run(checkout, "-c", DUCKDB))
+    assert _run(checkout, "-c", DELTA_RS) == "1 events of runs, at version 1; 0 at version 0\n"
 
 
 def test_the_recipe_names_views_of_a_flow_that_never_ran(checkout: Path, tmp_path: Path) -> None:
     shutil.copytree(checkout, tmp_path, symlinks=True, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "lake" / "queue_ownership")
-    duckdb, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    said = _run(tmp_path, "-c", duckdb)
+    said = _run(tmp_path, "-c", DUCKDB)
     assert re.findall(r"^no (.*)$", said, re.MULTILINE) == [
         "queue_owners: Catalog Error: Table with name queue_ownership does not exist!"
     ]

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+DUCKDB, DELTA_RS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 EXAMPLE = ROOT / "docs" / "examples" / "isolations.py"
 INSTALL = re.compile(r"`pip install ([^`]+)`")
 
@@ -78,19 +79,17 @@ def both_flows(spark: SparkSession, first_flow: tuple[Path, str], tmp_path_facto
 
 
 def test_the_views_open_on_a_lake_of_one_flow(python_of_the_page: Python, first_flow: tuple[Path, str]) -> None:
-    duckdb, delta_rs = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    said = python_of_the_page(first_flow[0], "-c", duckdb)
+    said = python_of_the_page(first_flow[0], "-c", DUCKDB)
     assert sorted(re.findall(r"^no (\w+):", said, re.MULTILINE)) == ["flapping_groups", "queue_owners"]
     assert re.search(r"│ +1 │ broker-a +│ +\d", said)
-    assert re.match(r"2 events of runs, at version [12]; ", python_of_the_page(first_flow[0], "-c", delta_rs))
+    assert re.match(r"2 events of runs, at version [12]; ", python_of_the_page(first_flow[0], "-c", DELTA_RS))
 
 
 def test_every_view_opens_on_a_lake_of_both_flows(python_of_the_page: Python, both_flows: Path) -> None:
-    duckdb, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     owners = (
         'print(lake.sql("SELECT client_id, count(*) FROM queue_owners WHERE is_current GROUP BY ALL ORDER BY ALL"))'
     )
-    said = python_of_the_page(both_flows, "-c", f"{duckdb}{owners}")
+    said = python_of_the_page(both_flows, "-c", f"{DUCKDB}{owners}")
     assert not re.findall(r"^no (\w+):", said, re.MULTILINE)
     assert re.search(r"│ c1 +│ +2 │\n│ c2 +│ +2 │", said)
 
