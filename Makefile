@@ -8,16 +8,17 @@ export PYSPARK_PYTHON := $(CURDIR)/.venv/bin/python
 PYTHON := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 LOCK_ARGS ?=
+RECORDER := integrations/recorder/target/faultline-recorder.jar
 FUZZ_ARGS ?=
 BENCH_ARGS ?=
 FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser test test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser recorder test test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: ## .venv with everything that tests and checks need
 	@FAULTLINE_EXTRAS=dev bin/setup
@@ -25,19 +26,23 @@ setup: ## .venv with everything that tests and checks need
 browser: setup ## a Chromium for the tests of the page: the one on PATH, else Debian's (as root) or playwright's
 	@bin/browser
 
-test: check browser ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
+recorder: $(RECORDER) ## the recorder's jar for producers, built with Maven; what is built already stays
+$(RECORDER): $(shell find integrations/recorder/src/main integrations/recorder/pom.xml -type f)
+	@bin/recorder
+
+test: check browser recorder ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
-test-all: check browser ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
+test-all: check browser recorder ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
 	@$(PYTHON) -m pytest -m "" $(PYTEST_ARGS)
 
-durations: setup browser ## what `make test` runs, and which files took long written into tests/durations.toml: these begin first
+durations: setup browser recorder ## what `make test` runs, and which files took long written into tests/durations.toml: these begin first
 	@$(PYTHON) -m pytest --record-durations $(PYTEST_ARGS)
 
-faults: check browser ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
+faults: check browser recorder ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
 freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; keeping takes about half an hour (an estimate)

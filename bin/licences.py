@@ -65,7 +65,9 @@ def page() -> str:
         "Packages that a run uses": [*runs, _plotly_js()],
         "Jars that a run uses": list(_jars("conf/jars.toml")),
         "Packages for tests and checks only": [row for row in tests if row not in runs],
-        "Jars for tests and benchmarks only": sorted({*_jars("tests/hook/jars.toml"), *_jars("bench/peers/jars.toml")}),
+        "Jars for tests and benchmarks only": sorted(
+            {*_jars("tests/recorder/jars.toml"), *_jars("bench/peers/jars.toml")}
+        ),
     }
     parts = [_HEAD]
     for title, rows in sections.items():

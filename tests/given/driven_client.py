@@ -1,91 +1,118 @@
-"""The documented hook, compiled against real client jars and driven by `HookDriver`."""
+"""The recorder's jar, and programs compiled against real client jars that it records."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from jobs.spark.delta_jars import Jar, cached
 from jobs.spark.environment import java_command, spark_jars_folder
 
 ROOT = Path(__file__).parents[2]
-HERE = ROOT / "tests" / "hook"
-HOOK = ROOT / "docs" / "hook" / "FaultlineSendHook.java"
+HERE = ROOT / "tests" / "recorder"
+RECORDER = ROOT / "integrations" / "recorder" / "target" / "faultline-recorder.jar"
 LOCK: Mapping[str, list[dict[str, str]]] = tomllib.loads((HERE / "jars.toml").read_text())["client"]
 # What a client needs to start besides its own jars, and Spark ships.
 FROM_SPARK = ("netty-*.jar", "guava-*.jar", "failureaccess-*.jar", "commons-lang3-*.jar", "slf4j-api-*.jar")
-DRIVER_SECONDS = 60
+DRIVER_SECONDS = 120
+# Netty of the oldest clients opens what Java 17 keeps closed.
+OPENS = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 
 
 @dataclass(frozen=True)
-class Written:
-    """What a run of the driver left behind."""
+class Recorded:
+    """What a recorder's folder holds."""
 
-    files: tuple[Path, ...]
-    rows: tuple[dict[str, Any], ...]
-    counters: tuple[dict[str, Any], ...]
-    said: str
+    folder: Path
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file of lines, of both kinds."""
+        return sorted(self.folder.glob("*/*.jsonl*"))
+
+    @property
+    def sends(self) -> list[dict[str, Any]]:
+        """The attempts by producer, in the order of `seq`."""
+        return self._rows("sends")
+
+    @property
+    def fault_item_updates(self) -> list[dict[str, Any]]:
+        """The updates by producer, in the order of `seq`."""
+        return self._rows("fault_item_updates")
+
+    @property
+    def counters(self) -> list[dict[str, Any]]:
+        """The lines of totals."""
+        return [row for file in sorted(self.folder.glob("counters-*.jsonl")) for row in json_lines(file)]
 
     def of(self, topic: str) -> list[dict[str, Any]]:
-        """The lines of one scenario, in the order of `seq`."""
-        return sorted((row for row in self.rows if row["topic"] == topic), key=lambda row: int(row["seq"]))
+        """The attempts of one topic."""
+        return [row for row in self.sends if row["topic"] == topic]
+
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
+        rows = [row for file in sorted((self.folder / kind).glob("*.jsonl*")) for row in json_lines(file)]
+        return sorted(rows, key=lambda row: (row["client_id"], row["producer_group"], int(row["seq"])))
 
 
 @dataclass(frozen=True)
 class Client:
-    """The hook and the driver, compiled against one client release."""
+    """The programs of this folder, compiled against one client release."""
 
     version: str
     class_path: str
 
-    def drive(self, what: str, directory: Path) -> Written:
-        """Run one of the driver's parts, writing below `directory`."""
-        home = directory.with_name("home")  # where the client keeps its own log
-        command = [java_command(), f"-Duser.home={home}", "-cp", self.class_path, "HookDriver", what, str(directory)]
+    def run(
+        self, program: str, arguments: Sequence[str], home: Path, options: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one of the programs to its end; `home` is where the client keeps its own log."""
+        command = self.command(program, arguments, home, options)
         done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        files = tuple(sorted(directory.glob("*"))) if directory.is_dir() else ()
-        counters = directory.with_name(f"{directory.name}-counters.jsonl")
-        return Written(
-            files,
-            tuple(row for file in files for row in json_lines(file)),
-            json_lines(counters),
-            done.stdout + done.stderr,
-        )
+        return done
+
+    def command(self, program: str, arguments: Sequence[str], home: Path, options: Sequence[str] = ()) -> list[str]:
+        """What `run` runs."""
+        return [java_command(), *OPENS, *options, f"-Duser.home={home}", "-cp", self.class_path, program, *arguments]
 
 
-def json_lines(path: Path) -> tuple[dict[str, Any], ...]:
+def json_lines(path: Path) -> list[dict[str, Any]]:
     """Each line of the file as a JSON object; splits as Spark and Python do, so an unescaped separator fails."""
-    return tuple(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
-def javac_command() -> str:
-    """The compiler beside the java that is in use; skips the test where there is only a runtime."""
+def tool(name: str) -> str:
+    """A program of the JDK that is in use."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("javac", path=str(Path(home, "bin")) if home else None)
-    if found is None:
-        pytest.skip("no javac: compiling the hook needs a JDK")
+    found = shutil.which(name, path=str(Path(home, "bin")) if home else None)
+    assert found is not None, f"no {name}: the recorder's tests need a JDK, a runtime alone does not do"
     return found
 
 
+def recorder() -> Path:
+    """The recorder's jar, built if need be."""
+    done = subprocess.run(["make", "-s", "-C", str(ROOT), "recorder"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return RECORDER
+
+
 def compiled(version: str, classes: Path) -> Client:
-    """The hook and its driver, compiled into `classes` against the client of that version."""
-    compiler = javac_command()
-    # A folder for each release: one resolution would keep only the newest of the three.
-    jars = cached([Jar(**entry) for entry in LOCK[version]], ROOT / ".faultline" / "hook-jars" / version)
+    """The programs, compiled into `classes` against the client of that version, as if the recorder were a library."""
+    # A folder for each release: one resolution would keep only the newest of them.
+    jars = cached([Jar(**entry) for entry in LOCK[version]], ROOT / ".faultline" / "client-jars" / version)
     shipped = [jar for pattern in FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern))]
-    class_path = os.pathsep.join(map(str, [classes, *jars, *shipped]))
-    command = [compiler, "--release", "8", "-Xlint:all,-options", "-Werror", "-encoding", "UTF-8"]
-    command += ["-cp", class_path, "-d", str(classes), str(HOOK), str(HERE / "HookDriver.java")]
+    class_path = os.pathsep.join(map(str, [classes, recorder(), *jars, *shipped]))
+    command = [tool("javac"), "--release", "8", "-Xlint:all,-options,-processing,-classfile", "-Werror"]
+    command += ["-encoding", "UTF-8", "-cp", class_path, "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     return Client(version, class_path)

@@ -1,16 +1,16 @@
-import faultline.FaultlineSendHook;
+import faultline.recorder.Recorder;
 import java.lang.reflect.Field;
-import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.hook.SendMessageContext;
+import org.apache.rocketmq.client.hook.SendMessageHook;
 import org.apache.rocketmq.client.impl.CommunicationMode;
 import org.apache.rocketmq.client.impl.producer.TopicPublishInfo;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -23,23 +23,27 @@ import org.apache.rocketmq.remoting.exception.RemotingConnectException;
 import org.apache.rocketmq.remoting.exception.RemotingTimeoutException;
 
 /**
- * Drives the hook without a broker. Each scenario sends to a topic named after it.
+ * Drives the recorder as a library, without a broker. Each scenario sends to a topic named after it.
  *
  * <p>{@code HookDriver calls|broken-disk|bench DIR}: hook calls in the client's order, with contexts as it makes
  * them. {@code HookDriver refused DIR}: a real producer, started, whose route names two ports that nobody has.
  */
 public final class HookDriver {
-    private static FaultlineSendHook hook;
+    private static SendMessageHook hook;
 
     public static void main(String[] args) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("PG_test");
         producer.setClientIP("10.0.0.1");
         producer.setInstanceName("driver");
         producer.setSendLatencyFaultEnable(true);
-        Path directory = Paths.get(args[1]);
-        hook = args[0].equals("calls")
-            ? new FaultlineSendHook(producer, directory, "main", "CLIENT")
-            : new FaultlineSendHook(producer, directory);
+        Recorder recorder = Recorder.start(args[1] + ",cluster=main");
+        recorder.record(producer, args[0].equals("calls") ? "CLIENT" : null);
+        recorder.record(producer); // has no effect: the producer is recorded already
+        List<?> hooks = hooks(producer);
+        if (hooks.size() != 1) {
+            throw new AssertionError(hooks.size() + " hooks");
+        }
+        hook = (SendMessageHook) hooks.get(0);
         switch (args[0]) {
             case "calls":
                 calls();
@@ -53,8 +57,15 @@ public final class HookDriver {
             default:
                 refused(producer);
         }
-        hook.close();
+        recorder.close();
         System.exit(0);
+    }
+
+    @SuppressWarnings("deprecation")
+    private static List<?> hooks(DefaultMQProducer producer) throws Exception {
+        Field hooks = producer.getDefaultMQProducerImpl().getClass().getDeclaredField("sendMessageHookList");
+        hooks.setAccessible(true);
+        return (List<?>) hooks.get(producer.getDefaultMQProducerImpl());
     }
 
     private static void calls() throws Exception {
@@ -178,7 +189,6 @@ public final class HookDriver {
     @SuppressWarnings({"deprecation", "unchecked"})
     private static void refused(DefaultMQProducer producer) throws Exception {
         producer.setNamesrvAddr("127.0.0.1:1");
-        producer.getDefaultMQProducerImpl().registerSendMessageHook(hook);
         producer.start();
         Object client = producer.getDefaultMQProducerImpl().getmQClientFactory();
         Field addresses = client.getClass().getDeclaredField("brokerAddrTable");

@@ -1,0 +1,112 @@
+package faultline.recorder;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.Map;
+
+/**
+ * The fault items of one producer, as its {@code LatencyFaultToleranceImpl} holds them: each change the client makes
+ * is a line.
+ *
+ * <p>The number is taken before the item is read back. So when two threads update an item at once, whichever line
+ * has the later number holds what the item is in the end.
+ */
+final class FaultItems {
+    private final ProducerLog log;
+    private final Map<?, ?> table;
+    private final Class<?> itemType;
+    private final Method availableAt;
+    private final Method reachable;
+
+    /**
+     * @param tolerance a {@code LatencyFaultToleranceImpl}
+     * @throws ReflectiveOperationException when it is not as releases 4.3.0 to 5.5.0 have it
+     */
+    FaultItems(Object tolerance, ProducerLog log) throws ReflectiveOperationException {
+        this.log = log;
+        Class<?> type = tolerance.getClass();
+        Field items = type.getDeclaredField("faultItemTable");
+        items.setAccessible(true);
+        this.table = (Map<?, ?>) items.get(tolerance);
+        this.itemType = Class.forName(type.getName() + "$FaultItem", false, type.getClassLoader());
+        this.availableAt = itemType.getMethod("getStartTimestamp");
+        this.availableAt.setAccessible(true);
+        this.reachable = reachable(itemType);
+    }
+
+    /** {@code isReachable}, from 5.1.4; null before. */
+    private static Method reachable(Class<?> itemType) {
+        try {
+            Method method = itemType.getMethod("isReachable");
+            method.setAccessible(true);
+            return method;
+        } catch (NoSuchMethodException e) {
+            return null;
+        }
+    }
+
+    /** The producer's {@code LatencyFaultToleranceImpl}. */
+    static Object toleranceOf(Object producerImpl) throws ReflectiveOperationException {
+        Object strategy = field(producerImpl, "mqFaultStrategy");
+        return field(strategy, "latencyFaultTolerance");
+    }
+
+    private static Object field(Object owner, String name) throws ReflectiveOperationException {
+        Field field = owner.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(owner);
+    }
+
+    /** {@code updateFaultItem} returned; {@code reachable} is null up to 5.1.3. */
+    void updated(String broker, long currentLatencyMs, long notAvailableMs, Boolean isReachable) {
+        write("UPDATE", broker, currentLatencyMs, notAvailableMs, isReachable, true);
+    }
+
+    /** {@code remove} returned. */
+    void removed(String broker) {
+        write("REMOVE", broker, null, null, null, false);
+    }
+
+    /** The detector set the flag. */
+    void becameReachable(String broker) {
+        write("REACHABLE", broker, null, null, true, true);
+    }
+
+    /** The detector removed the item. */
+    void dropped(String broker) {
+        write("DROPPED", broker, null, null, null, false);
+    }
+
+    /** No broker was available, and {@code pickOneAtLeast} chose this one. */
+    void picked(String broker) {
+        write("PICKED", broker, null, null, null, true);
+    }
+
+    private void write(
+        String op, String broker, Long currentLatencyMs, Long notAvailableMs, Boolean isReachable, boolean readBack) {
+        long nowMs = System.currentTimeMillis();
+        long seq = log.nextSeq();
+        if (!log.wants()) {
+            return;
+        }
+        Object item = readBack && broker != null ? table.get(broker) : null;
+        log.write(Kind.FAULT_ITEM_UPDATES, log.line()
+            .add("broker_name", Texts.cut(broker))
+            .add("op", op)
+            .add("at_ms", nowMs)
+            .add("current_latency_ms", currentLatencyMs)
+            .add("not_available_ms", notAvailableMs)
+            .add("reachable", isReachable == null ? of(item, reachable) : isReachable)
+            .add("available_at_ms", of(item, availableAt))
+            .add("thread", Texts.cut(Thread.currentThread().getName()))
+            .add("seq", seq));
+    }
+
+    private static Object of(Object item, Method getter) {
+        try {
+            return item == null || getter == null ? null : getter.invoke(item);
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+}

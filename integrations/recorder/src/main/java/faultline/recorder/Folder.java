@@ -1,0 +1,147 @@
+package faultline.recorder;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.zip.GZIPOutputStream;
+
+/**
+ * The finished files of a folder: packed, and deleted when they are old or the folder is too large.
+ *
+ * <p>Several processes may share a folder. Each tidies all of it, as those that have ended cannot. A file that is not
+ * packed and was written to in the last two hours may be another process's open one: it is left alone. A living
+ * process finishes its file at the hour.
+ */
+final class Folder {
+    private static final Pattern NAMES =
+        Pattern.compile("(sends|fault_item_updates)-\\d{8}T\\d\\dZ-[A-Za-z0-9._-]+-\\d+\\.jsonl(\\.gz)?");
+    private static final Pattern HALF_PACKED = Pattern.compile("\\." + NAMES.pattern() + "\\.part");
+    private static final Pattern COUNTERS = Pattern.compile("counters-[A-Za-z0-9._-]+\\.jsonl");
+    private static final long MAY_BE_OPEN_MS = TimeUnit.HOURS.toMillis(2);
+
+    private final Path root;
+    private final Options options;
+    private final Predicate<Path> isOpenHere;
+    private final Counts counts;
+    private final LongSupplier clock;
+
+    Folder(Options options, Predicate<Path> isOpenHere, Counts counts, LongSupplier clock) {
+        this.root = options.folder;
+        this.options = options;
+        this.isOpenHere = isOpenHere;
+        this.counts = counts;
+        this.clock = clock;
+    }
+
+    /** Packs what ended processes left, then deletes what is too old or too much. */
+    synchronized void tidy() {
+        try {
+            for (Path file : files(NAMES)) {
+                if (isFinished(file) && options.gzip && !file.toString().endsWith(".gz")) {
+                    pack(file);
+                }
+            }
+            for (Path file : files(HALF_PACKED)) {
+                if (ageMs(file) > MAY_BE_OPEN_MS) {
+                    Files.deleteIfExists(file); // its process was killed; what it was made of is still there
+                }
+            }
+            deleteOldest();
+        } catch (IOException | RuntimeException e) {
+            // A folder that cannot be tidied now is tidied a minute later; a full disk is said by the lines it loses.
+        }
+    }
+
+    /** The file becomes {@code .gz} at once, under its final name only when it is whole; on failure it stays plain. */
+    synchronized void pack(Path file) throws IOException {
+        Path packed = file.resolveSibling(file.getFileName() + ".gz");
+        Path half = file.resolveSibling("." + file.getFileName() + ".part");
+        FileTime written = Files.getLastModifiedTime(file);
+        try {
+            try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(half), 1 << 16)) {
+                Files.copy(file, out);
+            }
+            Files.setLastModifiedTime(half, written);
+            Files.move(half, packed, StandardCopyOption.ATOMIC_MOVE);
+            Files.delete(file);
+        } catch (IOException e) {
+            Files.deleteIfExists(half);
+            throw e;
+        }
+    }
+
+    private void deleteOldest() throws IOException {
+        List<Path> oldestFirst = new ArrayList<>(files(NAMES));
+        oldestFirst.sort(Comparator.comparingLong(this::writtenAtMs).thenComparing(Path::toString));
+        long total = 0;
+        for (Path file : oldestFirst) {
+            total += size(file);
+        }
+        for (Path file : oldestFirst) {
+            boolean isOld = ageMs(file) > TimeUnit.DAYS.toMillis(options.keepDays);
+            if ((isOld || total > options.folderBytes) && isFinished(file)) {
+                total -= size(file);
+                if (Files.deleteIfExists(file)) {
+                    counts.filesDeleted.incrementAndGet();
+                }
+            }
+        }
+        for (Path file : files(COUNTERS)) {
+            if (ageMs(file) > TimeUnit.DAYS.toMillis(options.keepDays)) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+
+    private boolean isFinished(Path file) {
+        return !isOpenHere.test(file) && (file.toString().endsWith(".gz") || ageMs(file) > MAY_BE_OPEN_MS);
+    }
+
+    private List<Path> files(Pattern names) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (Path directory : new Path[] {
+            root, root.resolve(Kind.SENDS.label), root.resolve(Kind.FAULT_ITEM_UPDATES.label)}) {
+            if (Files.isDirectory(directory)) {
+                try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+                    for (Path entry : entries) {
+                        if (names.matcher(entry.getFileName().toString()).matches() && Files.isRegularFile(entry)) {
+                            found.add(entry);
+                        }
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    private long ageMs(Path file) {
+        return clock.getAsLong() - writtenAtMs(file);
+    }
+
+    private long writtenAtMs(Path file) {
+        try {
+            return Files.getLastModifiedTime(file).toMillis();
+        } catch (IOException e) {
+            return clock.getAsLong(); // gone meanwhile: another process tidies too
+        }
+    }
+
+    private static long size(Path file) {
+        try {
+            return Files.size(file);
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package faultline.recorder;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+
+/**
+ * What the agent puts calls to into the client's methods. Public, as those calls stand in the client's classes.
+ *
+ * <p>Nothing is thrown from here: the client goes on as if nobody watched.
+ */
+public final class Hooks {
+    private static volatile Recorder recorder;
+    /** By {@code LatencyFaultToleranceImpl}; the producer's own hook keeps its log, and this keeps neither. */
+    private static final Map<Object, FaultItems> ITEMS = Collections.synchronizedMap(new WeakHashMap<>());
+    /** The detector's round that this thread is in. */
+    private static final ThreadLocal<FaultItems> ROUND = new ThreadLocal<>();
+
+    private Hooks() {
+    }
+
+    static void use(Recorder agents) {
+        recorder = agents;
+    }
+
+    /** A {@code DefaultMQProducerImpl} was made. */
+    public static void producerMade(Object producerImpl) {
+        try {
+            ClientSide side = ClientSide.of(producerImpl.getClass().getClassLoader());
+            ProducerLog log = recorder.attach(side, producerImpl, null, true);
+            if (log != null) {
+                Object tolerance = FaultItems.toleranceOf(producerImpl);
+                ITEMS.put(tolerance, new FaultItems(tolerance, log));
+            }
+        } catch (Throwable e) {
+            System.err.println("faultline-recorder: cannot record a producer: " + e);
+        }
+    }
+
+    /** {@code sendDefaultImpl} was entered: the client chooses the queues of this message. */
+    public static void sendBegins(Object message) {
+        Invocation.begin(message);
+    }
+
+    public static void sendEnds() {
+        Invocation.end();
+    }
+
+    /** A selector is about to choose a queue for this message by this argument. */
+    public static void selectorGiven(Object message, Object argument) {
+        if (recorder.options.orderKeys) {
+            Invocation.keep(message, argument);
+        }
+    }
+
+    /** {@code updateFaultItem} returned. Up to 5.1.3 it takes three arguments, then the flag too. */
+    public static void itemUpdated(Object tolerance, Object[] arguments) {
+        try {
+            FaultItems items = ITEMS.get(tolerance);
+            if (items != null) {
+                Boolean reachable = arguments.length > 3 ? (Boolean) arguments[3] : null;
+                items.updated((String) arguments[0], (Long) arguments[1], (Long) arguments[2], reachable);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+    }
+
+    /** {@code remove} returned. */
+    public static void itemRemoved(Object tolerance, String broker) {
+        try {
+            FaultItems items = ITEMS.get(tolerance);
+            if (items != null) {
+                items.removed(broker);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+    }
+
+    /** {@code pickOneAtLeast} returned. */
+    public static void brokerPicked(Object tolerance, String broker) {
+        try {
+            FaultItems items = ITEMS.get(tolerance);
+            if (items != null && broker != null) {
+                items.picked(broker);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+    }
+
+    /** {@code detectByOneRound} was entered on this thread. */
+    public static void roundBegins(Object tolerance) {
+        ROUND.set(ITEMS.get(tolerance));
+    }
+
+    public static void roundEnds() {
+        ROUND.remove();
+    }
+
+    /** Takes the place of the table's {@code remove} in {@code detectByOneRound}, and does what it does. */
+    public static Object drop(Map<Object, Object> table, Object broker) {
+        Object item = table.remove(broker);
+        try {
+            FaultItems items = ROUND.get();
+            if (items != null && item != null) {
+                items.dropped((String) broker);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+        return item;
+    }
+
+    /** The flag of this item was set, by the detector when a round is under way on this thread. */
+    public static void flagSet(Object item, boolean reachable) {
+        try {
+            FaultItems items = ROUND.get();
+            if (items != null && reachable) {
+                items.becameReachable((String) item.getClass().getMethod("getName").invoke(item));
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+    }
+}

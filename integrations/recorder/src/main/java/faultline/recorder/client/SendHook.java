@@ -1,0 +1,254 @@
+package faultline.recorder.client;
+
+import faultline.recorder.Invocation;
+import faultline.recorder.Kind;
+import faultline.recorder.ProducerLog;
+import faultline.recorder.Texts;
+import java.lang.reflect.Method;
+import org.apache.rocketmq.client.exception.MQBrokerException;
+import org.apache.rocketmq.client.hook.SendMessageContext;
+import org.apache.rocketmq.client.hook.SendMessageHook;
+import org.apache.rocketmq.client.impl.CommunicationMode;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.common.MQVersion;
+import org.apache.rocketmq.common.message.MessageQueue;
+
+/**
+ * Writes one line per send attempt of one producer: what Faultline reads as {@code sends}. The sending thread builds
+ * the line; it neither waits nor throws.
+ */
+final class SendHook implements SendMessageHook {
+    /** Also how recorders of other class loaders know it. */
+    static final String NAME = "FaultlineRecorder";
+
+    @SuppressWarnings("unused") // holds on to what its class loader keeps but weakly
+    private final Producers producers;
+    private final DefaultMQProducer producer;
+    private final ProducerLog log;
+    private final String queueChosenBy;
+    private final boolean hasAgent;
+    private final String clientVersion = clientVersion();
+    private final Object faultStrategy;
+    private final Method detectorSwitch;
+    private final SyncCalls syncCalls;
+
+    SendHook(Producers producers, DefaultMQProducer producer, Object faultStrategy, ProducerLog log,
+             String queueChosenBy, boolean hasAgent) {
+        this.producers = producers;
+        this.producer = producer;
+        this.log = log;
+        this.queueChosenBy = queueChosenBy;
+        this.hasAgent = hasAgent;
+        this.faultStrategy = faultStrategy;
+        this.detectorSwitch = detectorSwitch(faultStrategy);
+        this.syncCalls = new SyncCalls(producer, log);
+    }
+
+    @Override
+    public String hookName() {
+        return NAME;
+    }
+
+    /** Stamps the attempt, and copies what the client may change during the send. */
+    @Override
+    public void sendMessageBefore(SendMessageContext context) {
+        try {
+            Attempt attempt = new Attempt(this, context.getProps());
+            MessageQueue queue = context.getMq();
+            // The queue is a live object of the route: up to 5.1.3, except 4.9.8, the client's own fallback may
+            // rename it while the send is under way. Address and queue id stay those that the message went to.
+            attempt.brokerName = queue.getBrokerName();
+            attempt.queueId = queue.getQueueId();
+            attempt.brokerAddr = context.getBrokerAddr();
+            attempt.topic = context.getMessage().getTopic();
+            attempt.mode = context.getCommunicationMode();
+            number(attempt, context);
+            context.setProps(attempt);
+            attempt.startedAtMs = System.currentTimeMillis();
+        } catch (RuntimeException e) {
+            log.notStamped();
+        }
+    }
+
+    /** Gives the attempt its invoke id and number: the agent knows them, a hook alone infers them. */
+    private void number(Attempt attempt, SendMessageContext context) {
+        if (hasAgent) {
+            Invocation invocation = Invocation.of(context.getMessage());
+            attempt.queueChosenBy = invocation == null ? "CALLER" : "CLIENT";
+            attempt.orderKey = Invocation.takeKey(context.getMessage());
+            if (invocation == null) {
+                attempt.invokeId = log.nextInvokeId();
+                attempt.number = 1;
+            } else {
+                invocation.invokeId = invocation.attempts == 0 ? log.nextInvokeId() : invocation.invokeId;
+                attempt.invokeId = invocation.invokeId;
+                attempt.number = ++invocation.attempts;
+            }
+        } else {
+            attempt.queueChosenBy = queueChosenBy;
+            attempt.call = syncCalls.of(context.getMessage(), attempt.mode, queueChosenBy);
+            attempt.invokeId = attempt.call.invokeId;
+            attempt.number = attempt.call.attempts;
+        }
+    }
+
+    @Override
+    public void sendMessageAfter(SendMessageContext context) {
+        long nowMs = System.currentTimeMillis();
+        try {
+            if (!(context.getProps() instanceof Attempt) || ((Attempt) context.getProps()).owner != this) {
+                log.notStamped(); // another hook replaced the map
+                return;
+            }
+            Attempt attempt = (Attempt) context.getProps();
+            if (attempt.mode == CommunicationMode.ASYNC) {
+                afterAsync(attempt, context, nowMs);
+            } else {
+                // The update of the fault item that follows asks the queue for its name again: if it was renamed
+                // meanwhile, that other broker is charged. An async callback has kept the name of the start.
+                attempt.brokerName = context.getMq().getBrokerName();
+                end(attempt, context, nowMs);
+                write(attempt);
+            }
+        } catch (RuntimeException e) {
+            log.notStamped();
+        }
+    }
+
+    /**
+     * An async send comes here twice, mostly from two threads and in either order: when the submit call returns,
+     * and when the answer or the failure is there. One line is written, when both are known.
+     *
+     * <p>The context is shared by the two, so what it holds does not tell which one this is: the submit call
+     * sets the result to null, perhaps after the callback has set it, and leaves the callback's exception
+     * standing. The submit call's return is the first call on the submitting thread that brings no new failure.
+     *
+     * <p>A failure on the submitting thread is written at once, without submitted_at_ms: up to 4.9.2 nothing
+     * follows it. From 4.9.3 the client's failure handler ran inside the submit call, which then returns with the
+     * same exception: that is a second line, as the client updates the fault item a second time there.
+     */
+    private void afterAsync(Attempt attempt, SendMessageContext context, long nowMs) {
+        synchronized (attempt) {
+            boolean onSubmitThread = Thread.currentThread().getId() == attempt.threadId && !attempt.submitReturned;
+            if (onSubmitThread && attempt.failedAtSubmit) {
+                attempt.submitReturned = true;
+                end(attempt, context, nowMs);
+                write(attempt);
+            } else if (onSubmitThread && (attempt.ended || context.getException() == null)) {
+                attempt.submitReturned = true;
+                attempt.submittedAtMs = nowMs;
+                if (attempt.ended) {
+                    write(attempt); // the callback overtook the submit call
+                }
+            } else if (!attempt.ended) {
+                attempt.failedAtSubmit = onSubmitThread;
+                end(attempt, context, nowMs);
+                if (attempt.submitReturned || attempt.failedAtSubmit) {
+                    write(attempt);
+                }
+            }
+        }
+    }
+
+    private void end(Attempt attempt, SendMessageContext context, long nowMs) {
+        attempt.ended = true;
+        attempt.endedAtMs = nowMs;
+        attempt.seq = log.nextSeq();
+        Exception failure = context.getException();
+        SendResult result = context.getSendResult();
+        if (failure != null) {
+            attempt.outcome = failure.getClass().getSimpleName();
+            attempt.error = Texts.message(failure);
+            Throwable cause = failure.getCause();
+            if (cause != null) {
+                attempt.cause = cause.getClass().getSimpleName();
+                attempt.error = Texts.joined(attempt.error, Texts.message(cause)); // names the address tried last
+            }
+            if (failure instanceof MQBrokerException) {
+                attempt.responseCode = ((MQBrokerException) failure).getResponseCode();
+            }
+            mayRetry(attempt, !(failure instanceof InterruptedException));
+        } else if (result != null) {
+            attempt.outcome = result.getSendStatus().name();
+            attempt.msgId = Texts.cut(result.getMsgId());
+            if (result.getMessageQueue() != null) {
+                attempt.resultBrokerName = result.getMessageQueue().getBrokerName();
+            }
+            mayRetry(attempt,
+                result.getSendStatus() != SendStatus.SEND_OK && producer.isRetryAnotherBrokerWhenNotStoreOK());
+        } else if (attempt.mode == CommunicationMode.ONEWAY) {
+            attempt.outcome = "SENT";
+        } else if (attempt.mode == CommunicationMode.ASYNC) {
+            // Seen once in 20,000 async sends: an answer came, the returning submit call has wiped the result.
+            attempt.outcome = SendStatus.SEND_OK.name();
+            attempt.error = "answered; the client wiped the result before the hook saw it, SEND_OK assumed";
+        }
+    }
+
+    private static void mayRetry(Attempt attempt, boolean may) {
+        if (attempt.call != null) {
+            attempt.call.retryMayFollow = may;
+        }
+    }
+
+    private void write(Attempt attempt) {
+        if (!log.wants()) {
+            return;
+        }
+        log.write(Kind.SENDS, log.line()
+            .add("topic", Texts.cut(attempt.topic))
+            .add("broker_name", Texts.cut(attempt.brokerName))
+            .add("broker_addr", Texts.cut(attempt.brokerAddr))
+            .add("queue_id", attempt.queueId)
+            .add("client_version", clientVersion)
+            .add("client_language", "JAVA")
+            .add("mode", attempt.mode.name())
+            .add("invoke_id", attempt.invokeId)
+            .add("attempt", attempt.number)
+            .add("started_at_ms", attempt.startedAtMs)
+            .add("ended_at_ms", attempt.endedAtMs)
+            .add("latency_ms", Math.max(0, attempt.endedAtMs - attempt.startedAtMs)) // the clock may be set back
+            .add("submitted_at_ms", attempt.submittedAtMs)
+            .add("result_broker_name", Texts.cut(attempt.resultBrokerName))
+            .add("outcome", attempt.outcome)
+            .add("cause", attempt.cause)
+            .add("response_code", attempt.responseCode)
+            .add("error", attempt.error)
+            .add("msg_id", attempt.msgId)
+            .add("thread", Texts.cut(attempt.thread))
+            .add("queue_chosen_by", attempt.queueChosenBy)
+            .add("seq", attempt.seq)
+            .add("fault_latency_enabled", producer.isSendLatencyFaultEnable())
+            .add("detector_enabled", detectorEnabled())
+            .add("order_key", attempt.orderKey));
+    }
+
+    /** Asks the strategy itself: 5.1.4 does not pass the producer's setting on to it. Null before 5.1.4. */
+    private Boolean detectorEnabled() {
+        try {
+            return detectorSwitch == null ? null : (Boolean) detectorSwitch.invoke(faultStrategy);
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+
+    private static Method detectorSwitch(Object strategy) {
+        try {
+            return strategy.getClass().getMethod("isStartDetectorEnable");
+        } catch (NoSuchMethodException e) {
+            return null;
+        }
+    }
+
+    /** Read at run time: the compiler would copy the number of the release that it sees. */
+    private static String clientVersion() {
+        try {
+            int ordinal = MQVersion.class.getField("CURRENT_VERSION").getInt(null);
+            return Texts.version(MQVersion.getVersionDesc(ordinal));
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import java.io.PrintWriter;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.latency.LatencyFaultTolerance;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.LocalTransactionState;
+import org.apache.rocketmq.client.producer.SendCallback;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.TransactionListener;
+import org.apache.rocketmq.client.producer.TransactionMQProducer;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
+
+/**
+ * An application that knows nothing of the recorder: real producers that send to a name server's brokers.
+ *
+ * <p>{@code Sender NAME_SERVER TRUTH SCENARIO}. What the client calls on its {@code LatencyFaultTolerance} is written
+ * to the file TRUTH by a wrapper, one line per call: group, method, arguments, what the item is afterwards.
+ */
+public final class Sender {
+    private static PrintWriter truth;
+
+    public static void main(String[] args) throws Exception {
+        truth = new PrintWriter(Files.newBufferedWriter(Paths.get(args[1])), true);
+        DefaultMQProducer producer = started(new DefaultMQProducer("PG_plain"), args[0], true);
+        DefaultMQProducer off = started(new DefaultMQProducer("PG_off"), args[0], false);
+        switch (args[2]) {
+            case "kinds":
+                kinds(producer, off);
+                transaction(args[0]);
+                break;
+            case "sync":
+                for (int i = 0; i < 40; i++) {
+                    send(producer, new Message("sync", "body".getBytes()));
+                }
+                break;
+            case "detector":
+                detector(producer);
+                break;
+            default:
+                forever(producer);
+        }
+        producer.shutdown();
+        off.shutdown();
+        truth.close();
+    }
+
+    /** One send of each kind, to a topic named after it. */
+    private static void kinds(DefaultMQProducer producer, DefaultMQProducer off) throws Exception {
+        send(producer, message("sync"));
+        producer.send(message("selector"), (queues, message, key) -> queues.get((int) key), 3);
+        producer.send(message("object-key"), (queues, message, key) -> queues.get(0), new Object());
+        MessageQueue queue = producer.fetchPublishMessageQueues("given").get(0);
+        producer.send(message("given"), queue);
+        producer.send(Arrays.asList(message("batch"), message("batch")));
+        producer.sendOneway(message("oneway"));
+        producer.sendOneway(message("oneway-selector"), (queues, message, key) -> queues.get(0), "order-7");
+        async(done -> producer.send(message("async"), done));
+        async(done -> producer.send(message("async-selector"), (queues, message, key) -> queues.get(0), 9L, done));
+        MessageQueue other = producer.fetchPublishMessageQueues("async-given").get(0);
+        async(done -> producer.send(message("async-given"), other, done));
+        send(off, message("off"));
+    }
+
+    private static void transaction(String nameServer) throws Exception {
+        TransactionMQProducer producer = new TransactionMQProducer("PG_transaction");
+        producer.setTransactionListener(new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt message) {
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
+        });
+        started(producer, nameServer, true);
+        producer.sendMessageInTransaction(message("transaction"), null);
+        producer.shutdown();
+    }
+
+    /** The detector's round, as its thread would run it, over items that a wrapper has made unreachable. */
+    private static void detector(DefaultMQProducer producer) throws Exception {
+        send(producer, message("sync"));
+        Object tolerance = inner(producer);
+        LatencyFaultTolerance<?> own = (LatencyFaultTolerance<?>) tolerance;
+        java.lang.reflect.Method update = own.getClass().getMethod(
+            "updateFaultItem", String.class, long.class, long.class, boolean.class);
+        update.invoke(own, "broker-a", 10L, 60_000L, false);
+        update.invoke(own, "broker-gone", 10L, 60_000L, false);
+        Thread.sleep(2_500); // an item is looked at two seconds after its last change at the earliest
+        own.getClass().getMethod("detectByOneRound").invoke(own);
+        own.getClass().getMethod("detectByOneRound").invoke(own);
+    }
+
+    private static void forever(DefaultMQProducer producer) throws Exception {
+        System.out.println("started");
+        for (int i = 0; ; i++) {
+            send(producer, message("forever"));
+        }
+    }
+
+    private static void send(DefaultMQProducer producer, Message message) {
+        try {
+            producer.send(message);
+        } catch (Exception e) {
+            System.out.println(e.getClass().getSimpleName());
+        }
+    }
+
+    private interface Async {
+        void send(SendCallback done) throws Exception;
+    }
+
+    private static void async(Async send) throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        send.send(new SendCallback() {
+            @Override
+            public void onSuccess(SendResult result) {
+                done.countDown();
+            }
+
+            @Override
+            public void onException(Throwable e) {
+                System.out.println(e);
+                done.countDown();
+            }
+        });
+        done.await(20, TimeUnit.SECONDS);
+        Thread.sleep(100); // the callback may come before the submit call returns
+    }
+
+    private static Message message(String topic) {
+        return new Message(topic, "body".getBytes());
+    }
+
+    private static <P extends DefaultMQProducer> P started(P producer, String nameServer, boolean enabled)
+        throws Exception {
+        producer.setNamesrvAddr(nameServer);
+        producer.setVipChannelEnabled(false);
+        producer.setSendLatencyFaultEnable(enabled);
+        producer.setInstanceName(producer.getProducerGroup());
+        producer.setSendMsgTimeout(4_000);
+        wrap(producer);
+        producer.start();
+        return producer;
+    }
+
+    private static Object inner(DefaultMQProducer producer) throws Exception {
+        Object wrapper = toleranceField(producer).get(strategy(producer));
+        return ((Wrapper) Proxy.getInvocationHandler(wrapper)).own;
+    }
+
+    @SuppressWarnings("deprecation")
+    private static Object strategy(DefaultMQProducer producer) throws Exception {
+        Field strategy = producer.getDefaultMQProducerImpl().getClass().getDeclaredField("mqFaultStrategy");
+        strategy.setAccessible(true);
+        return strategy.get(producer.getDefaultMQProducerImpl());
+    }
+
+    private static Field toleranceField(DefaultMQProducer producer) throws Exception {
+        Field tolerance = strategy(producer).getClass().getDeclaredField("latencyFaultTolerance");
+        tolerance.setAccessible(true);
+        return tolerance;
+    }
+
+    private static void wrap(DefaultMQProducer producer) throws Exception {
+        Field tolerance = toleranceField(producer);
+        Object own = tolerance.get(strategy(producer));
+        Wrapper wrapper = new Wrapper(producer.getProducerGroup(), own);
+        tolerance.set(strategy(producer), Proxy.newProxyInstance(
+            Sender.class.getClassLoader(), new Class<?>[] {LatencyFaultTolerance.class}, wrapper));
+    }
+
+    /** Passes every call on, and writes those that change or choose. */
+    private static final class Wrapper implements java.lang.reflect.InvocationHandler {
+        private final String group;
+        private final Object own;
+
+        Wrapper(String group, Object own) {
+            this.group = group;
+            this.own = own;
+        }
+
+        @Override
+        public Object invoke(Object proxy, java.lang.reflect.Method method, Object[] args) throws Throwable {
+            Object result;
+            try {
+                result = method.invoke(own, args);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+            if (method.getName().equals("updateFaultItem")) {
+                truth.println(group + " UPDATE " + args[0] + " " + args[1] + " " + args[2] + " " + start(args[0]));
+            } else if (method.getName().equals("remove")) {
+                truth.println(group + " REMOVE " + args[0]);
+            } else if (method.getName().equals("pickOneAtLeast") && result != null) {
+                truth.println(group + " PICKED " + result);
+            }
+            return result;
+        }
+
+        private Object start(Object broker) throws ReflectiveOperationException {
+            Field table = own.getClass().getDeclaredField("faultItemTable");
+            table.setAccessible(true);
+            Object item = ((Map<?, ?>) table.get(own)).get(broker);
+            Field start = item.getClass().getDeclaredField("startTimestamp");
+            start.setAccessible(true);
+            return start.get(item);
+        }
+    }
+}
