@@ -27,7 +27,8 @@ from jobs.intervals.of_lists import grouped
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
-from jobs.sources.snapshots import CONSUMERS, ROUTES, SnapshotKind
+from jobs.sources.line_kinds import LineKind
+from jobs.sources.snapshots import CONSUMERS, ROUTES
 from jobs.sources.topic_route import route_answers
 from jobs.tables import GROUP_MEMBERS, QUEUE_ALLOCATION, TOPIC_QUEUES
 from jobs.tables.day import Day
@@ -106,6 +107,6 @@ def _shares(of_strategy: list[Input]) -> Callable[[], object]:
     return lambda: Strategies().allocated(of_strategy)
 
 
-def _lines(spark: SparkSession, kind: SnapshotKind, snapshots: Path) -> DataFrame:
+def _lines(spark: SparkSession, kind: LineKind, snapshots: Path) -> DataFrame:
     schema = StructType([StructField("captured_at_ms", LongType()), *kind.fields.fields])
     return spark.read.schema(schema).json(str(snapshots / kind.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LOGGED = "LOGGED"
+RECORDED = "RECORDED"
 RETRY_RESULT = "INFERRED_RETRY_RESULT_BROKER"
 RETRY_TEXT = "INFERRED_RETRY_TEXT"
 RETRY_FIRST = "INFERRED_RETRY_FIRST"
@@ -15,6 +16,7 @@ DETECTOR = "INFERRED_DETECTOR"
 
 EVIDENCES = (
     (LOGGED, "a line of the log says it"),
+    (RECORDED, "the client itself decided it, and a recorder inside it wrote that down"),
     (RETRY_RESULT, "an async attempt was answered by another broker, so the broker it went to first had failed"),
     (RETRY_TEXT, "the error of an async attempt names the address of another broker: the last one tried"),
     (RETRY_FIRST, "the error of an async attempt names another broker, so the one it went to first had failed before"),
@@ -25,4 +27,4 @@ EVIDENCES = (
     (ORDER, "writes within a millisecond: where the sends went afterwards shows which of them came last"),
     (DETECTOR, "5.1.4: the broker answered somebody, so the next round of the detector found it reachable"),
 )
-"""Every value of `evidence`, and what it says. All but LOGGED are left out with `infer = false`."""
+"""Every value of `evidence`, and what it says. All but LOGGED and RECORDED are left out with `infer = false`."""

@@ -17,9 +17,13 @@ FAR_MS = 253_402_300_799_999
 """9999-12-31: the end of an isolation that only a reachable flag ends."""
 
 
-def life(is_remove: Column, so_far: WindowSpec) -> Column:
-    """Number of removes so far: after each, the next update makes a new fault item."""
-    return F.sum(is_remove.cast("int")).over(so_far)
+def life(begins: Column, so_far: WindowSpec) -> Column:
+    """Number of lives of the item so far.
+
+    One begins after a remove, as the next update makes a new fault item, and with a write that says what the item is,
+    whatever it was before: carried over midnight, or recorded.
+    """
+    return F.sum(begins.cast("int")).over(so_far)
 
 
 def written_until_ms(at_ms: Column, not_available_ms: Column, is_remove: Column, carried_until_ms: Column) -> Column:
@@ -30,7 +34,7 @@ def written_until_ms(at_ms: Column, not_available_ms: Column, is_remove: Column,
 def available_at_ms(
     written_until: Column,
     not_available_ms: Column,
-    is_carried: Column,
+    is_absolute: Column,
     keeps_latest: Column,
     item_life: Column,
     so_far: WindowSpec,
@@ -40,7 +44,7 @@ def available_at_ms(
     Last write wins up to 5.1.3. From 5.1.4 only a write with an isolation above 0 counts, and the latest end
     within the item's life stays; an item without one is available from 0.
     """
-    counts = (not_available_ms > 0) | is_carried
+    counts = (not_available_ms > 0) | is_absolute
     latest = F.max(F.struct(item_life, F.when(counts, written_until).otherwise(F.lit(0)).alias("until"))).over(so_far)
     return F.when(keeps_latest, latest["until"]).otherwise(written_until)
 

@@ -44,6 +44,7 @@ class InputOptions:
     """The paths of each kind of input."""
 
     sends: tuple[str, ...] = ()
+    fault_item_updates: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
     running_info: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ def inputs(command: Callable[..., Any]) -> Callable[..., Any]:
     """`inputs` and `lake`: what to read, and where the tables lie."""
     paths = (
         _paths("--sends", "send attempts"),
+        _paths("--fault-item-updates", "what producers' clients decided themselves"),
         _paths("--routes", "topic routes"),
         _paths("--consumers", "members of consumer groups"),
         _paths("--running-info", "consumers' running info"),

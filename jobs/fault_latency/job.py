@@ -81,7 +81,9 @@ def fault_latency(
         isolation_intervals=isolated.withColumn("after_unknown_start", differs).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-        fault_item_state=closing_state(items.relevant_writes, isolated, per_process, items.opening, day.end_ms)
+        fault_item_state=closing_state(
+            items.relevant_writes, isolated, per_process, items.opening, day.end_ms, items.record
+        )
         .withColumn("reachable", F.col("reachable") | ~has_flag)
         .transform(with_partition_columns, day),
         broker_windows=broker_windows(sends, isolated).transform(with_partition_columns, day, "window_start_ms"),

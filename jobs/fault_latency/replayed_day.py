@@ -15,8 +15,10 @@ from jobs.fault_latency.fault_items.isolations import (
     with_isolation,
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, may_isolate, near_isolations
+from jobs.fault_latency.fault_items.recorded_writes import Recorded, recorded_of, with_causes, without_recorded
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.fault_items.updates import carried_updates, updates
+from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.inference.job import with_inferences
 from jobs.fault_latency.producers.attempts import attempts_of, marked_lines
 from jobs.fault_latency.producers.known_routes import known_routes_of
@@ -47,6 +49,7 @@ class Replayed:
         known_routes: one row per topic, as `known_routes_of` returns it; empty without routes.
         opening: the fault items that the day started from.
         policies: every policy that a row may name.
+        record: what clients recorded of their fault items; None when they recorded nothing.
     """
 
     senders: Senders
@@ -56,6 +59,7 @@ class Replayed:
     known_routes: DataFrame
     opening: DataFrame
     policies: tuple[Policy, ...]
+    record: Recorded | None
 
 
 def replayed(
@@ -66,6 +70,7 @@ def replayed(
     *,
     topic_brokers: DataFrame,
     materialize: Materialize,
+    recorded: DataFrame | None = None,
 ) -> Replayed:
     """Replay one day of attempts into fault items and isolations.
 
@@ -76,26 +81,33 @@ def replayed(
         settings: producers' rules, inference, what counts as slow.
         topic_brokers: the day's intervals of unchanged routes; may be empty.
         materialize: for frames that several tables read.
+        recorded: the day's rows of `fault_item_updates`; None when there are none.
     """
     known_policies = policies(released_profiles(), settings.producers)
     known_routes = materialize("known-routes", known_routes_of(topic_brokers))
     senders = senders_of(sends.drop(*_UNUSED), opening, settings, known_policies, materialize)
     carried = carried_updates(opening.transform(with_end_of_process, senders.per_process), day.start_ms)
-    attempts, writes = _near_isolations(senders, carried, day, settings, known_policies, materialize)
-    items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
+    record = recorded_of(recorded, senders, opening, day, materialize) if recorded is not None else None
+    attempts, writes = _near_isolations(senders, carried, record, day, settings, known_policies, materialize)
+    inferable = writes.join(F.broadcast(record.owners), list(OWNER), "left_anti") if record else writes
+    items = replay(inferable, known_policies, UNORDERED_WITHIN_MS)
     if settings.infer:
         items = with_inferences(
             items, attempts, senders, known_routes, known_policies, UNORDERED_WITHIN_MS, materialize
         )
+    if record:
+        known = writes.join(F.broadcast(record.owners), list(OWNER), "left_semi")
+        items = items.unionByName(replay(known, known_policies, UNORDERED_WITHIN_MS))
     changes = isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
     relevant_writes = materialize("relevant-writes", changes)
     isolated = materialize("isolations", isolations(isolating_writes(relevant_writes), day.end_ms))
-    return Replayed(senders, attempts, relevant_writes, isolated, known_routes, opening, known_policies)
+    return Replayed(senders, attempts, relevant_writes, isolated, known_routes, opening, known_policies, record)
 
 
 def _near_isolations(
     senders: Senders,
     carried: DataFrame,
+    record: Recorded | None,
     day: Day,
     settings: Settings,
     known_policies: tuple[Policy, ...],
@@ -115,9 +127,13 @@ def _near_isolations(
         replayable = attempts.where("not_replayed IS NULL")
         written = updates(replayable, known_policies, infer=settings.infer, has_async=at_work.has_async)
         # Of an attempt that ended on this day, the submit call may have returned just before or after it.
-        return written.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
+        of_day = written.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
+        return without_recorded(of_day, record) if record else of_day
 
     isolating = writes_of(described(owned.where(may_isolate(at_work.policies)))).unionByName(carried)
+    isolating = isolating.unionByName(record.writes) if record else isolating
     near = materialize("half-minutes", half_minutes(isolating, senders.per_process, known_policies))
     attempts = materialize("attempts", described(attempts_near(owned, near, at_work.policies)))
-    return attempts, near_isolations(writes_of(attempts).unionByName(carried), near)
+    writes = writes_of(attempts).unionByName(carried)
+    writes = writes.unionByName(with_causes(record.writes, attempts, known_policies)) if record else writes
+    return attempts, near_isolations(writes, near)

@@ -18,9 +18,20 @@ from jobs.runs.run import Run, RunResult
 from jobs.runs.run_log import FAULT_LATENCY
 from jobs.runs.runner import check_rows, run_flow
 from jobs.settings.model import Settings
-from jobs.sources.staging import StagedSends, stage_sends
+from jobs.sources.staged_sends import StagedSends
+from jobs.sources.staging import stage_sends
 from jobs.spark.no_rows import no_rows
-from jobs.tables import FAULT_ITEM_STATE, ORDER_KEY_MOVES, PRODUCER_DAYS, SEND_CALLS, SENDS, TOPIC_BROKERS, Table, named
+from jobs.tables import (
+    FAULT_ITEM_STATE,
+    FAULT_ITEM_UPDATES,
+    ORDER_KEY_MOVES,
+    PRODUCER_DAYS,
+    SEND_CALLS,
+    SENDS,
+    TOPIC_BROKERS,
+    Table,
+    named,
+)
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 
@@ -57,7 +68,7 @@ def recompute_fault_latency(
 
 
 def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]:
-    """Publish what the lines themselves say: the attempts, the routes, the moves of order keys."""
+    """Publish what the lines themselves say: the attempts, the clients' own updates, the routes, the moves of keys."""
     lake = context.lake
 
     def publish(table: Table, rows: DataFrame) -> Commit:
@@ -66,11 +77,13 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
     written = Observation()
     with_key = F.count_if(F.col("order_key") != "").alias("with_key")
     sends = publish(SENDS, staged.sends(day).observe(written, with_key))
-    check_rows(sends, staged.counts(day).rows_published, day)
+    check_rows(sends, staged.rows_published("sends", day), day)
+    updates = publish(FAULT_ITEM_UPDATES, staged.fault_item_updates(day))
+    check_rows(updates, staged.rows_published("fault_item_updates", day), day)
     routes = publish(TOPIC_BROKERS, staged.topic_brokers(day))
     has_keys = sends.rows > 0 and written.get["with_key"] > 0  # without rows nothing may have been written
     moves = publish(ORDER_KEY_MOVES, _order_key_moves(context, day, staged, has_keys=has_keys))
-    return [sends, routes, moves]
+    return [sends, updates, routes, moves]
 
 
 def _order_key_moves(context: RunContext, day: Day, staged: StagedSends, *, has_keys: bool) -> DataFrame:
@@ -81,8 +94,8 @@ def _order_key_moves(context: RunContext, day: Day, staged: StagedSends, *, has_
     return order_key_moves(sends, day, context.settings, publish_queues=staged.publish_queues(day))
 
 
-def _derive(context: RunContext, day: Day, opening: Opening, _: StagedSends | None) -> Mapping[str, DataFrame]:
-    """Rows of every derived table, from the day's sends, its routes and the day before's closing state in the lake."""
+def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends | None) -> Mapping[str, DataFrame]:
+    """Rows of every derived table, from the day's lines, its routes and the day before's closing state in the lake."""
     materialize = context.materializer(day)
     sends, routes = (context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
     items = replayed(
@@ -91,9 +104,17 @@ def _derive(context: RunContext, day: Day, opening: Opening, _: StagedSends | No
         day,
         context.settings,
         topic_brokers=routes,
+        recorded=_recorded(context, day, staged),
         materialize=materialize,
     )
     return vars(fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize))
+
+
+def _recorded(context: RunContext, day: Day, staged: StagedSends | None) -> DataFrame | None:
+    """The day's updates as clients recorded them; None when there are none, so that they cost nothing."""
+    updates = context.lake.read_day(FAULT_ITEM_UPDATES, day.cluster, day.date)
+    has_some = staged.rows_published("fault_item_updates", day) > 0 if staged else not updates.isEmpty()
+    return updates if has_some else None
 
 
 def _has_sends(context: RunContext, day: Day) -> bool:
@@ -106,11 +127,11 @@ FAULT_LATENCY_FLOW = Flow(
     name=FAULT_LATENCY,
     reads="send attempts",
     derives="replaying fault items",
-    sources=("sends",),
+    sources=("sends", "fault_item_updates"),
     published=named(_TABLES.published),
     derived=named(_TABLES.derived),
     carried=(FAULT_ITEM_STATE,),
-    forgotten=(SENDS, SEND_CALLS),
+    forgotten=(SENDS, FAULT_ITEM_UPDATES, SEND_CALLS),
     stage=stage_sends,
     publish=_publish,
     derive=_derive,

@@ -25,9 +25,9 @@ class FlowTables:
 
 FLOW_TABLES = {
     "fault-latency": FlowTables(
-        inputs=("sends", "routes"),
+        inputs=("sends", "fault_item_updates", "routes"),
         needed=("sends",),
-        published=("sends", "topic_brokers", "order_key_moves"),
+        published=("sends", "fault_item_updates", "topic_brokers", "order_key_moves"),
         derived=(
             "fault_item_changes",
             "isolation_intervals",
@@ -62,7 +62,7 @@ def inputs_of(flows: Iterable[str]) -> list[str]:
     """The inputs of these flows, each once.
 
     >>> inputs_of(["fault-latency", "allocation"])
-    ['sends', 'routes', 'consumers', 'running_info', 'client_logs']
+    ['sends', 'fault_item_updates', 'routes', 'consumers', 'running_info', 'client_logs']
     """
     return list(dict.fromkeys(kind for flow in flows for kind in FLOW_TABLES[flow].inputs))
 

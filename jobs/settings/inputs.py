@@ -162,6 +162,7 @@ class Inputs:
 
     Attributes:
         sends: send attempts.
+        fault_item_updates: what producers' clients decided themselves, as the recorder writes it.
         routes: topic routes over time; they also tell the name of a broker from its address.
         consumers: each broker's answers on who is in a consumer group.
         running_info: consumers' own answers on what they hold.
@@ -169,6 +170,7 @@ class Inputs:
     """
 
     sends: SendsInput = SendsInput()
+    fault_item_updates: FilesInput = FilesInput()
     routes: FilesInput = FilesInput()
     consumers: FilesInput = FilesInput()
     running_info: FilesInput = FilesInput()

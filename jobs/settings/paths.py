@@ -17,6 +17,7 @@ from jobs.uri import is_elsewhere, local_folder
 _PATH_KEYS = (
     "lake",
     "inputs.sends.path",
+    "inputs.fault_item_updates.path",
     "inputs.routes.path",
     "inputs.consumers.path",
     "inputs.running_info.path",

@@ -7,54 +7,17 @@ the format is bad: an answer that failed is a fact.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
-from jobs.settings.model import Settings
-from jobs.sources.dispositions import with_disposition, with_row_hash
-from jobs.sources.files import Manifest
-from jobs.sources.json_lines import PLACE, json_lines
-from jobs.sources.line_faults import (
-    Rule,
-    controls,
-    damage_rules,
-    holds_control,
-    is_blank,
-    is_no_time,
-    is_wrong,
-    with_faults,
-    wrong_fields,
-)
+from jobs.sources.line_faults import Rule, is_blank
+from jobs.sources.line_kinds import LineKind, text_field
 from jobs.sources.running_info import has_no_queue
 from jobs.sources.topic_route import MOST_QUEUES, has_too_many_queues
 from udfs.object_keys import standard_json
 
-_TEXTS = (StringType(), ArrayType(StringType()))
+_INSTANT = "captured_at_ms"
 _ROUTE = "queueDatas ARRAY<STRUCT<brokerName: STRING, readQueueNums: INT, writeQueueNums: INT>>"
-
-
-@dataclass(frozen=True)
-class SnapshotKind:
-    """One kind of snapshot line.
-
-    Attributes:
-        name: of the input, as settings and quarantine call it.
-        fields: canonical fields besides `captured_at_ms` and `cluster`.
-        rules: what makes a line bad beyond its JSON.
-    """
-
-    name: str
-    fields: StructType
-    rules: Callable[[], list[Rule]]
-
-
-def _text(name: str) -> StructField:
-    return StructField(name, StringType())
 
 
 def _route_rules() -> list[Rule]:
@@ -95,68 +58,34 @@ def _running_info_rules() -> list[Rule]:
     ]
 
 
-ROUTES = SnapshotKind(
-    "routes", StructType([_text("topic"), StructField("code", IntegerType()), _text("body")]), _route_rules
+ROUTES = LineKind(
+    "routes",
+    _INSTANT,
+    StructType([text_field("topic"), StructField("code", IntegerType()), text_field("body")]),
+    _route_rules,
 )
-CONSUMERS = SnapshotKind(
+CONSUMERS = LineKind(
     "consumers",
+    _INSTANT,
     StructType(
         [
-            _text("consumer_group"),
-            _text("broker_name"),
-            _text("broker_addr"),
+            text_field("consumer_group"),
+            text_field("broker_name"),
+            text_field("broker_addr"),
             StructField("code", IntegerType()),
             StructField("client_ids", ArrayType(StringType())),
-            _text("body"),
+            text_field("body"),
         ]
     ),
     _consumer_rules,
+    follows={"body_not_json": "client_ids"},
 )
-RUNNING_INFO = SnapshotKind(
+RUNNING_INFO = LineKind(
     "running_info",
-    StructType([_text("consumer_group"), _text("client_id"), StructField("code", IntegerType()), _text("body")]),
+    _INSTANT,
+    StructType(
+        [text_field("consumer_group"), text_field("client_id"), StructField("code", IntegerType()), text_field("body")]
+    ),
     _running_info_rules,
 )
 KINDS = (CONSUMERS, ROUTES, RUNNING_INFO)
-
-
-def read_snapshots(
-    spark: SparkSession,
-    kind: SnapshotKind,
-    manifest: Manifest,
-    settings: Settings,
-    days: tuple[dt.date, dt.date],
-    counted: Observation,
-) -> DataFrame:
-    """One row per input line, with its fields and its disposition.
-
-    Columns: `file`, `split`, `row`, `cluster`, `captured_at_ms`, the kind's fields, `raw`, `reason`, `faults` (null
-    unless quarantined), `day` (UTC day of `captured_at_ms`), `row_hash`, `disposition`.
-
-    Args:
-        kind: what the lines are.
-        manifest: the files.
-        settings: cluster and limits.
-        days: first and last requested UTC day.
-        counted: gets `rows_read`, counted where the lines are read.
-    """
-    head = [StructField("cluster", StringType()), StructField("captured_at_ms", LongType())]
-    schema = StructType([*head, *kind.fields.fields])
-    lines = json_lines(spark, manifest.readable_paths, schema, manifest.bytes_read)
-    read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
-    typed = read.select(*PLACE, "raw", "damage", "parsed.*").drop("_corrupt_record")
-    hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
-        "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
-    )
-    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name != "body"]
-    wrong = wrong_fields({each.name: each.dataType for each in schema.fields})
-    rules: list[Rule] = [
-        *damage_rules(settings.max_line_bytes, wrong),
-        ("captured_at_missing", F.col("captured_at_ms").isNull(), None),
-        ("time_out_of_range", is_no_time("captured_at_ms"), F.concat(F.lit("captured_at_ms="), "captured_at_ms")),
-        ("control_character", holds_control(*names), controls(*names)),
-        *kind.rules(),
-    ]
-    of_fields = {"captured_at_missing": "captured_at_ms", "body_not_json": "client_ids"}
-    follows = {reason: is_wrong(wrong, name) for reason, name in of_fields.items() if name in wrong}
-    return with_disposition(with_faults(hashed, rules, follows), "captured_at_ms", *days)

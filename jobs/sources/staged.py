@@ -152,6 +152,11 @@ class Staged:
             self.rows_read, *(places[place] for place in (PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY, _OTHER_CLUSTER))
         )
 
+    def rows_published(self, name: str, day: Day) -> int:
+        """The good lines of one input that the day takes; 0 for an input that was not read."""
+        source = self[name]
+        return source.line_counts.get((PUBLISHED, day.cluster, day.date), 0) if source else 0
+
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """Rows of the table `quarantine`: the day's bad lines and those without a day."""
         return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.read))

@@ -24,16 +24,15 @@ from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.dispositions import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
+from jobs.sources.fault_item_updates import UPDATE_LINES
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
-from jobs.sources.publish_queues import PUBLISH_QUEUES, publish_queues
+from jobs.sources.line_kinds import LineKind, read_lines
 from jobs.sources.send_kinds import format_of
 from jobs.sources.send_log import read_sends
-from jobs.sources.snapshots import KINDS, ROUTES, SnapshotKind, read_snapshots
+from jobs.sources.snapshots import KINDS, ROUTES
 from jobs.sources.staged import Staged, StagedInput
-from jobs.sources.topic_route import ANSWER, answered_route, broker_names, topic_brokers
-from jobs.spark.no_rows import no_rows
-from jobs.tables import SENDS, TOPIC_BROKERS
-from jobs.tables.day import Day
+from jobs.sources.staged_sends import StagedSends
+from jobs.sources.topic_route import ANSWER, answered_route, broker_names
 
 _Read = Callable[[Manifest, Observation], DataFrame]
 _OF_ROUTES = ("captured_at_ms", "topic", "route")
@@ -55,46 +54,8 @@ class _Written:
     counted: Observation
 
 
-@dataclass(frozen=True)
-class StagedSends(Staged):
-    """Send attempts, staged.
-
-    Attributes:
-        routes: the name server's answers, as `route_answers` returns them; None when the site gave none.
-    """
-
-    routes: DataFrame | None = None
-
-    def sends(self, day: Day) -> DataFrame:
-        """Rows of the table `sends` of the day."""
-        partition_columns = {
-            "event_date": F.col("day"),
-            "started_at": F.timestamp_millis("started_at_ms"),
-            "ended_at": F.timestamp_millis("ended_at_ms"),
-        }
-        return self.inputs[0].published(day).withColumns(partition_columns).select(*SENDS.schema.fieldNames())
-
-    def topic_brokers(self, day: Day) -> DataFrame:
-        """Rows of the table `topic_brokers` of the day; none when the site gave no routes."""
-        if self.routes is None:
-            return no_rows(self.inputs[0].lines.sparkSession, TOPIC_BROKERS.schema)
-        return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(
-            {
-                "event_date": F.lit(day.date),
-                "start_at": F.timestamp_millis("start_ms"),
-                "end_at": F.timestamp_millis("end_ms"),
-            }
-        )
-
-    def publish_queues(self, day: Day) -> DataFrame:
-        """One row per topic of the day with its queues to send to (`PUBLISH_QUEUES`); none without routes."""
-        if self.routes is None:
-            return no_rows(self.inputs[0].lines.sparkSession, PUBLISH_QUEUES)
-        return publish_queues(self.routes, day, only_own=len(self.clusters(day.date)) > 1)
-
-
 def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:
-    """Read every file of send attempts once and stage every line below `folder`.
+    """Read every file of send attempts and of fault item updates once and stage every line below `folder`.
 
     Raises:
         InputMissingError: no such path, or no file in it.
@@ -102,7 +63,10 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         ReconciliationError: lines read and lines staged differ in number.
     """
     manifest = _files(spark, "sends", settings, folder)
-    of_routes = _files(spark, ROUTES.name, settings, folder) if settings.inputs.routes.path else None
+    of_routes, of_updates = (
+        _files(spark, kind.name, settings, folder) if getattr(settings.inputs, kind.name).path else None
+        for kind in (ROUTES, UPDATE_LINES)
+    )
     routes = _written(spark, ROUTES.name, of_routes, _reader_of_routes(spark, settings), folder) if of_routes else None
     answers = routes.lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
     names = broker_names(answers) if answers is not None else None
@@ -110,9 +74,12 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_sends(spark, manifest, settings, names, days, counted)
 
-    sends = _written(spark, "sends", manifest, read, folder)
-    staged, *lookup = _staged(spark, (sends, routes) if routes else (sends,))
-    return StagedSends((staged,), tuple(lookup), answers)
+    written = [_written(spark, "sends", manifest, read, folder)]
+    if of_updates:
+        reader = _reader_of(UPDATE_LINES, spark, settings, days)
+        written.append(_written(spark, UPDATE_LINES.name, of_updates, reader, folder))
+    staged = _staged(spark, (*written, routes) if routes else written)
+    return StagedSends(staged[: len(written)], staged[len(written) :], answers)
 
 
 def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> Staged:
@@ -124,13 +91,10 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
         ReconciliationError: lines read and lines staged differ in number.
     """
 
-    def reader(kind: SnapshotKind) -> _Read:
-        return lambda manifest, counted: read_snapshots(spark, kind, manifest, settings, days, counted)
-
     def read_logs(manifest: Manifest, counted: Observation) -> DataFrame:
         return read_client_logs(spark, manifest, settings, days, counted)
 
-    readers = {**{kind.name: reader(kind) for kind in KINDS}, CLIENT_LOGS: read_logs}
+    readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
     named = [name for name in readers if getattr(settings.inputs, name).path]
     manifests = {name: _files(spark, name, settings, folder) for name in named}  # all, before one of them is read
     written = [_written(spark, name, manifests[name], readers[name], folder) for name in named]
@@ -154,12 +118,16 @@ def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> M
     return manifest
 
 
+def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date]) -> _Read:
+    return lambda manifest, counted: read_lines(spark, kind, manifest, settings, days, counted)
+
+
 def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
     """Lines of topic routes, of whatever day, each with its answer's route; a line without a code is an answer here."""
     every_day = (dt.date(1970, 1, 1), dt.date.max)
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        lines = read_snapshots(spark, ROUTES, manifest, settings, every_day, counted)
+        lines = read_lines(spark, ROUTES, manifest, settings, every_day, counted)
         route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
         return lines.withColumn("route", route).drop("code", "body")
 

@@ -7,6 +7,7 @@ from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
+from jobs.tables.fault_item_updates import FAULT_ITEM_UPDATES
 from jobs.tables.findings import FINDINGS
 from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
@@ -29,6 +30,7 @@ from jobs.tables.topic_queues import TOPIC_QUEUES
 
 TABLES: tuple[Table, ...] = (
     SENDS,
+    FAULT_ITEM_UPDATES,
     TOPIC_BROKERS,
     FAULT_ITEM_CHANGES,
     ISOLATION_INTERVALS,
@@ -65,6 +67,7 @@ __all__ = [
     "BROKER_WINDOWS",
     "FAULT_ITEM_CHANGES",
     "FAULT_ITEM_STATE",
+    "FAULT_ITEM_UPDATES",
     "FINDINGS",
     "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",

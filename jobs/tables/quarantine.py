@@ -41,6 +41,8 @@ SNAPSHOT_REASONS = (
     "log_line_breaks_off",
 )
 
+UPDATE_REASONS = ("at_missing", "op_unknown", "not_available_out_of_range", "available_at_out_of_range")
+
 QUARANTINE = Table(
     name="quarantine",
     grain="one rejected input line, under its own day if it has one, else under the day that was run",
@@ -48,7 +50,7 @@ QUARANTINE = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        required("source", TEXT, "kind of input: sends, consumers, routes, running_info or client_logs"),
+        required("source", TEXT, "kind of input, as `inputs` in the settings names it"),
         required("file", TEXT, "file that has the line"),
         required("line", LONG, "line from 1, in CSV the record's first; in Parquet the record's number"),
         required("reason", TEXT, "why it was rejected"),
@@ -63,8 +65,8 @@ QUARANTINE = Table(
     ),
     checks={"reason_is_the_first": "reasons IS NULL OR (size(reasons) > 0 AND get(reasons, 0) = reason)"},
     closed_lists={
-        "reason": (*SEND_REASONS, *SNAPSHOT_REASONS),
-        "reasons": (*SEND_REASONS, *SNAPSHOT_REASONS),
-        "source": ("sends", "consumers", "routes", "running_info", "client_logs"),
+        "reason": (*SEND_REASONS, *UPDATE_REASONS, *SNAPSHOT_REASONS),
+        "reasons": (*SEND_REASONS, *UPDATE_REASONS, *SNAPSHOT_REASONS),
+        "source": ("sends", "fault_item_updates", "consumers", "routes", "running_info", "client_logs"),
     },
 )

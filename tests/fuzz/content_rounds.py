@@ -15,7 +15,8 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from jobs.settings.load import load_settings
-from jobs.sources.staging import StagedSends, stage_sends, stage_snapshots
+from jobs.sources.staged_sends import StagedSends
+from jobs.sources.staging import stage_sends, stage_snapshots
 from tests.fuzz import hostile, invariants, lakes, sends, snapshots
 from tests.fuzz.invariants import Lake
 from tests.fuzz.program import call

@@ -19,6 +19,10 @@ from jobs.spark.environment import java_command, spark_jars_folder
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests" / "recorder"
 RECORDER = ROOT / "integrations" / "recorder" / "target" / "faultline-recorder.jar"
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>client</artifactId><version>1</version><dependencies><dependency>
+<groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-client</artifactId><version>{version}</version>
+</dependency></dependencies></project>"""
 LOCK: Mapping[str, list[dict[str, str]]] = tomllib.loads((HERE / "jars.toml").read_text())["client"]
 # What a client needs to start besides its own jars, and Spark ships.
 FROM_SPARK = ("netty-*.jar", "guava-*.jar", "failureaccess-*.jar", "commons-lang3-*.jar", "slf4j-api-*.jar")
@@ -105,12 +109,29 @@ def recorder() -> Path:
     return RECORDER
 
 
+def clients() -> list[str]:
+    """The client releases to test with: those of FAULTLINE_CLIENTS, else those whose jars are locked."""
+    return os.environ.get("FAULTLINE_CLIENTS", "").split() or list(LOCK)
+
+
+def jars_of(version: str) -> list[Path]:
+    """The jars that a client of this release needs: locked ones by Ivy, what else was asked for by Maven."""
+    folder = ROOT / ".faultline" / "client-jars" / version
+    if version in LOCK:
+        # A folder for each release: one resolution would keep only the newest of them.
+        jars = cached([Jar(**entry) for entry in LOCK[version]], folder)
+        return [*jars, *(jar for pattern in FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern)))]
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        (folder / "pom.xml").write_text(_POM.format(version=version), encoding="utf-8")
+        copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+        subprocess.run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copy], check=True)
+    return sorted(folder.glob("*.jar"))
+
+
 def compiled(version: str, classes: Path) -> Client:
     """The programs, compiled into `classes` against the client of that version, as if the recorder were a library."""
-    # A folder for each release: one resolution would keep only the newest of them.
-    jars = cached([Jar(**entry) for entry in LOCK[version]], ROOT / ".faultline" / "client-jars" / version)
-    shipped = [jar for pattern in FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern))]
-    class_path = os.pathsep.join(map(str, [classes, recorder(), *jars, *shipped]))
+    class_path = os.pathsep.join(map(str, [classes, recorder(), *jars_of(version)]))
     command = [tool("javac"), "--release", "8", "-Xlint:all,-options,-processing,-classfile", "-Werror"]
     command += ["-encoding", "UTF-8", "-cp", class_path, "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS, check=False)

@@ -7,11 +7,13 @@ and the body (`RemotingCommand`, the same in 4.3.0 to 5.5.0). Nothing here is Ro
 from __future__ import annotations
 
 import json
+import socket
 import socketserver
 import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -56,11 +58,25 @@ class FakeCluster:
 
     def __enter__(self) -> Self:
         for name in ("", *self.brokers):
-            server = _Server(("127.0.0.1", 0), _Connection)
-            server.answer = partial(self._answer, name)
-            self._servers[name] = server
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            self._serve(name, 0)
         return self
+
+    def _serve(self, name: str, port: int) -> None:
+        server = _Server(("127.0.0.1", port), _Connection)
+        server.answer = partial(self._answer, name)
+        self._servers[name] = server
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def kill(self, name: str) -> None:
+        """Close the broker's port and its connections."""
+        server = self._servers[name]
+        server.shutdown()
+        server.server_close()
+        server.hang_up()
+
+    def revive(self, name: str) -> None:
+        """Open the broker's port again, at the same address."""
+        self._serve(name, self._servers[name].server_address[1])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -112,15 +128,29 @@ class FakeCluster:
 
 
 class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
     answer: Callable[[Mapping[str, Any]], tuple[dict[str, Any], bytes] | None]
+
+    def __init__(self, address: tuple[str, int], handler: type[socketserver.BaseRequestHandler]) -> None:
+        self.connections: list[socket.socket] = []
+        super().__init__(address, handler)
+
+    def hang_up(self) -> None:
+        """Close every connection, as a killed process does."""
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
 
 class _Connection(socketserver.BaseRequestHandler):
     """One client's connection; each request is answered on a thread of its own, as a slow one must not hold others."""
 
     def handle(self) -> None:
+        assert isinstance(self.server, _Server)
+        self.server.connections.append(self.request)
         self.writing = threading.Lock()
         while (header := self._request()) is not None:
             threading.Thread(target=self._serve, args=(header,), daemon=True).start()

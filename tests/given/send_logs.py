@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.sources.staged import Staged
-from jobs.sources.staging import StagedSends, stage_sends
+from jobs.sources.staged_sends import StagedSends
+from jobs.sources.staging import stage_sends
 from jobs.tables.day import Day
 
 DATE = dt.date(2026, 11, 21)

@@ -65,7 +65,7 @@ def published_rows(table: Path, columns: Sequence[str], equal: Mapping[str, obje
 
 
 class Site:
-    """A folder with `sends/`, `routes/` if any, and a lake beside them."""
+    """A folder with `sends/`, `routes/` and `fault_item_updates/` if any, and a lake beside them."""
 
     def __init__(
         self, spark: SparkSession, folder: Path, settings: Settings | None = None, *, first_run: int = 1
@@ -91,6 +91,8 @@ class Site:
         inputs = dataclasses.replace(chosen.inputs, sends=sends)
         if routes.is_dir():
             inputs = dataclasses.replace(inputs, routes=FilesInput((str(routes),)))
+        if (updates := self.folder / "fault_item_updates").is_dir():
+            inputs = dataclasses.replace(inputs, fault_item_updates=FilesInput((str(updates),)))
         full = dataclasses.replace(chosen, lake=str(self.lake), inputs=inputs)
         number = next(self._runs)
         call = Run(

@@ -103,7 +103,7 @@ def test_bash_completes_commands_options_and_words(tmp_path: Path) -> None:
     completed = {
         ("ni",): ["nightly"],
         ("ma",): ["maintain"],
-        ("nightly", "--f"): ["--from", "--fail-on"],
+        ("nightly", "--f"): ["--from", "--fault-item-updates", "--fail-on"],
         ("nightly", "--json", "--allow"): ["--allow-empty"],
         ("plan", ""): ["nightly", "fault-latency", "allocation"],
         ("show", "in"): ["incidents"],

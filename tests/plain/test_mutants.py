@@ -31,6 +31,7 @@ WITHOUT_RULES = {
     "jobs/fault_latency/summary_text.py",
     "jobs/intervals/concurrent_counts.py",
     "udfs/evidence.py",
+    "udfs/recorded.py",
 }
 
 

@@ -56,7 +56,7 @@ def test_what_makes_no_sense_is_named(assignments: list[str], sentence: str) -> 
         load_settings([], assignments, {})
 
 
-@pytest.mark.parametrize("kind", ["sends", "routes", "consumers", "running_info", "client_logs"])
+@pytest.mark.parametrize("kind", ["sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs"])
 def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "conf" / "site.toml"
     file.parent.mkdir()
@@ -81,7 +81,8 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
         *((each, set(), set()) for each in (
             'owners.PG="team"', "lake=elsewhere", "date=2026-03-01", "max_bad_fraction=0.5", "retention.sends_days=3",
             "retention.versions_days=30", "spark.sql.shuffle.partitions=8",
-            *(f"inputs.{kind}.path=x" for kind in ("sends", "routes", "consumers", "running_info", "client_logs")))),
+            *(f"inputs.{kind}.path=x" for kind in (
+                "sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs")))),
     ],
 )  # fmt: skip
 def test_the_hashes_of_the_run_log_are_of_the_settings_that_the_flow_reads(

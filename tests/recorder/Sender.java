@@ -1,14 +1,7 @@
-import java.io.PrintWriter;
-import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
-import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.apache.rocketmq.client.latency.LatencyFaultTolerance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendCallback;
@@ -22,14 +15,14 @@ import org.apache.rocketmq.common.message.MessageQueue;
 /**
  * An application that knows nothing of the recorder: real producers that send to a name server's brokers.
  *
- * <p>{@code Sender NAME_SERVER TRUTH SCENARIO}. What the client calls on its {@code LatencyFaultTolerance} is written
- * to the file TRUTH by a wrapper, one line per call: group, method, arguments, what the item is afterwards.
+ * <p>{@code Sender NAME_SERVER FOLDER SCENARIO}. A {@link Watcher} writes to the folder what the client calls on its
+ * {@code LatencyFaultTolerance}.
  */
 public final class Sender {
-    private static PrintWriter truth;
+    private static Watcher watcher;
 
     public static void main(String[] args) throws Exception {
-        truth = new PrintWriter(Files.newBufferedWriter(Paths.get(args[1])), true);
+        watcher = new Watcher(Paths.get(args[1]));
         DefaultMQProducer producer = started(new DefaultMQProducer("PG_plain"), args[0], true);
         DefaultMQProducer off = started(new DefaultMQProducer("PG_off"), args[0], false);
         switch (args[2]) {
@@ -50,7 +43,7 @@ public final class Sender {
         }
         producer.shutdown();
         off.shutdown();
-        truth.close();
+        watcher.close();
     }
 
     /** One send of each kind, to a topic named after it. */
@@ -91,8 +84,7 @@ public final class Sender {
     /** The detector's round, as its thread would run it, over items that a wrapper has made unreachable. */
     private static void detector(DefaultMQProducer producer) throws Exception {
         send(producer, message("sync"));
-        Object tolerance = inner(producer);
-        LatencyFaultTolerance<?> own = (LatencyFaultTolerance<?>) tolerance;
+        Object own = watcher.tolerance(producer);
         java.lang.reflect.Method update = own.getClass().getMethod(
             "updateFaultItem", String.class, long.class, long.class, boolean.class);
         update.invoke(own, "broker-a", 10L, 60_000L, false);
@@ -150,72 +142,8 @@ public final class Sender {
         producer.setSendLatencyFaultEnable(enabled);
         producer.setInstanceName(producer.getProducerGroup());
         producer.setSendMsgTimeout(4_000);
-        wrap(producer);
+        watcher.watch(producer);
         producer.start();
         return producer;
-    }
-
-    private static Object inner(DefaultMQProducer producer) throws Exception {
-        Object wrapper = toleranceField(producer).get(strategy(producer));
-        return ((Wrapper) Proxy.getInvocationHandler(wrapper)).own;
-    }
-
-    @SuppressWarnings("deprecation")
-    private static Object strategy(DefaultMQProducer producer) throws Exception {
-        Field strategy = producer.getDefaultMQProducerImpl().getClass().getDeclaredField("mqFaultStrategy");
-        strategy.setAccessible(true);
-        return strategy.get(producer.getDefaultMQProducerImpl());
-    }
-
-    private static Field toleranceField(DefaultMQProducer producer) throws Exception {
-        Field tolerance = strategy(producer).getClass().getDeclaredField("latencyFaultTolerance");
-        tolerance.setAccessible(true);
-        return tolerance;
-    }
-
-    private static void wrap(DefaultMQProducer producer) throws Exception {
-        Field tolerance = toleranceField(producer);
-        Object own = tolerance.get(strategy(producer));
-        Wrapper wrapper = new Wrapper(producer.getProducerGroup(), own);
-        tolerance.set(strategy(producer), Proxy.newProxyInstance(
-            Sender.class.getClassLoader(), new Class<?>[] {LatencyFaultTolerance.class}, wrapper));
-    }
-
-    /** Passes every call on, and writes those that change or choose. */
-    private static final class Wrapper implements java.lang.reflect.InvocationHandler {
-        private final String group;
-        private final Object own;
-
-        Wrapper(String group, Object own) {
-            this.group = group;
-            this.own = own;
-        }
-
-        @Override
-        public Object invoke(Object proxy, java.lang.reflect.Method method, Object[] args) throws Throwable {
-            Object result;
-            try {
-                result = method.invoke(own, args);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
-            if (method.getName().equals("updateFaultItem")) {
-                truth.println(group + " UPDATE " + args[0] + " " + args[1] + " " + args[2] + " " + start(args[0]));
-            } else if (method.getName().equals("remove")) {
-                truth.println(group + " REMOVE " + args[0]);
-            } else if (method.getName().equals("pickOneAtLeast") && result != null) {
-                truth.println(group + " PICKED " + result);
-            }
-            return result;
-        }
-
-        private Object start(Object broker) throws ReflectiveOperationException {
-            Field table = own.getClass().getDeclaredField("faultItemTable");
-            table.setAccessible(true);
-            Object item = ((Map<?, ?>) table.get(own)).get(broker);
-            Field start = item.getClass().getDeclaredField("startTimestamp");
-            start.setAccessible(true);
-            return start.get(item);
-        }
     }
 }

@@ -16,7 +16,7 @@ from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.sources.matched_lines import MISMATCH
 from jobs.sources.staged import Counts
-from jobs.sources.staging import StagedSends
+from jobs.sources.staged_sends import StagedSends
 from jobs.tables.day import DAY_MS
 from jobs.tables.quarantine import SEND_REASONS
 from tests.given.send_logs import DATE, DAY, GOOD, MODES, NOON_MS, OUTCOMES, bad_lines, fates, line, stage, write

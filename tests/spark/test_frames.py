@@ -17,7 +17,8 @@ from jobs.allocation.job import Opening, Snapshots, allocation
 from jobs.fault_latency.replayed_day import replayed
 from jobs.settings.load import load_settings
 from jobs.sources.client_log import SCHEMA as LOG_LINES
-from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO, SnapshotKind
+from jobs.sources.line_kinds import LineKind
+from jobs.sources.snapshots import CONSUMERS, ROUTES, RUNNING_INFO
 from jobs.spark.materialize import materializer
 from jobs.tables import (
     FAULT_ITEM_STATE,
@@ -141,7 +142,7 @@ def second_flow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return handed_on
 
 
-def _lines(spark: SparkSession, kind: SnapshotKind, lines: Sequence[Line]) -> DataFrame:
+def _lines(spark: SparkSession, kind: LineKind, lines: Sequence[Line]) -> DataFrame:
     return _some(spark, StructType([StructField("captured_at_ms", LongType()), *kind.fields]), lines)
 
 

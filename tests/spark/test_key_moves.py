@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings.load import load_settings
-from jobs.sources.staging import StagedSends
+from jobs.sources.staged_sends import StagedSends
 from tests.given.site import D1, D2, Line, Site, at, send, write_lines
 from tests.given.snapshot_site import route
 

@@ -16,7 +16,7 @@ from jobs.settings.load import load_settings
 from jobs.sources.dispositions import PUBLISHED
 from jobs.sources.publish_queues import publish_queues
 from jobs.sources.staged import Counts
-from jobs.sources.staging import StagedSends
+from jobs.sources.staged_sends import StagedSends
 from jobs.sources.topic_route import broker_names, topic_brokers
 from tests.given.send_logs import DAY, NOON_MS, bad_lines, fates, line, stage, write
 

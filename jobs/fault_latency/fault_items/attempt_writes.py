@@ -15,7 +15,7 @@ from udfs.releases import holds
 
 # Place of a write among those of its own attempt when the millisecond is the same: the submit call and a
 # failed callback come before the hook's line, a direct attempt's and a successful callback's update after it.
-_REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, _AFTER_LINE, _LATE_SUBMIT = 1, 2, 3, 4, 5
+_REFUSED_AT_SUBMIT, _SUBMITTED, _BEFORE_LINE, AFTER_LINE, _LATE_SUBMIT = 1, 2, 3, 4, 5
 SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 """`step` of a write that the submit call of an async send made."""
 
@@ -79,7 +79,7 @@ def direct(policies: Sequence[Policy]) -> Column:
     return _write(
         F.col("broker_name"),
         F.col("ended_at_ms"),
-        _AFTER_LINE,
+        AFTER_LINE,
         F.col("latency_ms"),
         failure=counts_as_failure(outcome, _not_exist_isolates(policies)),
         reachable=leaves_reachable(outcome, F.col("detector")),
@@ -104,7 +104,7 @@ def logged_async() -> list[Column]:
     submit_took = submitted - began_at_ms()
     # Of a retry's own latency the log says nothing.
     answer_latency = F.when(_retried(), 0).when(F.col("connected_late"), ended - submitted).otherwise(latency)
-    answer = _write(_answering(), ended, _AFTER_LINE, answer_latency, failure=False, cause=outcome)
+    answer = _write(_answering(), ended, AFTER_LINE, answer_latency, failure=False, cause=outcome)
 
     # A retry that is refused is charged to the broker tried before it (`onExceptionImpl` 4.9.2:617-620).
     charged = _is_charged()
@@ -120,9 +120,9 @@ def logged_async() -> list[Column]:
         middle=_hides_middle(),
         middle_after=F.when(charged, last).otherwise(first),
     )
-    refusal = _write(first, ended, _AFTER_LINE, latency, failure=True, cause=outcome)
+    refusal = _write(first, ended, AFTER_LINE, latency, failure=True, cause=outcome)
     submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
-    stale_submit = _write(first, ended, _AFTER_LINE, latency, failure=False, cause=outcome)
+    stale_submit = _write(first, ended, AFTER_LINE, latency, failure=False, cause=outcome)
     by_client = ~F.col("by_caller")
     return [
         F.when(is_answer(outcome), answer),

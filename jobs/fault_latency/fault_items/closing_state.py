@@ -5,12 +5,18 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.producers.rules import PRODUCER
 
 
 def closing_state(
-    relevant_writes: DataFrame, isolations: DataFrame, sends_per_process: DataFrame, opening: DataFrame, day_end_ms: int
+    relevant_writes: DataFrame,
+    isolations: DataFrame,
+    sends_per_process: DataFrame,
+    opening: DataFrame,
+    day_end_ms: int,
+    record: Recorded | None = None,
 ) -> DataFrame:
     """One row per `ITEM` at 24:00 UTC that was used on the day, or whose isolation still lasts.
 
@@ -22,6 +28,7 @@ def closing_state(
         sends_per_process: as `process_sends` returns it.
         opening: the state that the day started from.
         day_end_ms: 24:00 UTC, epoch ms.
+        record: what clients recorded, which counts in the `seq` of their sends; None when they recorded nothing.
     """
     last_writes = relevant_writes.where("next_at_ms IS NULL AND (dies_at_ms IS NULL OR dies_at_ms > at_ms)")
     continuing = isolations.where("continues_next_day").select(
@@ -33,6 +40,10 @@ def closing_state(
     before = opening.groupBy(*PRODUCER, "process").agg(
         F.max("last_seq").alias("seq_before"), F.max("last_ended_at_ms").alias("ended_before_ms")
     )
+    if record:
+        numbers = F.greatest("seq_today", "last_recorded_seq").alias("seq_today")
+        noted = today.join(record.owners.drop("enforced"), [*PRODUCER, "process"], "full")
+        today = noted.select(*PRODUCER, "process", numbers, "ended_today_ms")
     alive = F.col("dies_at_ms").isNull() | (F.col("dies_at_ms") > day_end_ms)
     wanted = F.col("stands").isNotNull() | (F.col("op") != "CARRIED")
     return (

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from udfs import fault_window
+from udfs.evidence import RECORDED
 from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
@@ -25,8 +26,9 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
 
     Args:
         updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`,
-            `reachable` (null = keeps it), and `carried_until_ms`, `carried_earliest_ms`, `carried_latest_ms`
-            (CARRIED only; null otherwise).
+            `reachable` (null = keeps it), `evidence`, and `carried_until_ms` (what the item was at midnight, or was
+            read back as after a recorded update; null otherwise), `carried_earliest_ms`, `carried_latest_ms` (CARRIED
+            only).
         policies: every policy that a row may name.
         unordered_within_ms: writes to one item this close together may have run in any order.
 
@@ -37,7 +39,9 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
     """
     in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    is_remove, is_carried = F.col("op") == REMOVE, F.col("op") == CARRIED
+    is_remove = F.col("op") == REMOVE
+    is_recorded = (F.col("op") == UPDATE) & (F.col("evidence") == RECORDED)
+    is_absolute = (F.col("op") == CARRIED) | is_recorded
     at_ms, until, available_at, is_reachable = (
         F.col(name) for name in ("at_ms", "until_ms", "available_at_ms", "is_reachable")
     )
@@ -45,6 +49,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
     written_until = fault_window.written_until_ms(
         at_ms, F.col("not_available_ms"), is_remove, F.col("carried_until_ms")
     )
+    certain = F.when(is_recorded, until)
     band = (until, available_at, is_reachable, latest_stays, gated, F.col("tie"), so_far)
     return (
         updates.withColumns(
@@ -52,7 +57,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
                 "position": F.row_number().over(so_far).cast("bigint"),
                 "next_at_ms": F.lead("at_ms").over(in_order),
                 "next_op": F.lead("op").over(in_order),
-                "life": fault_window.life(is_remove, so_far),
+                "life": fault_window.life(is_remove | is_absolute, so_far),
                 "tie": fault_window.tie(at_ms, unordered_within_ms, in_order, so_far),
                 "is_reachable": fault_window.reachable(F.col("reachable"), is_remove, so_far),
             }
@@ -60,14 +65,14 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
         .withColumn(
             "available_at_ms",
             fault_window.available_at_ms(
-                written_until, F.col("not_available_ms"), is_carried, latest_stays, F.col("life"), so_far
+                written_until, F.col("not_available_ms"), is_absolute, latest_stays, F.col("life"), so_far
             ),
         )
         .withColumn("until_ms", fault_window.not_available_until_ms(available_at, is_reachable, gated))
         .withColumns(
             {
-                "earliest_ms": F.coalesce("carried_earliest_ms", fault_window.earliest_until_ms(*band)),
-                "latest_ms": F.coalesce("carried_latest_ms", fault_window.latest_until_ms(*band)),
+                "earliest_ms": F.coalesce(certain, "carried_earliest_ms", fault_window.earliest_until_ms(*band)),
+                "latest_ms": F.coalesce(certain, "carried_latest_ms", fault_window.latest_until_ms(*band)),
             }
         )
         .withColumns(

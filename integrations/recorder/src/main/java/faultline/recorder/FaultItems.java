@@ -8,8 +8,9 @@ import java.util.Map;
  * The fault items of one producer, as its {@code LatencyFaultToleranceImpl} holds them: each change the client makes
  * is a line.
  *
- * <p>The number is taken before the item is read back. So when two threads update an item at once, whichever line
- * has the later number holds what the item is in the end.
+ * <p>The number is taken before the item is read back, and the clock after. So when two threads update an item at
+ * once, whichever line has the later number holds what the item is in the end; and what a line says of the item was so
+ * at its time, however long the thread stood still before it.
  */
 final class FaultItems {
     private final ProducerLog log;
@@ -84,20 +85,22 @@ final class FaultItems {
 
     private void write(
         String op, String broker, Long currentLatencyMs, Long notAvailableMs, Boolean isReachable, boolean readBack) {
-        long nowMs = System.currentTimeMillis();
         long seq = log.nextSeq();
         if (!log.wants()) {
             return;
         }
         Object item = readBack && broker != null ? table.get(broker) : null;
+        Object end = of(item, availableAt);
+        Object flag = isReachable == null ? of(item, reachable) : isReachable;
+        long nowMs = System.currentTimeMillis();
         log.write(Kind.FAULT_ITEM_UPDATES, log.line()
             .add("broker_name", Texts.cut(broker))
             .add("op", op)
             .add("at_ms", nowMs)
             .add("current_latency_ms", currentLatencyMs)
             .add("not_available_ms", notAvailableMs)
-            .add("reachable", isReachable == null ? of(item, reachable) : isReachable)
-            .add("available_at_ms", of(item, availableAt))
+            .add("reachable", flag)
+            .add("available_at_ms", end)
             .add("thread", Texts.cut(Thread.currentThread().getName()))
             .add("seq", seq));
     }

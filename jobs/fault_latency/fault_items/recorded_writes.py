@@ -1,0 +1,193 @@
+"""Writes that clients recorded themselves, in place of those that their sends would have made.
+
+By process, from its first recorded line to its last, fault items rest on the record, but for its holes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
+from jobs.fault_latency.fault_items.record_holes import FIRST_PROCESS, torn_processes, unknown_times
+from jobs.fault_latency.fault_items.replay import ITEM, REMOVE, UPDATE
+from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.producers.processes import with_end_of_process
+from jobs.fault_latency.producers.senders import Senders
+from jobs.spark.materialize import Materialize
+from jobs.tables.day import Day
+from udfs import recorded
+from udfs.evidence import RECORDED
+from udfs.outcome import effective_outcome, is_answer
+from udfs.policy import Policy, not_available_ms
+
+_SOON_MS = 1_000
+"""The line of a failed attempt is written this soon before or after its update."""
+_THREADS = 16
+"""So many lines before one may have read the clock after it."""
+_HIDDEN = "HIDDEN_RETRY"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What clients recorded of their fault items on one day.
+
+    Attributes:
+        writes: one row per recorded change, as `replay` takes it; causes are not looked up yet (`with_causes`).
+        owners: one row per `OWNER` with a record: `last_recorded_seq`.
+        unknown: one row per hole and item, as `unknown_times` returns them.
+    """
+
+    writes: DataFrame
+    owners: DataFrame
+    unknown: DataFrame
+
+
+def recorded_of(
+    updates: DataFrame, senders: Senders, opening: DataFrame, day: Day, materialize: Materialize
+) -> Recorded:
+    """The day's record.
+
+    Processes of which neither a send of the day nor an item of the day before says the version are left out: their
+    rules are not known.
+
+    Args:
+        updates: rows of `fault_item_updates` of the day.
+        senders: the day's attempts, counted by who made them.
+        opening: `fault_item_state` of the day before; empty when it is not in the lake.
+        day: the day and cluster.
+        materialize: for what several frames are derived from.
+    """
+    named = updates.withColumn("process", F.coalesce("process_id", F.lit(FIRST_PROCESS)))
+    rules = _rules_of_processes(senders.per_process, opening)
+    lines = materialize(
+        "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(OWNER))
+    )
+    owners = materialize("recorded-owners", lines.groupBy(*OWNER).agg(F.max("seq").alias("last_recorded_seq")))
+    torn = materialize("torn-processes", torn_processes(lines, senders.hours, opening))
+    unknown = unknown_times(lines, torn, senders, day)
+    return Recorded(_writes(lines, day), owners, materialize("unknown-items", unknown))
+
+
+def without_recorded(writes: DataFrame, record: Recorded) -> DataFrame:
+    """The writes derived from sends that count: without a record, where it has a hole, and after its end."""
+    of = {name: f"of_{name}" for name in ITEM}
+    same_item = [F.col(name) == F.col(other) for name, other in of.items()]
+    is_unknown = (F.col("at_ms") >= F.col("unknown_from_ms")) & (F.col("at_ms") < F.col("unknown_until_ms"))
+    # An update comes after its attempt's line or before it; of lines on the other side of the holes none is lost.
+    may_be_lost = F.when(F.col("step") == AFTER_LINE, F.col("seq") < F.col("lost_before_seq")).otherwise(
+        F.col("seq") > F.col("lost_after_seq")
+    )
+    others = writes.join(F.broadcast(record.owners), list(OWNER), "left_anti")
+    at_the_end = (
+        writes.where(F.col("step") == AFTER_LINE)
+        .join(F.broadcast(record.owners), list(OWNER))
+        .where("seq > last_recorded_seq")
+        .drop("last_recorded_seq")
+    )
+    unknown = F.broadcast(record.unknown.withColumnsRenamed(of))
+    return others.unionByName(at_the_end).unionByName(
+        writes.join(unknown, [*same_item, is_unknown, may_be_lost], "left_semi")
+    )
+
+
+def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The recorded writes, those that a failure made with its outcome as their cause.
+
+    An update says how long it isolates, not why: longer than its latency earns is a failure. The nearest line of a
+    failed attempt to that broker, by `seq`, is its; HIDDEN_RETRY when there is none.
+
+    Args:
+        writes: as `Recorded.writes`.
+        attempts: those near an isolation, as `attempts_of` returns them.
+        policies: every policy that a row may name.
+    """
+    earned = F.coalesce(
+        not_available_ms(F.col("policy"), F.col("current_latency_ms"), F.lit(False), policies), F.lit(0)
+    )
+    judged = writes.withColumn("is_failure", (F.col("not_available_ms") > 0) & (F.col("not_available_ms") != earned))
+    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    failed = attempts.where(~is_answer(F.col("outcome"))).select(
+        *OWNER,
+        F.explode(F.array_distinct(F.array("broker_name", "addressed_broker", "error_broker"))).alias("broker_name"),
+        F.col("ended_at_ms").alias("failed_at_ms"),
+        F.col("seq").alias("failed_seq"),
+        outcome.alias("failed_outcome"),
+    )
+    distance = F.struct(F.abs(F.col("failed_seq") - F.col("seq")), "failed_seq")
+    near = F.abs(F.col("failed_at_ms") - F.col("at_ms")) <= _SOON_MS
+    causes = (
+        judged.where("is_failure")
+        .select(*ITEM, "at_ms", "seq", "row_hash")
+        .join(failed, list(ITEM))
+        .where(near)
+        .groupBy(*OWNER, "row_hash")
+        .agg(F.min_by("failed_outcome", distance).alias("found"))
+    )
+    cause = F.when(F.col("is_failure"), F.coalesce("found", F.lit(_HIDDEN))).otherwise(F.col("cause"))
+    return judged.join(F.broadcast(causes), [*OWNER, "row_hash"], "left").withColumn("cause", cause).drop("found")
+
+
+def _rules_of_processes(per_process: DataFrame, opening: DataFrame) -> DataFrame:
+    """One row per `OWNER` whose switch is on: its rules and `dies_at_ms`; a silent one's as of the day before."""
+    rules = ("version", "profile", "policy", "dies_at_ms")
+    today = per_process.where("enforced AND not_replayed IS NULL").select(*OWNER, *rules)
+    carried = opening.transform(with_end_of_process, per_process).where("enforced")
+    silent = carried.withColumnRenamed("client_version", "version").join(today, list(OWNER), "left_anti")
+    first = F.min(F.struct(*rules)).alias("first")
+    return today.unionByName(silent.select(*OWNER, *rules)).groupBy(*OWNER).agg(first).select(*OWNER, "first.*")
+
+
+def _writes(lines: DataFrame, day: Day) -> DataFrame:
+    """One row per recorded change of an item, as `replay` takes it; what the fallback picks changes none."""
+    is_update = F.col("op") == recorded.UPDATE
+    removes = F.col("op").isin(recorded.REMOVE, recorded.DROPPED)
+    nothing = F.lit(None).cast("bigint")
+    no_text = F.lit(None).cast("string")
+    detector = F.col("op").isin(recorded.REACHABLE, recorded.DROPPED)
+    changes = lines.where(F.col("op") != recorded.PICKED).withColumn("at_ms", _decided_at_ms())
+    return changes.select(
+        *ITEM,
+        F.least(F.greatest("at_ms", F.lit(day.start_ms)), F.lit(day.end_ms - 1)).alias("at_ms"),
+        F.lit(0).alias("step"),
+        F.coalesce("current_latency_ms", F.lit(0)).cast("bigint").alias("current_latency_ms"),
+        F.lit(False).alias("is_failure"),
+        F.when(~removes, F.col("reachable")).alias("reachable"),
+        F.when(detector, F.lit("DETECTOR")).otherwise(F.lit("LATENCY")).alias("cause"),
+        F.lit(RECORDED).alias("evidence"),
+        "seq",
+        nothing.alias("started_at_ms"),
+        nothing.alias("invoke_id"),
+        F.lit(None).cast("int").alias("attempt"),
+        "row_hash",
+        "policy",
+        "profile",
+        "version",
+        "thread",
+        no_text.alias("middle_topic"),
+        no_text.alias("middle_after"),
+        "dies_at_ms",
+        F.when(removes, F.lit(REMOVE)).otherwise(F.lit(UPDATE)).alias("op"),
+        F.when(is_update, F.col("not_available_ms")).otherwise(F.lit(0)).cast("bigint").alias("not_available_ms"),
+        F.when(~removes, F.col("available_at_ms")).alias("carried_until_ms"),
+        nothing.alias("carried_earliest_ms"),
+        nothing.alias("carried_latest_ms"),
+        F.lit(0).alias("carried_extensions"),
+    )
+
+
+def _decided_at_ms() -> Column:
+    """The client's own clock when it updated the item: the end that it set, less the isolation.
+
+    When the call returned, where the end is another update's or there is none. Never before the lines before it, so
+    that the order stays that of `seq`: two threads may read the clock in another order than they count.
+    """
+    in_order = Window.partitionBy(*ITEM).orderBy(F.asc_nulls_last("seq"), "called_at_ms", "row_hash")
+    returned = F.col("called_at_ms")
+    before = F.max("called_at_ms").over(in_order.rowsBetween(-_THREADS, -1))
+    own = F.when(F.col("not_available_ms") > 0, F.col("available_at_ms") - F.col("not_available_ms"))
+    decided = F.when(own.between(returned - _SOON_MS, returned), own).otherwise(returned)
+    return F.greatest(decided, F.when(before - returned <= _SOON_MS, before))

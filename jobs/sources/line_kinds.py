@@ -1,0 +1,97 @@
+"""Inputs of one canonical JSON object per line: what a line of a kind holds, and what makes it a bad one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from jobs.settings.model import Settings
+from jobs.sources.dispositions import with_disposition, with_row_hash
+from jobs.sources.files import Manifest
+from jobs.sources.json_lines import PLACE, json_lines
+from jobs.sources.line_faults import (
+    Rule,
+    controls,
+    damage_rules,
+    holds_control,
+    is_no_time,
+    is_wrong,
+    with_faults,
+    wrong_fields,
+)
+
+_TEXTS = (StringType(), ArrayType(StringType()))
+
+
+@dataclass(frozen=True)
+class LineKind:
+    """One kind of line.
+
+    Attributes:
+        name: of the input, as settings and quarantine call it.
+        instant: the field whose UTC day is the line's, epoch ms.
+        fields: canonical fields besides the instant and `cluster`.
+        rules: what makes a line bad beyond its JSON and its instant.
+        follows: reason of a rule to the field that it cannot judge when its value has the wrong type.
+    """
+
+    name: str
+    instant: str
+    fields: StructType
+    rules: Callable[[], list[Rule]]
+    follows: Mapping[str, str] = field(default_factory=dict)
+
+
+def text_field(name: str) -> StructField:
+    """A field that holds a text."""
+    return StructField(name, StringType())
+
+
+def read_lines(
+    spark: SparkSession,
+    kind: LineKind,
+    manifest: Manifest,
+    settings: Settings,
+    days: tuple[dt.date, dt.date],
+    counted: Observation,
+) -> DataFrame:
+    """One row per input line, with its fields and its disposition.
+
+    Columns: `file`, `split`, `row`, `cluster`, the instant, the kind's fields, `raw`, `reason`, `faults` (null unless
+    quarantined), `day` (UTC day of the instant), `row_hash`, `disposition`.
+
+    Args:
+        spark: the session.
+        kind: what the lines are.
+        manifest: the files.
+        settings: cluster and limits.
+        days: first and last requested UTC day.
+        counted: gets `rows_read`, counted where the lines are read.
+    """
+    instant = kind.instant
+    head = [text_field("cluster"), StructField(instant, LongType())]
+    schema = StructType([*head, *kind.fields.fields])
+    lines = json_lines(spark, manifest.readable_paths, schema, manifest.bytes_read)
+    read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
+    typed = read.select(*PLACE, "raw", "damage", "parsed.*").drop("_corrupt_record")
+    hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
+        "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
+    )
+    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name != "body"]
+    wrong = wrong_fields({each.name: each.dataType for each in schema.fields})
+    missing = f"{instant.removesuffix('_ms')}_missing"
+    rules: list[Rule] = [
+        *damage_rules(settings.max_line_bytes, wrong),
+        (missing, F.col(instant).isNull(), None),
+        ("time_out_of_range", is_no_time(instant), F.concat(F.lit(f"{instant}="), instant)),
+        ("control_character", holds_control(*names), controls(*names)),
+        *kind.rules(),
+    ]
+    of_fields = {missing: instant, **kind.follows}
+    follows = {reason: is_wrong(wrong, name) for reason, name in of_fields.items() if name in wrong}
+    return with_disposition(with_faults(hashed, rules, follows), instant, *days)

@@ -1,0 +1,209 @@
+"""What clients recorded of their own fault items: isolations rest on it, and on the sends where it has holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.settings.load import load_settings
+from tests.given.site import D1, D2, Site, at, send, write_lines
+
+pytestmark = pytest.mark.usefixtures("generated_code")
+Line = Mapping[str, object]
+
+
+def change(op: str, at_ms: int, seq: int, broker: str = "broker-a", **other: object) -> dict[str, object]:
+    """One recorded line of producer p1, in process 1@1."""
+    nothing = dict.fromkeys(("current_latency_ms", "not_available_ms", "reachable", "available_at_ms"))
+    return {
+        "client_id": "p1", "producer_group": "PG", "process_id": "1@1", "cluster": None, "broker_name": broker,
+        "op": op, "at_ms": at_ms, "thread": "t", "seq": seq, **nothing, **other,
+    }  # fmt: skip
+
+
+def update(
+    at_ms: int, seq: int, isolates_ms: int = 0, latency_ms: int = 5, broker: str = "broker-a", **other: object
+) -> dict[str, object]:
+    """A recorded `updateFaultItem` that the client made a millisecond before it returned."""
+    values = {"current_latency_ms": latency_ms, "not_available_ms": isolates_ms, "available_at_ms": 0}
+    if isolates_ms:
+        values["available_at_ms"] = at_ms - 1 + isolates_ms
+    return change("UPDATE", at_ms, seq, broker, **values | other)
+
+
+def attempt(at_ms: int, seq: int, outcome: str = "SEND_OK", latency_ms: int = 5, **other: object) -> dict[str, Any]:
+    """One attempt of producer p1, in process 1@1."""
+    return dict(send(at_ms, latency_ms, outcome, **{"process_id": "1@1", "seq": seq, "thread": "t"} | other))
+
+
+def of(producer: str, *lines: Line, version: str = "5.3.3") -> list[dict[str, object]]:
+    """The same lines of another producer; of attempts the version too."""
+    return [
+        {**line, "client_id": producer, **({"client_version": version} if "outcome" in line else {})} for line in lines
+    ]
+
+
+FAILED = "RemotingTimeoutException"
+NOON = at(D1, "12:00:00")
+SENDS = [
+    # Its own ladder isolates for 7 s where the released one gives nothing, and for nothing where that gives 2 s.
+    *of("own-ladder", attempt(NOON, 1), attempt(NOON + 20_000, 3, latency_ms=700), attempt(NOON + 30_000, 5)),
+    # The update with number 4 was lost, that of a failure; the next line of the item is number 6.
+    *of("torn", attempt(NOON, 1), attempt(NOON + 1_000, 3, FAILED), attempt(NOON + 5_000, 5), version="4.9.8"),
+    *of("never-known-again", attempt(NOON, 1), attempt(NOON + 1_000, 3, FAILED), version="4.9.8"),
+    *of("gated", attempt(NOON, 1), version="5.1.4"),
+    *of("dropped", attempt(NOON, 1, "MQBrokerException")),
+    *of("removed", attempt(NOON, 1, "MQBrokerException"), version="4.9.8"),
+    # Of two failures near the update the one before it is its, to the same broker.
+    *of(
+        "causes",
+        attempt(NOON, 1, "RemotingSendRequestException", broker_name="broker-b"),
+        attempt(NOON + 1, 2, FAILED),
+        attempt(NOON + 400, 4, "MQBrokerException"),
+    ),
+    *of("hidden", attempt(NOON, 1)),
+    *of("off", attempt(NOON, 1, FAILED, fault_latency_enabled=False)),
+    *of("without-record", attempt(NOON, 1, FAILED)),
+    # Two threads: what has the later number is what the item became, though its clock was read before.
+    *of("two-threads", attempt(NOON, 1), attempt(NOON, 2), version="4.9.8"),
+    *of("over-midnight", attempt(at(D1, "23:59:59"), 1, FAILED), version="4.9.8"),
+    *of("over-midnight", attempt(at(D2, "00:00:03"), 3), version="4.9.8"),
+    # It began yesterday, of which nothing is in the lake.
+    *of("from-yesterday", attempt(NOON, 100, FAILED), attempt(NOON + 2_000, 102), version="4.9.8"),
+]
+UPDATES = [
+    *of("own-ladder", update(NOON, 2, 7_000), update(NOON + 20_001, 4, latency_ms=700), update(NOON + 30_001, 6)),
+    *of("torn", update(NOON, 2), update(NOON + 5_001, 6)),
+    *of("never-known-again", update(NOON, 2)),
+    *of(
+        "gated",
+        update(NOON, 2, reachable=False),
+        change("REACHABLE", NOON + 4_000, 3, reachable=True, available_at_ms=0),
+    ),
+    *of("dropped", update(NOON + 1, 2, 10_000), change("DROPPED", NOON + 3_000, 3)),
+    *of("removed", update(NOON + 1, 2, 600_000), change("PICKED", NOON + 2_000, 3), change("REMOVE", NOON + 2_001, 4)),
+    *of("causes", update(NOON + 2, 3, 10_000), update(NOON + 401, 5, 10_000)),
+    *of("hidden", update(NOON + 1, 2, 10_000)),
+    *of("two-threads", update(NOON + 2, 3), update(NOON + 1, 4, 600_000)),
+    *of("without-sends", update(NOON, 1, 10_000)),
+    *of("over-midnight", update(at(D1, "23:59:59.001"), 2, 600_000), update(at(D2, "00:00:03.001"), 4)),
+    *of("from-yesterday", update(NOON + 2_001, 103)),
+]
+
+
+@pytest.fixture(scope="module")
+def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    made = Site(spark, tmp_path_factory.mktemp("recorded"), load_settings([], ["max_bad_fraction=0.2"], {}))
+    made.log(SENDS)
+    bad: list[Line] = [
+        change("GUESSED", NOON, 9),
+        change("UPDATE", NOON, 9),
+        update(NOON, 9, available_at_ms=-1),
+        {"op": "UPDATE"},
+    ]
+    write_lines(made.folder / "fault_item_updates" / "updates.jsonl", [*UPDATES, *UPDATES[:1], *bad])
+    made.counts = [made.run(day).days[0].counts for day in (D1, D2)]  # type: ignore[attr-defined]
+    return made
+
+
+def isolations(site: Site, producer: str, day: object = D1) -> list[tuple[object, ...]]:
+    """Start, end, band, evidence, cause and end of a producer's isolations, in ms after noon of the first day."""
+    rows = site.rows("isolation_intervals", client_id=producer, event_date=day)
+    assert all(
+        row["end_ms"] == row["end_earliest_ms"] == row["end_latest_ms"] for row in rows if row["evidence"] == "RECORDED"
+    )
+    return sorted(
+        (row["start_ms"] - NOON, row["end_ms"] - NOON, row["evidence"], row["cause"], row["ended_by"]) for row in rows
+    )
+
+
+def test_isolations_are_as_the_client_decided(site: Site) -> None:
+    assert isolations(site, "own-ladder") == [(-1, 6_999, "RECORDED", "HIDDEN_RETRY", "EXPIRED")]
+
+
+def test_after_a_hole_an_item_is_replayed_from_sends_until_its_next_line(site: Site) -> None:
+    assert isolations(site, "torn") == [(1_000, 5_001, "LOGGED", FAILED, "CLEARED")]
+    assert isolations(site, "never-known-again") == [(1_000, 601_000, "LOGGED", FAILED, "EXPIRED")]
+
+
+def test_a_day_that_begins_with_a_hole_is_replayed_from_sends_until_the_first_line(site: Site) -> None:
+    assert isolations(site, "from-yesterday") == [(0, 2_001, "LOGGED", FAILED, "CLEARED")]
+
+
+def test_the_detector_ends_isolations(site: Site) -> None:
+    assert isolations(site, "gated") == [(0, 4_000, "RECORDED", "LATENCY", "REACHABLE")]
+    assert isolations(site, "dropped") == [(0, 3_000, "RECORDED", "MQBrokerException", "REMOVED")]
+
+
+def test_a_removed_item_is_available(site: Site) -> None:
+    assert isolations(site, "removed") == [(0, 2_001, "RECORDED", "MQBrokerException", "REMOVED")]
+
+
+def test_a_failure_has_the_outcome_of_the_nearest_line_to_its_broker(site: Site) -> None:
+    assert isolations(site, "causes") == [(1, 10_400, "RECORDED", FAILED, "EXPIRED")]
+    assert isolations(site, "hidden") == [(0, 10_000, "RECORDED", "HIDDEN_RETRY", "EXPIRED")]
+
+
+def test_what_has_no_record_is_replayed_as_ever(site: Site) -> None:
+    assert isolations(site, "without-record") == [(0, 10_000, "LOGGED", FAILED, "EXPIRED")]
+    assert isolations(site, "off") == [(0, 10_000, "LOGGED", FAILED, "EXPIRED")]
+    assert [row["enforced"] for row in site.rows("isolation_intervals", client_id="off")] == [False]
+
+
+def test_a_record_without_sends_is_kept_and_not_replayed(site: Site) -> None:
+    assert isolations(site, "without-sends") == []
+    assert len(site.rows("fault_item_updates", client_id="without-sends")) == 1
+
+
+def test_the_later_number_wins(site: Site) -> None:
+    assert isolations(site, "two-threads") == [(2, 600_000, "RECORDED", "HIDDEN_RETRY", "EXPIRED")]
+
+
+def test_an_isolation_goes_on_over_midnight_and_no_hole_is_seen_there(site: Site) -> None:
+    midnight = at(D2, "00:00:00") - NOON
+    assert isolations(site, "over-midnight") == [(midnight - 1_000, midnight, "RECORDED", FAILED, "DAY_END")]
+    assert isolations(site, "over-midnight", D2) == [(midnight, midnight + 3_001, "RECORDED", FAILED, "CLEARED")]
+    changes = site.rows("fault_item_changes", "change", "evidence", "seq", client_id="over-midnight", event_date=D2)
+    assert changes == [{"change": "CLEARED", "evidence": "RECORDED", "seq": 4}]
+
+
+def test_each_line_is_counted_beside_the_sends(site: Site) -> None:
+    (first, second) = site.counts  # type: ignore[attr-defined]
+    of_second_day = [line for line in (*SENDS, *UPDATES) if "over" in str(line["client_id"])][1::2]
+    assert first.rows_read == len(SENDS) + len(UPDATES) + 5
+    assert (first.rows_duplicate, first.rows_quarantined, first.rows_other_day) == (1, 4, 2)
+    assert first.rows_published == len(SENDS) + len(UPDATES) - len(of_second_day)
+    assert second.rows_published == len(of_second_day) == 2
+
+
+def test_bad_lines_say_why(site: Site) -> None:
+    rows = site.rows("quarantine", "line", "reasons", "detail", source="fault_item_updates", event_date=D1)
+    first = len(UPDATES) + 2
+    assert rows == [
+        {"line": first, "reasons": ["op_unknown"], "detail": "op=GUESSED"},
+        {"line": first + 1, "reasons": ["not_available_out_of_range"], "detail": "not_available_ms=null"},
+        {"line": first + 2, "reasons": ["available_at_out_of_range"], "detail": "available_at_ms=-1"},
+        {
+            "line": first + 3,
+            "reasons": ["at_missing", "client_id_missing", "broker_missing", "not_available_out_of_range"],
+            "detail": "not_available_ms=null",
+        },
+    ]
+
+
+def test_a_rerun_without_the_record_replays_the_sends(spark: SparkSession, site: Site, tmp_path: Path) -> None:
+    again = Site(spark, tmp_path)
+    again.log(SENDS)
+    (tmp_path / "fault_item_updates").mkdir()
+    write_lines(tmp_path / "fault_item_updates" / "updates.jsonl", UPDATES)
+    again.run(D1)
+    assert again.rows("isolation_intervals") == site.rows("isolation_intervals", event_date=D1)
+    (tmp_path / "fault_item_updates" / "updates.jsonl").unlink()
+    (tmp_path / "fault_item_updates").rmdir()
+    again.run(D1)
+    assert again.rows("fault_item_updates") == []
+    assert {row["evidence"] for row in again.rows("isolation_intervals")} == {"LOGGED"}
