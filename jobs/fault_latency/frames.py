@@ -154,7 +154,7 @@ _WRITE = (
     column("is_failure", FLAG, "the policy's constant replaces the latency"),
     column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
     column("cause", TEXT, "LATENCY, or the outcome"),
-    column("evidence", TEXT, "LOGGED, or what it was inferred from"),
+    column("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what it was inferred from"),
     column("middle_topic", TEXT, "topic of a send of three tries whose second broker is not logged; null = none"),
     column("middle_after", TEXT, "its first broker; null = none"),
     column("seq", LONG, "of the attempt; null = not logged"),

@@ -90,7 +90,7 @@ def fault_latency(
         broker_incidents=incidents.withColumn(
             "is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost)
         ).transform(with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
-        producer_days=producer_days(per_process, isolated, chosen).transform(with_partition_columns, day),
+        producer_days=producer_days(per_process, isolated, chosen, items.record).transform(with_partition_columns, day),
         send_calls=send_calls(sends, look_up_owner, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),

@@ -49,6 +49,10 @@ def totals(producers: DataFrame) -> DataFrame:
         F.coalesce(F.sum(F.when(F.col("enforced"), F.col("isolations"))), F.lit(0)).alias("isolations"),
         F.coalesce(F.sum(F.when(~F.col("enforced"), F.col("isolated_ms"))), F.lit(0)).alias("would_have"),
         F.count_if("switch_assumed").alias("assumed"),
+        F.count_distinct(F.when(F.col("enforced"), F.struct("client_id", "producer_group"))).alias("switched_on"),
+        F.count_distinct(F.when(F.col("recorded_updates") > 0, F.struct("client_id", "producer_group"))).alias(
+            "recorded"
+        ),
         F.count_distinct(F.when(is_isolating, F.struct("client_id", "producer_group"))).alias("isolating_producers"),
         F.count_distinct(F.when(is_isolating, F.col("producer_group"))).alias("isolating_groups"),
         F.coalesce(F.sum("contradictions"), F.lit(0)).alias("contradictions"),

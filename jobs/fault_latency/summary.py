@@ -65,6 +65,8 @@ class Summary:
         minor_incident: what makes one minor, in words.
         incidents: the first hundred, minor ones last.
         owners: producer group that is named here to its owner, where settings give one.
+        switched_on: producers whose switch was on.
+        recorded: those of them whose client recorded what it decided itself.
         recomputed_days: those made anew from the lake's own sends, as it was asked for.
         cascaded_days: likewise, as the day before changed.
         stale_days: those that should have been, but were left.
@@ -100,6 +102,8 @@ class Summary:
     isolations: int
     would_have_isolated_ms: int
     switch_assumed_off: int
+    switched_on: int
+    recorded: int
     not_replayed: dict[str, int]
     contradictions: int
     contradicting: list[Contradicting]
@@ -118,7 +122,9 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     answers = rows_of_each(
         {
             "totals": totals(producers),
-            "quarantine_reasons": _counts(with_each_reason(quarantine.where("source = 'sends'")), "reason"),
+            "quarantine_reasons": _counts(
+                with_each_reason(quarantine.where("source IN ('sends', 'fault_item_updates')")), "reason"
+            ),
             "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
             "incident_count": incident_counts(incidents),
             "incidents": first_incidents(incidents),
@@ -170,6 +176,8 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         isolations=total["isolations"],
         would_have_isolated_ms=total["would_have"],
         switch_assumed_off=total["assumed"],
+        switched_on=total["switched_on"],
+        recorded=total["recorded"],
         not_replayed=_by_value(answers["not_replayed"]),
         contradictions=total["contradictions"],
         contradicting=[Contradicting(**row) for row in answers["contradicting"]],

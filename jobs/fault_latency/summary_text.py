@@ -128,6 +128,13 @@ def _notes_on_producers(summary: Summary) -> list[str]:
             f"producers with the switch off would have isolated for {duration(summary.would_have_isolated_ms)} "
             "(enforced = false)"
         )
+    if summary.recorded:
+        notes.append(
+            f"{summary.recorded} of {summary.switched_on} producers with the switch on recorded what they decided;"
+            " the others are replayed from their sends"
+            if summary.recorded < summary.switched_on
+            else "all producers with the switch on recorded what they decided: nothing of theirs is inferred"
+        )
     if summary.switch_assumed_off:
         notes.append(
             f"{summary.switch_assumed_off} producers: switch not told, taken for off;"

@@ -16,7 +16,7 @@ QUIET = Summary(
     quarantine_reasons={}, brokers=[], incident_count=0, minor_incident_count=0,
     minor_incident="short and cheap", incidents=[], findings=[], worst_findings=[],
     producer_count=7, isolating_producers=0, isolating_groups=0, producer_groups=[], producers=[], isolations=0,
-    would_have_isolated_ms=0, switch_assumed_off=0, not_replayed={},
+    would_have_isolated_ms=0, switch_assumed_off=0, switched_on=0, recorded=0, not_replayed={},
     contradictions=0, contradicting=[], missing_producers=[],
     hidden_files=[], repeated_files=[], bad_routes=0, owners={},
 )  # fmt: skip

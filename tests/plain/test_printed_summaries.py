@@ -268,6 +268,17 @@ EMPTY_START = (
             {"switch_assumed_off": 3},
             '3 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
         ),
+        (
+            {"switched_on": 40, "recorded": 28},
+            (
+                "28 of 40 producers with the switch on recorded what they decided; the others are replayed from their"
+                " sends"
+            ),
+        ),
+        (
+            {"recorded": 40, "switched_on": 40},
+            "all producers with the switch on recorded what they decided: nothing of theirs is inferred",
+        ),
         ({"not_replayed": {"CLIENT_TOO_OLD": 2}}, "2 producers not replayed: CLIENT_TOO_OLD"),
         (
             {

@@ -171,6 +171,18 @@ def test_an_isolation_goes_on_over_midnight_and_no_hole_is_seen_there(site: Site
     assert changes == [{"change": "CLEARED", "evidence": "RECORDED", "seq": 4}]
 
 
+def test_a_producers_day_says_how_many_updates_were_recorded(site: Site) -> None:
+    rows = site.rows("producer_days", "client_id", "recorded_updates", "inferred_isolations", event_date=D1)
+    recorded = {row["client_id"]: row["recorded_updates"] for row in rows}
+    assert {producer: recorded[producer] for producer in ("own-ladder", "removed", "off", "without-record")} == {
+        "own-ladder": 3,
+        "removed": 3,
+        "off": 0,
+        "without-record": 0,
+    }
+    assert {row["inferred_isolations"] for row in rows} == {0}
+
+
 def test_each_line_is_counted_beside_the_sends(site: Site) -> None:
     (first, second) = site.counts  # type: ignore[attr-defined]
     of_second_day = [line for line in (*SENDS, *UPDATES) if "over" in str(line["client_id"])][1::2]

@@ -86,6 +86,8 @@ def test_intervals_are_those_that_the_client_held(recordings: Recordings, run: s
     )
     assert total["truth_ms"] > 100_000
     assert total["jaccard"] >= AGREEMENT
+    stated = (RECORDED.parents[2] / "docs" / "exactness.md").read_text(encoding="utf-8").partition("### Recorded")[2]
+    assert f"| {run} | {total['jaccard']:.5f} |" in stated
     assert {row["evidence"] for row in intervals if row["enforced"]} == {"RECORDED"}
     assert {row["evidence"] for row in intervals if not row["enforced"]} == {"LOGGED"}
 

@@ -6,19 +6,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import contradictions
+from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.producers.rules import PRODUCER
+from udfs.evidence import LOGGED, RECORDED
 
 _KEYS = (*PRODUCER, "enforced")
 _RULES = ("version", "profile", "policy", "not_replayed")
 
 
-def producer_days(sends_per_process: DataFrame, isolations: DataFrame, choices: DataFrame) -> DataFrame:
+def producer_days(
+    sends_per_process: DataFrame, isolations: DataFrame, choices: DataFrame, record: Recorded | None = None
+) -> DataFrame:
     """One row per producer and state of its switch. Grain: `cluster`, `client_id`, `producer_group`, `enforced`.
 
     Args:
         sends_per_process: as `process_sends` returns it.
         isolations: the day's isolations.
         choices: as `choices` returns them.
+        record: what clients recorded; None when they recorded nothing.
     """
     attempts = sends_per_process.groupBy(*_KEYS).agg(
         F.max("switch_assumed").alias("switch_assumed"),
@@ -32,11 +37,15 @@ def producer_days(sends_per_process: DataFrame, isolations: DataFrame, choices: 
         .agg(
             F.count("*").alias("isolations"),
             F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
-            F.count_if(F.col("evidence") != "LOGGED").alias("inferred_isolations"),
+            F.count_if(~F.col("evidence").isin(LOGGED, RECORDED)).alias("inferred_isolations"),
         )
     )
     joined = attempts.join(lasting, list(_KEYS), "left").join(contradictions(choices), list(_KEYS), "left")
-    return joined.select(
+    updates = F.lit(0).alias("recorded_updates")
+    if record:
+        recorded = record.owners.groupBy(*_KEYS).agg(F.sum("recorded_updates").alias("recorded_updates"))
+        joined, updates = joined.join(recorded, list(_KEYS), "left"), F.col("recorded_updates")
+    return joined.withColumn("recorded_updates", updates).select(
         *_KEYS,
         "switch_assumed",
         F.col("rules.version").alias("client_version"),
@@ -47,6 +56,6 @@ def producer_days(sends_per_process: DataFrame, isolations: DataFrame, choices: 
         "failures",
         *(
             F.coalesce(name, F.lit(0)).cast("bigint").alias(name)
-            for name in ("isolations", "isolated_ms", "inferred_isolations", "contradictions")
+            for name in ("isolations", "isolated_ms", "inferred_isolations", "recorded_updates", "contradictions")
         ),
     )

@@ -42,7 +42,9 @@ def closing_state(
     )
     if record:
         numbers = F.greatest("seq_today", "last_recorded_seq").alias("seq_today")
-        noted = today.join(record.owners.drop("enforced"), [*PRODUCER, "process"], "full")
+        noted = today.join(
+            record.owners.select(*PRODUCER, "process", "last_recorded_seq"), [*PRODUCER, "process"], "full"
+        )
         today = noted.select(*PRODUCER, "process", numbers, "ended_today_ms")
     alive = F.col("dies_at_ms").isNull() | (F.col("dies_at_ms") > day_end_ms)
     wanted = F.col("stands").isNotNull() | (F.col("op") != "CARRIED")

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
-from jobs.fault_latency.fault_items.record_holes import FIRST_PROCESS, torn_processes, unknown_times
+from jobs.fault_latency.fault_items.record_holes import FIRST_PROCESS, PROCESS, torn_processes, unknown_times
 from jobs.fault_latency.fault_items.replay import ITEM, REMOVE, UPDATE
 from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.processes import with_end_of_process
@@ -37,7 +37,7 @@ class Recorded:
 
     Attributes:
         writes: one row per recorded change, as `replay` takes it; causes are not looked up yet (`with_causes`).
-        owners: one row per `OWNER` with a record: `last_recorded_seq`.
+        owners: one row per `OWNER` with a record: `last_recorded_seq`, and `recorded_updates`, its lines.
         unknown: one row per hole and item, as `unknown_times` returns them.
     """
 
@@ -64,9 +64,10 @@ def recorded_of(
     named = updates.withColumn("process", F.coalesce("process_id", F.lit(FIRST_PROCESS)))
     rules = _rules_of_processes(senders.per_process, opening)
     lines = materialize(
-        "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(OWNER))
+        "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(PROCESS))
     )
-    owners = materialize("recorded-owners", lines.groupBy(*OWNER).agg(F.max("seq").alias("last_recorded_seq")))
+    ends = F.max("seq").alias("last_recorded_seq"), F.count("*").alias("recorded_updates")
+    owners = materialize("recorded-owners", lines.groupBy(*OWNER).agg(*ends))
     torn = materialize("torn-processes", torn_processes(lines, senders.hours, opening))
     unknown = unknown_times(lines, torn, senders, day)
     return Recorded(_writes(lines, day), owners, materialize("unknown-items", unknown))
@@ -86,7 +87,7 @@ def without_recorded(writes: DataFrame, record: Recorded) -> DataFrame:
         writes.where(F.col("step") == AFTER_LINE)
         .join(F.broadcast(record.owners), list(OWNER))
         .where("seq > last_recorded_seq")
-        .drop("last_recorded_seq")
+        .drop("last_recorded_seq", "recorded_updates")
     )
     unknown = F.broadcast(record.unknown.withColumnsRenamed(of))
     return others.unionByName(at_the_end).unionByName(
@@ -95,7 +96,7 @@ def without_recorded(writes: DataFrame, record: Recorded) -> DataFrame:
 
 
 def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """The recorded writes, those that a failure made with its outcome as their cause.
+    """The recorded writes, those that a failure made with its outcome as their cause and its `attempt`.
 
     An update says how long it isolates, not why: longer than its latency earns is a failure. The nearest line of a
     failed attempt to that broker, by `seq`, is its; HIDDEN_RETRY when there is none.
@@ -115,7 +116,7 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
         F.explode(F.array_distinct(F.array("broker_name", "addressed_broker", "error_broker"))).alias("broker_name"),
         F.col("ended_at_ms").alias("failed_at_ms"),
         F.col("seq").alias("failed_seq"),
-        outcome.alias("failed_outcome"),
+        F.struct(outcome.alias("outcome"), "attempt").alias("failure"),
     )
     distance = F.struct(F.abs(F.col("failed_seq") - F.col("seq")), "failed_seq")
     near = F.abs(F.col("failed_at_ms") - F.col("at_ms")) <= _SOON_MS
@@ -125,20 +126,24 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
         .join(failed, list(ITEM))
         .where(near)
         .groupBy(*OWNER, "row_hash")
-        .agg(F.min_by("failed_outcome", distance).alias("found"))
+        .agg(F.min_by("failure", distance).alias("found"))
     )
-    cause = F.when(F.col("is_failure"), F.coalesce("found", F.lit(_HIDDEN))).otherwise(F.col("cause"))
-    return judged.join(F.broadcast(causes), [*OWNER, "row_hash"], "left").withColumn("cause", cause).drop("found")
+    cause = F.when(F.col("is_failure"), F.coalesce("found.outcome", F.lit(_HIDDEN))).otherwise(F.col("cause"))
+    looked_up = judged.join(F.broadcast(causes), [*OWNER, "row_hash"], "left")
+    return looked_up.withColumns({"cause": cause, "attempt": F.col("found.attempt")}).drop("found")
 
 
 def _rules_of_processes(per_process: DataFrame, opening: DataFrame) -> DataFrame:
-    """One row per `OWNER` whose switch is on: its rules and `dies_at_ms`; a silent one's as of the day before."""
+    """One row per process: its rules and `dies_at_ms`; a silent one's as of the day before.
+
+    Whatever its sends say of the switch: a client that updates its items has it on.
+    """
     rules = ("version", "profile", "policy", "dies_at_ms")
-    today = per_process.where("enforced AND not_replayed IS NULL").select(*OWNER, *rules)
-    carried = opening.transform(with_end_of_process, per_process).where("enforced")
-    silent = carried.withColumnRenamed("client_version", "version").join(today, list(OWNER), "left_anti")
+    today = per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)
+    carried = opening.transform(with_end_of_process, per_process).withColumnRenamed("client_version", "version")
+    silent = carried.join(today, list(PROCESS), "left_anti").select(*PROCESS, *rules)
     first = F.min(F.struct(*rules)).alias("first")
-    return today.unionByName(silent.select(*OWNER, *rules)).groupBy(*OWNER).agg(first).select(*OWNER, "first.*")
+    return today.unionByName(silent).groupBy(*PROCESS).agg(first).select(*PROCESS, "first.*")
 
 
 def _writes(lines: DataFrame, day: Day) -> DataFrame:
