@@ -1,7 +1,14 @@
+import java.lang.management.ManagementFactory;
+import java.lang.ref.WeakReference;
 import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import javax.management.Attribute;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendCallback;
@@ -37,6 +44,12 @@ public final class Sender {
                 break;
             case "detector":
                 detector(producer);
+                break;
+            case "switched":
+                switched(producer);
+                break;
+            case "forgotten":
+                forgotten();
                 break;
             default:
                 forever(producer);
@@ -92,6 +105,35 @@ public final class Sender {
         Thread.sleep(2_500); // an item is looked at two seconds after its last change at the earliest
         own.getClass().getMethod("detectByOneRound").invoke(own);
         own.getClass().getMethod("detectByOneRound").invoke(own);
+    }
+
+    /** Ten sends recorded, ten not, ten recorded: by the switch of the recorder's bean, whose counts are printed. */
+    private static void switched(DefaultMQProducer producer) throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        ObjectName bean = server.queryNames(new ObjectName("faultline:type=Recorder,*"), null).iterator().next();
+        for (boolean recording : new boolean[] {true, false, true}) {
+            server.setAttribute(bean, new Attribute("Recording", recording));
+            for (int i = 0; i < 10; i++) {
+                send(producer, message("sync"));
+            }
+        }
+        Thread.sleep(1_000); // the writing thread is done
+        for (String name : new String[] {"Recording", "Producers", "Sends", "FaultItemUpdates", "SwitchedOff", "LostOnDisk"}) {
+            System.out.println(name + " " + server.getAttribute(bean, name));
+        }
+    }
+
+    /** Producers that nobody uses any more are not held by the recorder. */
+    private static void forgotten() throws Exception {
+        List<WeakReference<Object>> made = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            made.add(new WeakReference<>(new DefaultMQProducer("PG_" + i)));
+        }
+        for (int i = 0; i < 20 && made.stream().anyMatch(each -> each.get() != null); i++) {
+            System.gc();
+            Thread.sleep(100);
+        }
+        System.out.println(made.stream().filter(each -> each.get() != null).count() + " are held");
     }
 
     private static void forever(DefaultMQProducer producer) throws Exception {

@@ -20,7 +20,7 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
  * shows it, and what it picks to {@code truth_picks.jsonl}. A sampler writes each change of an item that it sees to
  * {@code truth_item_states.jsonl}.
  */
-final class Watcher implements AutoCloseable {
+final class Watcher {
     private final PrintWriter calls;
     private final PrintWriter picks;
     private final PrintWriter states;
@@ -87,8 +87,7 @@ final class Watcher implements AutoCloseable {
         }
     }
 
-    @Override
-    public void close() throws Exception {
+    void close() throws InterruptedException {
         isClosed = true;
         sampler.join();
         calls.close();

@@ -312,6 +312,24 @@ def test_a_file_named_off_switches_recording_off_and_leaves_a_gap(
     assert max(numbers) - len(numbers) == recorded.counters[-1]["switched_off"] > 0
 
 
+def test_the_bean_switches_recording_and_counts(newest: Client, tmp_path: Path) -> None:
+    run = watched(newest, "switched", tmp_path)
+    assert run.stdout.splitlines() == [
+        "Recording true",
+        "Producers 4",  # two clients have one of their own each, by which consumers send messages back
+        "Sends 20",
+        "FaultItemUpdates 20",
+        "SwitchedOff 20",
+        "LostOnDisk 0",
+    ]
+    seqs = [row["seq"] for row in run.recorded.sends]
+    assert seqs == [*range(1, 21, 2), *range(41, 61, 2)]
+
+
+def test_producers_that_nobody_uses_are_not_held(newest: Client, tmp_path: Path) -> None:
+    assert watched(newest, "forgotten", tmp_path).stdout.splitlines()[-1] == "0 are held"
+
+
 def test_standard_output_marks_the_recorders_lines(newest: Client, tmp_path: Path) -> None:
     with FakeCluster() as cluster:
         done = newest.run("Sender", [cluster.name_server, str(tmp_path), "sync"], tmp_path, [agent("stdout")])

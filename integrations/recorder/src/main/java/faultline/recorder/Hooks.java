@@ -1,5 +1,6 @@
 package faultline.recorder;
 
+import java.lang.ref.WeakReference;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -11,8 +12,8 @@ import java.util.WeakHashMap;
  */
 public final class Hooks {
     private static volatile Recorder recorder;
-    /** By {@code LatencyFaultToleranceImpl}; the producer's own hook keeps its log, and this keeps neither. */
-    private static final Map<Object, FaultItems> ITEMS = Collections.synchronizedMap(new WeakHashMap<>());
+    /** By {@code LatencyFaultToleranceImpl}; the producer's own hook holds its log, and this holds neither. */
+    private static final Map<Object, WeakReference<ProducerLog>> LOGS = Collections.synchronizedMap(new WeakHashMap<>());
     /** The detector's round that this thread is in. */
     private static final ThreadLocal<FaultItems> ROUND = new ThreadLocal<>();
 
@@ -30,11 +31,19 @@ public final class Hooks {
             ProducerLog log = recorder.attach(side, producerImpl, null, true);
             if (log != null) {
                 Object tolerance = FaultItems.toleranceOf(producerImpl);
-                ITEMS.put(tolerance, new FaultItems(tolerance, log));
+                log.keep(new FaultItems(tolerance, log));
+                LOGS.put(tolerance, new WeakReference<>(log));
             }
         } catch (Throwable e) {
             System.err.println("faultline-recorder: cannot record a producer: " + e);
         }
+    }
+
+    /** Null for a producer that is not recorded. */
+    private static FaultItems itemsOf(Object tolerance) {
+        WeakReference<ProducerLog> reference = LOGS.get(tolerance);
+        ProducerLog log = reference == null ? null : reference.get();
+        return log == null ? null : log.items();
     }
 
     /** {@code sendDefaultImpl} was entered: the client chooses the queues of this message. */
@@ -56,7 +65,7 @@ public final class Hooks {
     /** {@code updateFaultItem} returned. Up to 5.1.3 it takes three arguments, then the flag too. */
     public static void itemUpdated(Object tolerance, Object[] arguments) {
         try {
-            FaultItems items = ITEMS.get(tolerance);
+            FaultItems items = itemsOf(tolerance);
             if (items != null) {
                 Boolean reachable = arguments.length > 3 ? (Boolean) arguments[3] : null;
                 items.updated((String) arguments[0], (Long) arguments[1], (Long) arguments[2], reachable);
@@ -69,7 +78,7 @@ public final class Hooks {
     /** {@code remove} returned. */
     public static void itemRemoved(Object tolerance, String broker) {
         try {
-            FaultItems items = ITEMS.get(tolerance);
+            FaultItems items = itemsOf(tolerance);
             if (items != null) {
                 items.removed(broker);
             }
@@ -81,7 +90,7 @@ public final class Hooks {
     /** {@code pickOneAtLeast} returned. */
     public static void brokerPicked(Object tolerance, String broker) {
         try {
-            FaultItems items = ITEMS.get(tolerance);
+            FaultItems items = itemsOf(tolerance);
             if (items != null && broker != null) {
                 items.picked(broker);
             }
@@ -92,7 +101,7 @@ public final class Hooks {
 
     /** {@code detectByOneRound} was entered on this thread. */
     public static void roundBegins(Object tolerance) {
-        ROUND.set(ITEMS.get(tolerance));
+        ROUND.set(itemsOf(tolerance));
     }
 
     public static void roundEnds() {

@@ -15,6 +15,8 @@ public final class ProducerLog {
     private final AtomicLong seq = new AtomicLong();
     private final AtomicLong invokeIds = new AtomicLong();
     private volatile String clientId;
+    /** Held here alone, so that it lives as long as the producer, whose hook holds this. */
+    private FaultItems items;
 
     /** The suppliers are asked at each line, the client's id once: at the first line. */
     public ProducerLog(Recorder recorder, Supplier<String> clientId, Supplier<String> producerGroup) {
@@ -26,6 +28,14 @@ public final class ProducerLog {
         this.processId = recorder.pid + "@" + System.currentTimeMillis();
         this.askedClientId = clientId;
         this.producerGroup = producerGroup;
+    }
+
+    void keep(FaultItems faultItems) {
+        this.items = faultItems;
+    }
+
+    FaultItems items() {
+        return items;
     }
 
     /** The order in which this producer's attempts ended and its fault items changed. Every number is one line. */

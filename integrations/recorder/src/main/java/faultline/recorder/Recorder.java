@@ -25,7 +25,7 @@ public final class Recorder implements AutoCloseable {
     final Output output;
     final String pid;
     private final AtomicLong producers = new AtomicLong();
-    private final ObjectName beanName;
+    private ObjectName beanName;
 
     private Recorder(Options options) {
         String[] pidAndHost = ManagementFactory.getRuntimeMXBean().getName().split("@", 2);
@@ -37,7 +37,6 @@ public final class Recorder implements AutoCloseable {
             : new FileLines(options, origin, counts, System::currentTimeMillis);
         this.output = new Output(lines, options.waitingLines, counts, origin);
         this.output.start();
-        this.beanName = register();
     }
 
     /**
@@ -70,28 +69,28 @@ public final class Recorder implements AutoCloseable {
     ProducerLog attach(ClientSide side, Object producerImpl, String queueChosenBy, boolean hasAgent)
         throws ReflectiveOperationException {
         ProducerLog log = side.record(producerImpl, this, queueChosenBy, hasAgent);
-        if (log != null) {
-            producers.incrementAndGet();
+        if (log != null && producers.incrementAndGet() == 1) {
+            register();
         }
         return log;
     }
 
-    private ObjectName register() {
+    /** With the first producer, not before: an agent that asks for the server early keeps an application from its own. */
+    private synchronized void register() {
         try {
             ObjectName name = new ObjectName("faultline:type=Recorder,folder="
                 + ObjectName.quote(options.folder == null ? "stdout" : options.folder.toString()));
             ManagementFactory.getPlatformMBeanServer()
                 .registerMBean(new RecorderBean(options, output, counts, producers), name);
-            return name;
+            beanName = name;
         } catch (JMException | RuntimeException e) {
             System.err.println("faultline-recorder: no JMX bean: " + e);
-            return null;
         }
     }
 
     /** Writes what waits, for at most 2 s, and ends the writing thread. Call it after the producers' shutdown. */
     @Override
-    public void close() {
+    public synchronized void close() {
         output.close();
         if (beanName != null) {
             try {
