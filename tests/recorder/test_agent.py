@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -356,6 +357,37 @@ def test_a_mistake_in_the_options_is_said_and_the_application_runs(
         done = newest.run("Sender", [cluster.name_server, str(tmp_path), "sync"], tmp_path, [agent(option)])
     assert f"faultline-recorder: does not record: {said}" in done.stderr
     assert len(json_lines(tmp_path / "truth_updates.jsonl")) >= 40
+
+
+def launched(client: Client, how: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], FakeCluster]:
+    """Run `Sender` in a class loader of its own, with the client's classes nowhere else."""
+    classes, *others = client.class_path.split(os.pathsep)
+    alone = folder / "launcher"
+    alone.mkdir()
+    shutil.copy(Path(classes) / "Launcher.class", alone)
+    own = os.pathsep.join([classes, *(path for path in others if Path(path) != RECORDER)])
+    with FakeCluster() as cluster:
+        done = Client(client.version, str(alone)).run(
+            "Launcher",
+            [how, own, "Sender", cluster.name_server, str(folder), "sync"],
+            folder,
+            [agent(folder / "recorded")],
+        )
+    return done, cluster
+
+
+def test_a_client_in_a_class_loader_of_its_own_is_recorded(client: Client, tmp_path: Path) -> None:
+    done, cluster = launched(client, "sees", tmp_path)
+    recorded = Recorded(tmp_path / "recorded")
+    assert (len(recorded.sends), len(recorded.fault_item_updates), len(cluster.received)) == (40, 40, 40)
+    assert {row["client_version"] for row in recorded.sends} == {client.version}
+    assert "faultline" not in done.stderr
+
+
+def test_a_client_whose_loader_hides_the_agent_is_left_alone(newest: Client, tmp_path: Path) -> None:
+    done, cluster = launched(newest, "hides", tmp_path)
+    assert done.stderr.count("it does not see the agent's classes. Let it delegate the package faultline.recorder") == 1
+    assert (Recorded(tmp_path / "recorded").files, len(cluster.received)) == ([], 40)
 
 
 def test_two_agents_in_one_process_record_once(newest: Client, tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import java.lang.instrument.Instrumentation;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
@@ -25,6 +28,9 @@ import net.bytebuddy.matcher.ElementMatcher;
 public final class Agent {
     private static final String PRODUCER = "org.apache.rocketmq.client.impl.producer.DefaultMQProducerImpl";
     private static final String TOLERANCE = "org.apache.rocketmq.client.latency.LatencyFaultToleranceImpl";
+    /** Loaders that the sentence on stderr was about. */
+    private static final Set<ClassLoader> LEFT_ALONE =
+        Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private static String installed;
 
     private Agent() {
@@ -83,8 +89,10 @@ public final class Agent {
         } catch (ClassNotFoundException | LinkageError e) {
             // said below
         }
-        System.err.println("faultline-recorder: cannot record the clients of " + client
-            + ": it does not see the agent's classes. Let it delegate the package faultline.recorder to the system loader");
+        if (LEFT_ALONE.add(client)) {
+            System.err.println("faultline-recorder: cannot record the clients of " + client
+                + ": it does not see the agent's classes. Let it delegate the package faultline.recorder to the system loader");
+        }
         return false;
     }
 }
