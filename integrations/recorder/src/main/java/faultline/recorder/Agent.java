@@ -17,7 +17,6 @@ import java.util.WeakHashMap;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
-import net.bytebuddy.matcher.ElementMatcher;
 
 /**
  * {@code -javaagent:faultline-recorder.jar=/var/log/app/faultline} records every producer of the JVM.
@@ -54,17 +53,16 @@ public final class Agent {
     }
 
     private static void install(Instrumentation instrumentation) throws NoSuchMethodException {
-        ElementMatcher<ClassLoader> seesHooks = Agent::seesHooks;
         new AgentBuilder.Default(new ByteBuddy().ignore(none())) // synthetic accessors are wanted too
             .with(new AgentBuilder.Listener.StreamWriting(System.err).withErrorsOnly())
             .disableClassFormatChanges()
-            .type(named(PRODUCER), seesHooks)
+            .type(visible(PRODUCER))
             .transform((builder, type, loader, module, domain) -> builder
                 .visit(Advice.to(Advices.ProducerMade.class).on(isConstructor().and(takesArguments(2))))
                 .visit(Advice.to(Advices.Send.class).on(named("sendDefaultImpl")))
                 .visit(Advice.to(Advices.Selector.class)
                     .on(named("sendSelectImpl").or(named("invokeMessageQueueSelector")))))
-            .type(named(TOLERANCE), seesHooks)
+            .type(visible(TOLERANCE))
             .transform((builder, type, loader, module, domain) -> builder
                 .visit(Advice.to(Advices.ItemUpdated.class)
                     .on(named("updateFaultItem").and(takesArgument(0, String.class)).and(not(isBridge()))))
@@ -73,11 +71,16 @@ public final class Agent {
                 .visit(Advice.to(Advices.BrokerPicked.class).on(named("pickOneAtLeast").and(not(isBridge()))))
                 .visit(Advice.to(Advices.Round.class).on(named("detectByOneRound")))
                 .visit(Advices.dropsInRounds()))
-            .type(named(TOLERANCE + "$FaultItem"), seesHooks)
+            .type(visible(TOLERANCE + "$FaultItem"))
             .transform((builder, type, loader, module, domain) -> builder
                 .visit(Advice.to(Advices.FlagSet.class)
                     .on(isStatic().and(isSynthetic()).and(takesArguments(2)).and(takesArgument(1, boolean.class)))))
             .installOn(instrumentation);
+    }
+
+    /** The class of this name, where its loader sees {@link Hooks}; of other classes nothing is asked. */
+    private static AgentBuilder.RawMatcher visible(String name) {
+        return (type, loader, module, redefined, domain) -> type.getName().equals(name) && seesHooks(loader);
     }
 
     /** An application whose loader hides this class would fail in its sends: it is left alone. */
