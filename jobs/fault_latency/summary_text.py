@@ -32,7 +32,7 @@ def _recomputed_text(summary: Summary) -> str:
         return ""
     return (
         f"{_days(summary.recomputed_days)}: recomputed from the lake's own sends; what only the input says stays as it"
-        " was (sends, topic_brokers, order_key_moves, quarantine, and all of allocation)"
+        " was (sends, fault_item_updates, topic_brokers, order_key_moves, quarantine, and all of allocation)"
     )
 
 

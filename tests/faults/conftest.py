@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.faults.undisturbed import UndisturbedRun, run_undisturbed
-from tests.given.corrected_day import CORRECTED, CORRECTED_ROUTES, FIRST, LENIENT
+from tests.given.corrected_day import CORRECTED, CORRECTED_ROUTES, CORRECTED_UPDATES, FIRST, LENIENT
 from tests.given.site import D1, Line, Site, at, write_lines
 from tests.given.snapshot_site import SnapshotSite, connection, route, running_info
 
@@ -34,6 +34,7 @@ def copied(spark: SparkSession, published: Site) -> Callable[[Path, list[Line]],
         site.log(log)
         if log is CORRECTED:
             write_lines(folder / "routes/routes.jsonl", CORRECTED_ROUTES)
+            write_lines(folder / "fault_item_updates/updates.jsonl", CORRECTED_UPDATES)
         return site
 
     return copy

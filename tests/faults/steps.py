@@ -21,8 +21,9 @@ DERIVED_OF_SENDS = ("fault_item_changes", "isolation_intervals", "fault_item_sta
 DERIVED_OF_GROUPS = ("topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership",
                      "allocation_findings", "rebalances", "strategy_comparison")  # fmt: skip
 
-SENDS = ("run_log 1", *(f"{table} 1" for table in ("sends", "topic_brokers", "order_key_moves", "quarantine",
-                                                   *DERIVED_OF_SENDS)), "run_log 2")  # fmt: skip
+SENDS = ("run_log 1", *(f"{table} 1" for table in (
+    "sends", "fault_item_updates", "topic_brokers", "order_key_moves", "quarantine", *DERIVED_OF_SENDS)), "run_log 2",
+)  # fmt: skip
 SECOND_DAY = ("run_log 3", *(f"{table} 2" for table in DERIVED_OF_SENDS), "run_log 4")
 """What follows in the same run, when the first day's end changed what the second starts from."""
 GROUPS = ("run_log 1", *(f"{table} 1" for table in ("quarantine", *DERIVED_OF_GROUPS)), "run_log 2")

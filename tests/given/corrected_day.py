@@ -27,7 +27,7 @@ _REST = [
 ]
 FIRST: list[Line] = [*_REST, send(at(D1, "23:59:58"), 3_000, "RemotingTimeoutException", seq=7)]
 # Ended after the attempt with seq 2: a clock step, so that findings change too. One more bad line, one more move of
-# an order key, one more plain send, and routes: a correction changes every table.
+# an order key, one more plain send, routes, and a recorded update: a correction changes every table.
 CORRECTED: list[Line] = [
     *_REST,
     send(at(D1, "18:00:03"), 3_000, "RemotingTimeoutException", seq=1),
@@ -37,6 +37,13 @@ CORRECTED: list[Line] = [
 ]
 _QUEUES: dict[str, Any] = {"broker-a": 4, "broker-ıİ": 4, "broker-b": 4, "broker-c": 4}
 CORRECTED_ROUTES = [route(at(D1, "06:00:00"), **_QUEUES)]
+CORRECTED_UPDATES: list[Line] = [
+    {
+        "client_id": "p6", "producer_group": "PG", "broker_name": "broker-a", "op": "UPDATE", "at_ms": at(D1, "07:00:00"),
+        "current_latency_ms": 5, "not_available_ms": 0, "available_at_ms": 0, "seq": 1,
+    }
+]  # fmt: skip
+"""Of a producer that sends nothing."""
 
 
 def content(lake: Path, *, but: str = "") -> dict[str, list[str]]:

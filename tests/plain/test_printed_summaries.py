@@ -107,7 +107,10 @@ def test_why_lines_were_quarantined_stands_below_a_single_day() -> None:
 
 
 def test_days_that_were_recomputed_are_said_in_the_place_of_counts() -> None:
-    left = "what only the input says stays as it was (sends, topic_brokers, order_key_moves, quarantine, and all of"
+    left = (
+        "what only the input says stays as it was (sends, fault_item_updates, topic_brokers, order_key_moves,"
+        " quarantine, and all of"
+    )
     assert _sections(days=[], recomputed_days=["2026-11-20", "2026-11-21"])[0] == [
         f"2 days of 2026-11-20 to 2026-11-21: recomputed from the lake's own sends; {left} allocation)"
     ]

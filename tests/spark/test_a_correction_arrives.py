@@ -71,7 +71,7 @@ MORNING = [
 ]
 LOG = [*LONG_DAYS, *MORNING, LONG_DAYS[0]]  # the last is an exact copy
 BAD = ["{", json.dumps(send(at(D1, "11:00:00")) | {"latency_ms": -1})]  # no line; a line of the first day
-OF_THE_DAY = ("sends", "quarantine", "topic_brokers", "order_key_moves")
+OF_THE_DAY = ("sends", "fault_item_updates", "quarantine", "topic_brokers", "order_key_moves")
 DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
            "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 COUNTS = ("rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
@@ -305,7 +305,7 @@ def test_the_run_log_names_the_commit_of_each_table_and_the_commit_names_the_run
             assert json.loads(commit["userMetadata"]) == {
                 "run_id": row["run_id"], "code_version": row["code_version"], "settings_hash": row["settings_hash"],
                 "event_date": f"{row['event_date']}", "cluster": "main",
-                **({"source": ["sends"]} if table == "quarantine" else {}),
+                **({"source": ["sends", "fault_item_updates"]} if table == "quarantine" else {}),
             }  # fmt: skip
 
 
@@ -350,5 +350,5 @@ def test_only_sends_and_calls_are_forgotten_and_only_days_that_are_too_old(story
     """One day is kept, counted back from the second, which was run; the third is younger."""
     before = {row["event_date"] for row in story.before_second[table]}
     after = {row["event_date"] for row in story.after_second[table]}
-    assert D1 in before or table in {"topic_brokers", "order_key_moves"}
+    assert D1 in before or table in {"fault_item_updates", "topic_brokers", "order_key_moves"}
     assert before - after == ({D1} if table in {"sends", "send_calls"} else set())

@@ -21,7 +21,7 @@ LOG: list[Line] = [
 ]
 # A ladder by which a failure, looked up at 10 s, isolates for ten minutes instead of ten seconds.
 LADDER = "[producers.PG]\nlatency_max_ms = [500]\nnot_available_ms = [600000]\n"
-OF_THE_INPUT = ("sends", "topic_brokers", "order_key_moves", "quarantine")
+OF_THE_INPUT = ("sends", "fault_item_updates", "topic_brokers", "order_key_moves", "quarantine")
 DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
            "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 
@@ -93,7 +93,7 @@ def test_it_says_what_it_made_anew_and_what_it_left(recomputed: Said) -> None:
     (said,) = recomputed.section("2026-03-01")
     assert said == (
         "2026-03-01: recomputed from the lake's own sends; what only the input says stays as it was (sends,"
-        " topic_brokers, order_key_moves, quarantine, and all of allocation)"
+        " fault_item_updates, topic_brokers, order_key_moves, quarantine, and all of allocation)"
     )
     assert "faultline fault-latency --recompute: 2026-03-01 (--date), each cluster" in recomputed.err
 

@@ -207,15 +207,18 @@ def test_bad_lines_say_why(site: Site) -> None:
     ]
 
 
-def test_a_rerun_without_the_record_replays_the_sends(spark: SparkSession, site: Site, tmp_path: Path) -> None:
+def test_two_days_at_once_are_those_one_by_one_and_a_rerun_without_the_record_replays_the_sends(
+    spark: SparkSession, site: Site, tmp_path: Path
+) -> None:
     again = Site(spark, tmp_path)
     again.log(SENDS)
     (tmp_path / "fault_item_updates").mkdir()
     write_lines(tmp_path / "fault_item_updates" / "updates.jsonl", UPDATES)
-    again.run(D1)
-    assert again.rows("isolation_intervals") == site.rows("isolation_intervals", event_date=D1)
+    again.run(D1, D2)
+    for table in ("isolation_intervals", "fault_item_changes", "fault_item_state", "fault_item_updates"):
+        assert again.rows(table) == site.rows(table)
     (tmp_path / "fault_item_updates" / "updates.jsonl").unlink()
     (tmp_path / "fault_item_updates").rmdir()
     again.run(D1)
-    assert again.rows("fault_item_updates") == []
-    assert {row["evidence"] for row in again.rows("isolation_intervals")} == {"LOGGED"}
+    assert again.rows("fault_item_updates", event_date=D1) == []
+    assert {row["evidence"] for row in again.rows("isolation_intervals", event_date=D1)} == {"LOGGED"}

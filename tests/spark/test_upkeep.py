@@ -260,7 +260,7 @@ def test_a_lake_without_tables_is_named(spark: SparkSession, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"history": "sales"}, "--history 'sales' is no table; give one of sends, topic_brokers,"),
+        ({"history": "sales"}, "--history 'sales' is no table; give one of sends, fault_item_updates,"),
         ({"history": "", "apply": True}, "--history and --apply exclude each other"),
         ({"history": "sends", "last": 0}, "--last is 0; give at least 1"),
     ],
