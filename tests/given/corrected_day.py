@@ -39,8 +39,8 @@ _QUEUES: dict[str, Any] = {"broker-a": 4, "broker-ıİ": 4, "broker-b": 4, "brok
 CORRECTED_ROUTES = [route(at(D1, "06:00:00"), **_QUEUES)]
 CORRECTED_UPDATES: list[Line] = [
     {
-        "client_id": "p6", "producer_group": "PG", "broker_name": "broker-a", "op": "UPDATE", "at_ms": at(D1, "07:00:00"),
-        "current_latency_ms": 5, "not_available_ms": 0, "available_at_ms": 0, "seq": 1,
+        "client_id": "p6", "producer_group": "PG", "broker_name": "broker-a", "op": "UPDATE", "seq": 1,
+        "at_ms": at(D1, "07:00:00"), "current_latency_ms": 5, "not_available_ms": 0, "available_at_ms": 0,
     }
 ]  # fmt: skip
 """Of a producer that sends nothing."""
