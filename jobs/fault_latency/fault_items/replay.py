@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from udfs import fault_window
-from udfs.evidence import RECORDED
 from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
@@ -26,7 +25,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
 
     Args:
         updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`,
-            `reachable` (null = keeps it), `evidence`, and `carried_until_ms` (what the item was at midnight, or was
+            `reachable` (null = keeps it), and `carried_until_ms` (what the item was at midnight, or was
             read back as after a recorded update; null otherwise), `carried_earliest_ms`, `carried_latest_ms` (CARRIED
             only).
         policies: every policy that a row may name.
@@ -40,7 +39,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
     in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_remove = F.col("op") == REMOVE
-    is_recorded = (F.col("op") == UPDATE) & (F.col("evidence") == RECORDED)
+    is_recorded = (F.col("op") == UPDATE) & F.col("carried_until_ms").isNotNull()
     is_absolute = (F.col("op") == CARRIED) | is_recorded
     at_ms, until, available_at, is_reachable = (
         F.col(name) for name in ("at_ms", "until_ms", "available_at_ms", "is_reachable")
