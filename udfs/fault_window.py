@@ -20,8 +20,8 @@ FAR_MS = 253_402_300_799_999
 def life(begins: Column, so_far: WindowSpec) -> Column:
     """Number of lives of the item so far.
 
-    One begins after a remove, as the next update makes a new fault item, and with a write that says what the item is,
-    whatever it was before: carried over midnight, or recorded.
+    One begins after a remove, as the next update makes a new fault item, and with a recorded write: it says what the
+    item is, whatever it was before.
     """
     return F.sum(begins.cast("int")).over(so_far)
 

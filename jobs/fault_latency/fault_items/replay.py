@@ -56,7 +56,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
                 "position": F.row_number().over(so_far).cast("bigint"),
                 "next_at_ms": F.lead("at_ms").over(in_order),
                 "next_op": F.lead("op").over(in_order),
-                "life": fault_window.life(is_remove | is_absolute, so_far),
+                "life": fault_window.life(is_remove | is_recorded, so_far),
                 "tie": fault_window.tie(at_ms, unordered_within_ms, in_order, so_far),
                 "is_reachable": fault_window.reachable(F.col("reachable"), is_remove, so_far),
             }
