@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.faults.program import run_program
 from tests.faults.steps import GROUPS, SENDS, watched
 from tests.given.corrected_day import CORRECTED, content, versions
 from tests.given.site import D1, Line, Site, at, send, write_lines
+from tests.given.small_disk import small_disk
 from tests.given.snapshot_site import SnapshotSite
 
 SLOW = pytest.mark.slow  # each is two runs, and all are minutes
@@ -56,19 +56,10 @@ class Disk:
         subprocess.run(["umount", "--lazy", self.at], check=True)
 
 
-def _mounted(folder: Path, size: str) -> bool:
-    folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=False)
-    return done.returncode == 0
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    if os.geteuid() != 0 or not _mounted(tmp_path / "disk", "64m"):
-        pytest.skip("mounting a small disk needs root")
-    yield Disk(tmp_path / "disk")
-    while (tmp_path / "disk").is_mount():
-        subprocess.run(["umount", "--lazy", tmp_path / "disk"], check=True)
+    with small_disk(tmp_path / "disk", "64m") as folder:
+        yield Disk(folder)
 
 
 @pytest.fixture

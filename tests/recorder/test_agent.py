@@ -17,6 +17,7 @@ import pytest
 
 from tests.given.driven_client import RECORDER, Client, Recorded, clients, compiled, json_lines
 from tests.given.fake_cluster import Answer, Behaviour, FakeCluster
+from tests.given.small_disk import small_disk
 
 UPDATE_FIELDS = [
     "client_id",
@@ -398,16 +399,8 @@ def test_two_agents_in_one_process_record_once(newest: Client, tmp_path: Path) -
     assert (len(Recorded(tmp_path / "one").sends), Recorded(tmp_path / "two").files) == (40, [])
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_loses_lines_but_no_send(newest: Client, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(mounted.stderr)
-    try:
+    with small_disk(tmp_path / "disk", "16k") as disk:
         with FakeCluster() as cluster:
             done = newest.run("Sender", [cluster.name_server, str(tmp_path), "sync"], tmp_path, [agent(disk)])
             assert len(cluster.received) == 40
@@ -415,6 +408,4 @@ def test_a_full_disk_loses_lines_but_no_send(newest: Client, tmp_path: Path) -> 
         for file in recorded.files:
             json_lines(file)  # no torn line
         assert len(recorded.sends) + len(recorded.fault_item_updates) < 80
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
     assert "lines are lost: java.io.IOException: No space left on device" in done.stderr

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.fault_items.replay import ITEM
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.producers.processes import PROCESS
 
 
 def closing_state(
@@ -34,18 +34,16 @@ def closing_state(
     continuing = isolations.where("continues_next_day").select(
         *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", F.lit(True).alias("stands")
     )
-    today = sends_per_process.groupBy(*PRODUCER, "process").agg(
+    today = sends_per_process.groupBy(*PROCESS).agg(
         F.max("last_seq").alias("seq_today"), F.max("last_ended_ms").alias("ended_today_ms")
     )
-    before = opening.groupBy(*PRODUCER, "process").agg(
+    before = opening.groupBy(*PROCESS).agg(
         F.max("last_seq").alias("seq_before"), F.max("last_ended_at_ms").alias("ended_before_ms")
     )
     if record:
         numbers = F.greatest("seq_today", "last_recorded_seq").alias("seq_today")
-        noted = today.join(
-            record.owners.select(*PRODUCER, "process", "last_recorded_seq"), [*PRODUCER, "process"], "full"
-        )
-        today = noted.select(*PRODUCER, "process", numbers, "ended_today_ms")
+        noted = today.join(record.owners.select(*PROCESS, "last_recorded_seq"), list(PROCESS), "full")
+        today = noted.select(*PROCESS, numbers, "ended_today_ms")
     alive = F.col("dies_at_ms").isNull() | (F.col("dies_at_ms") > day_end_ms)
     wanted = F.col("stands").isNotNull() | (F.col("op") != "CARRIED")
     return (
@@ -53,8 +51,8 @@ def closing_state(
         .drop("cause", "evidence", "extensions")
         .join(continuing, list(ITEM), "left")
         .where(wanted)
-        .join(today, [*PRODUCER, "process"], "left")
-        .join(before, [*PRODUCER, "process"], "left")
+        .join(today, list(PROCESS), "left")
+        .join(before, list(PROCESS), "left")
         .select(
             *ITEM,
             F.col("version").alias("client_version"),

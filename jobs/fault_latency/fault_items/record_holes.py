@@ -6,18 +6,23 @@ item was after a hole is not known until its next line; until then it is replaye
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.producers.processes import FIRST_PROCESS, PROCESS
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.fault_latency.producers.senders import Senders
+from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
 from udfs.recorded import PICKED
 
-PROCESS = (*PRODUCER, "process")
-FIRST_PROCESS = "#1"
 _FIRST_SEQ = 1
+
+
+def recording_process() -> Column:
+    """The process of a line: a recorder gives each its id, so that one without is the first."""
+    return F.coalesce("process_id", F.lit(FIRST_PROCESS))
 
 
 def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> DataFrame:
@@ -30,8 +35,7 @@ def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> Da
         hours: as `sender_hours` returns them.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
     """
-    process = F.coalesce("process_id", F.lit(FIRST_PROCESS)).alias("process")
-    attempts = hours.groupBy(*PRODUCER, process).agg(
+    attempts = hours.groupBy(*PRODUCER, recording_process().alias("process")).agg(
         F.min("lowest_seq").alias("first_attempt"),
         F.max("last_seq").alias("last_attempt"),
         F.sum("sends").alias("sends"),
@@ -51,7 +55,7 @@ def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> Da
     )
 
 
-def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day) -> DataFrame:
+def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day, materialize: Materialize) -> DataFrame:
     """One row per fault item and holes in a row: `ITEM`, `unknown_from_ms`, `unknown_until_ms` (exclusive).
 
     From the line before the first hole, or the day's start, to the item's next line; for good where it has none. The
@@ -62,20 +66,25 @@ def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day)
         torn: as `torn_processes` returns them.
         senders: the day's attempts, counted by who made them.
         day: the day and cluster.
+        materialize: for the numbers in order, which are sorted once and read five times.
     """
-    process = F.coalesce("process_id", F.lit(FIRST_PROCESS))
-    attempts = senders.sends.withColumn("process", process).select(*PROCESS, "seq", F.col("ended_at_ms").alias("at_ms"))
+    place = ("seq", "row_hash")
+    attempts = senders.sends.withColumn("process", recording_process()).select(
+        *PROCESS, *place, F.col("ended_at_ms").alias("at_ms")
+    )
     changed = F.when(F.col("op") != PICKED, F.col("broker_name")).alias("broker_name")
-    changes = lines.select(*PROCESS, "seq", F.col("called_at_ms").alias("at_ms"), changed)
+    changes = lines.select(*PROCESS, *place, F.col("called_at_ms").alias("at_ms"), changed)
     numbers = attempts.unionByName(changes, allowMissingColumns=True).join(F.broadcast(torn), list(PROCESS))
-    in_order = Window.partitionBy(*PROCESS).orderBy(F.asc_nulls_last("seq"), "at_ms")
+    order = (F.asc_nulls_last("seq"), "at_ms", "row_hash")
+    in_order = Window.partitionBy(*PROCESS).orderBy(*order)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     before = F.coalesce(F.lag("seq").over(in_order), "carried_seq", F.lit(_FIRST_SEQ - 1))
-    counted = (
+    counted = materialize(
+        "numbers-of-torn",
         numbers.withColumn("before", before)
         .withColumn("is_hole", F.coalesce(F.col("seq") > F.col("before") + 1, F.lit(False)))
         .withColumn("before_ms", F.coalesce(F.lag("at_ms").over(in_order), F.lit(day.start_ms)))
-        .withColumn("holes", F.sum(F.col("is_hole").cast("int")).over(so_far))
+        .withColumn("holes", F.sum(F.col("is_hole").cast("int")).over(so_far)),
     )
     holes = counted.where("is_hole")
     first = holes.select(
@@ -85,7 +94,7 @@ def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day)
         F.col("before").alias("lost_after_seq"),
     )
     last = holes.select(*PROCESS, F.col("holes").alias("last_hole"), F.col("seq").alias("lost_before_seq"))
-    of_item = Window.partitionBy(*PROCESS, "broker_name").orderBy(F.asc_nulls_last("seq"), "at_ms")
+    of_item = Window.partitionBy(*PROCESS, "broker_name").orderBy(*order)
     known = counted.where("broker_name IS NOT NULL").withColumn(
         "known", F.coalesce(F.lag("holes").over(of_item), F.lit(0))
     )

@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
-from jobs.fault_latency.fault_items.record_holes import FIRST_PROCESS, PROCESS, torn_processes, unknown_times
+from jobs.fault_latency.fault_items.record_holes import recording_process, torn_processes, unknown_times
 from jobs.fault_latency.fault_items.replay import ITEM, REMOVE, UPDATE
 from jobs.fault_latency.inference.as_of import OWNER
-from jobs.fault_latency.producers.processes import with_end_of_process
+from jobs.fault_latency.producers.processes import PROCESS, with_end_of_process
 from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
@@ -61,7 +61,7 @@ def recorded_of(
         day: the day and cluster.
         materialize: for what several frames are derived from.
     """
-    named = updates.withColumn("process", F.coalesce("process_id", F.lit(FIRST_PROCESS)))
+    named = updates.withColumn("process", recording_process())
     rules = _rules_of_processes(senders.per_process, opening)
     lines = materialize(
         "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(PROCESS))
@@ -69,7 +69,7 @@ def recorded_of(
     ends = F.max("seq").alias("last_recorded_seq"), F.count("*").alias("recorded_updates")
     owners = materialize("recorded-owners", lines.groupBy(*OWNER).agg(*ends))
     torn = materialize("torn-processes", torn_processes(lines, senders.hours, opening))
-    unknown = unknown_times(lines, torn, senders, day)
+    unknown = unknown_times(lines, torn, senders, day, materialize)
     return Recorded(_writes(lines, day), owners, materialize("unknown-items", unknown))
 
 

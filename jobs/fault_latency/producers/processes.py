@@ -11,7 +11,10 @@ from jobs.spark.materialize import Materialize
 from udfs.choice import began_at_ms
 from udfs.order_of_events import place_in_order
 
-_LIFE = (*PRODUCER, "process", "born_at_ms", "last_at_ms")
+PROCESS = (*PRODUCER, "process")
+FIRST_PROCESS = "#1"
+"""The process of a producer whose lines name none, until it starts anew."""
+_LIFE = (*PROCESS, "born_at_ms", "last_at_ms")
 
 
 def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
@@ -61,7 +64,7 @@ def with_only_process(counted: DataFrame, beginnings: DataFrame) -> DataFrame:
     """
     return (
         counted.join(F.broadcast(beginnings.drop("from_place", "until_place")), list(PRODUCER), "left")
-        .withColumn("process", F.coalesce("process_id", "counted", F.lit("#1")))
+        .withColumn("process", F.coalesce("process_id", "counted", F.lit(FIRST_PROCESS)))
         .withColumn("dies_at_ms", F.try_element_at("ends", F.col("process")))
         .drop("counted", "ends")
     )
@@ -87,7 +90,7 @@ def _named(sends: DataFrame, intervals: DataFrame, how: str) -> DataFrame:
     ]
     return (
         sends.join(F.broadcast(intervals.withColumnsRenamed(of)), [*same, *within], how)
-        .withColumn("process", F.coalesce("process_id", "counted", F.lit("#1")))
+        .withColumn("process", F.coalesce("process_id", "counted", F.lit(FIRST_PROCESS)))
         .drop(*of.values(), "counted", "from_place", "until_place")
     )
 
@@ -165,7 +168,7 @@ def _ends_of_processes(sends: DataFrame, hours: DataFrame, restarts: DataFrame) 
     of_several = _named(sends, intervals.join(restarted, list(PRODUCER), "left_semi"), "inner")
     life_spans = of_one.select(
         *PRODUCER,
-        F.coalesce("process_id", "counted", F.lit("#1")).alias("process"),
+        F.coalesce("process_id", "counted", F.lit(FIRST_PROCESS)).alias("process"),
         F.col("first_began_ms").alias("born_at_ms"),
         F.col("last_ended_ms").alias("last_at_ms"),
     )
