@@ -82,6 +82,19 @@ MAY_IMPORT = {
         "jobs.uri",
         "udfs",
     },
+    "jobs.verify": {
+        "jobs.errors",
+        "jobs.fault_latency",
+        "jobs.intervals",
+        "jobs.lake",
+        "jobs.runs",
+        "jobs.settings",
+        "jobs.sources",
+        "jobs.spark",
+        "jobs.tables",
+        "jobs.text",
+        "udfs",
+    },
     "jobs.what_if": {
         "jobs.answers",
         "jobs.errors",
@@ -112,11 +125,12 @@ MAY_IMPORT = {
         "jobs.text",
         "jobs.upkeep",
         "jobs.uri",
+        "jobs.verify",
         "jobs.what_if",
     },
 }
 LONGEST_CHAIN = 9
-FLOWS = {"jobs.fault_latency", "jobs.allocation", "jobs.what_if"}
+FLOWS = {"jobs.fault_latency", "jobs.allocation", "jobs.what_if", "jobs.verify"}
 EDGE_OF_A_FLOW = ("run", "summary")
 
 # Where these rules do not hold, because it is that module's task.

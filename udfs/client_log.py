@@ -14,6 +14,8 @@ _HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
 _QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
 _SHANGHAI_MS = 28_800_000  # 5.1.0 on writes GMT+8 wherever it runs
 
+INSTANCE_PATTERN = r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig"
+"""A client id of the process that writes the log: its number there, and the id."""
 QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
 """Events of one queue."""
 EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE", "INSTANCE_STOPPED")
@@ -35,7 +37,7 @@ _PATTERNS = {
     # DefaultLitePullConsumerImpl says nothing when it begins; the push consumer's `start OK.` has a full stop.
     "READY": r"^the consumer \[(.*)\] start OK$",
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
-    "INSTANCE": r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig",
+    "INSTANCE": INSTANCE_PATTERN,
     "INSTANCE_STOPPED": r"^the client factory \[(.*)\] shutdown OK$",
 }
 _GROUPS = {
@@ -96,8 +98,12 @@ def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Colu
 
 def ownership_message(raw: Column) -> Column:
     """The message of a line that may be on ownership, null for all others."""
-    # The first ` - ` ends the head; a message may hold more of them.
-    return F.when(raw.rlike(_ANY), F.regexp_extract(raw, r"^.*? - (.*)$", 1))
+    return F.when(raw.rlike(_ANY), message_of(raw))
+
+
+def message_of(raw: Column) -> Column:
+    """The message of a line: the first ` - ` ends the head; a message may hold more of them."""
+    return F.regexp_extract(raw, r"^.*? - (.*)$", 1)
 
 
 def log_event(message: Column) -> Column:

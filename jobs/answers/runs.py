@@ -20,14 +20,14 @@ NOT_GIVEN: Mapping[Flow, str] = {
 
 
 def unsure_days(published: Published) -> tuple[dt.date, ...]:
-    """The requested days whose last run, of either flow, has not succeeded.
+    """The requested days whose last run, of either flow that publishes days, has not succeeded.
 
     It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
     """
     latest = {
         (event["event_date"], event["flow"]): event["status"]
         for event in published.run_events
-        if event["event_date"] in published.days
+        if event["event_date"] in published.days and event["flow"] in NOT_GIVEN
     }
     return tuple(sorted({day for (day, _), status in latest.items() if status != "SUCCEEDED"}))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,17 +30,19 @@ KINDS = (
 )
 """Those of the table `findings`, whose module imports Spark."""
 WORDS = (*OF_A_NIGHT, *SEVERITIES, *KINDS)
+OF_VERIFY = ("difference", "unexplained")
+"""Writes on which a client and the replay differ; brokers of a writer for which no reason is known."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition: there is more than `above` of `what`, one of `WORDS`."""
+    """One condition: there is more than `above` of `what`, one of `WORDS` or of `OF_VERIFY`."""
 
     what: str
     above: int = 0
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str, known: Sequence[str] = WORDS) -> Condition:
     """A condition of `--fail-on`; letter case does not matter.
 
     >>> parse_condition("contradictions>10"), parse_condition("all_isolated")
@@ -50,12 +52,12 @@ def parse_condition(text: str) -> Condition:
         UsageError: the text is no condition.
     """
     match = re.fullmatch(r"([\w-]+)(?:>([0-9]{1,18}))?", text.strip())
-    words = {word.casefold(): word for word in WORDS}
+    words = {word.casefold(): word for word in known}
     what = words.get(match.group(1).casefold()) if match else None
     if match is None or what is None:
-        near = did_you_mean(match.group(1) if match else text, WORDS)
+        near = did_you_mean(match.group(1) if match else text, known)
         raise UsageError(
-            f"--fail-on {text!r} is no condition{near}; give {', '.join(WORDS)}, or one with >N, like contradictions>20"
+            f"--fail-on {text!r} is no condition{near}; give {', '.join(known)}, or one with >N, like {known[1]}>20"
         )
     return Condition(what, int(match.group(2) or 0))
 
@@ -84,6 +86,19 @@ def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
         **dict.fromkeys(KINDS, 0),
         **{each.kind: each.critical + each.warning + each.info for each in summary.findings},
     }
+    _check(conditions, counts)
+
+
+def check_differences(conditions: Sequence[Condition], *, differences: int, unexplained: int) -> None:
+    """Fail when a condition of `faultline verify` holds; its table is published all the same.
+
+    Raises:
+        ConditionMetError: naming each condition that held and its count.
+    """
+    _check(conditions, {"difference": differences, "unexplained": unexplained})
+
+
+def _check(conditions: Sequence[Condition], counts: Mapping[str, int]) -> None:
     met = [f"{each.what} {counts[each.what]}" for each in conditions if counts[each.what] > each.above]
     if met:
         raise ConditionMetError(f"--fail-on held: {', '.join(met)}; the tables are published")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from jobs.cli.fail_on import Condition, parse_condition
+from jobs.cli.fail_on import OF_VERIFY, WORDS, Condition, parse_condition
 from jobs.cli.times import DAY_MS, Time, day_of, start_ms
 from jobs.errors import UsageError
 from jobs.text.nearest import did_you_mean
@@ -120,13 +120,17 @@ class ConditionType(click.ParamType[Condition]):
 
     name = "condition"
 
+    def __init__(self, words: Sequence[str]) -> None:
+        """Of these words."""
+        self._words = words
+
     def convert(self, value: Any, param: _Param, ctx: _Context) -> Condition:  # noqa: ARG002 - click's signature
         """Read a condition.
 
         Raises:
             UsageError: it is none.
         """
-        return parse_condition(value)
+        return parse_condition(value, self._words)
 
 
 class Word(click.Choice[str]):
@@ -153,7 +157,8 @@ class PathText(click.ParamType[str]):
         return [CompletionItem(incomplete, type=self.name)]
 
 
-DAY, TIME, QUEUE, LIMIT, CONDITION = DayType(), TimeType(), QueueType(), LimitType(), ConditionType()
+DAY, TIME, QUEUE, LIMIT = DayType(), TimeType(), QueueType(), LimitType()
+CONDITION, DIFFERENCE = ConditionType(WORDS), ConditionType(OF_VERIFY)
 FILE, FOLDER = PathText("file"), PathText("dir")
 
 

@@ -18,6 +18,7 @@ from jobs.cli.register import register
 from jobs.cli.report import report
 from jobs.cli.serve import serve
 from jobs.cli.show import show
+from jobs.cli.verify import verify
 from jobs.cli.what_if import what_if
 from jobs.errors import UsageError
 from jobs.spark.environment import code_version
@@ -53,7 +54,7 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for each in (*publish.COMMANDS, check, what_if, plan, report, show, register, serve, doctor, maintain):
+for each in (*publish.COMMANDS, check, what_if, verify, plan, report, show, register, serve, doctor, maintain):
     faultline.add_command(each)
 
 

@@ -24,7 +24,7 @@ from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.redaction import redacted, secrets_of
 
-FAULT_LATENCY, ALLOCATION = "FAULT_LATENCY", "ALLOCATION"
+FAULT_LATENCY, ALLOCATION, VERIFY = "FAULT_LATENCY", "ALLOCATION", "VERIFY"
 
 
 def events(lake: Lake) -> DataFrame:

@@ -27,11 +27,14 @@ _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
 _WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
 """Settings on which no row depends."""
-_READ_BY_ONE = {
-    "FAULT_LATENCY": ("infer", "incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers"),
-    "ALLOCATION": ("max_staleness_ms", "groups", "client_logs"),
+_OF_PRODUCERS = ("infer", "incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers")
+_OF_GROUPS = ("max_staleness_ms", "groups")
+_UNREAD_BY = {
+    "FAULT_LATENCY": (*_OF_GROUPS, "client_logs"),
+    "ALLOCATION": _OF_PRODUCERS,
+    "VERIFY": _OF_GROUPS,
 }
-"""Flow to the settings that no other one reads; of the inputs, only the first flow reads sends."""
+"""Flow to the settings that it does not read; of the inputs, all but the second read sends."""
 _OF_READING = ("cluster", "inputs", "max_line_bytes")
 _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
 
@@ -152,8 +155,8 @@ class Settings:
             flow: what this flow reads, as the run log has it; None = what either reads.
         """
         names = [each.name for each in dataclasses.fields(self) if each.name not in _WITHOUT_ROWS]
-        of_others = {name for other, read in _READ_BY_ONE.items() if flow not in (None, other) for name in read}
-        return self._hash_of((name for name in names if name not in of_others), flow)
+        unread = _UNREAD_BY[flow] if flow else ()
+        return self._hash_of((name for name in names if name not in unread), flow)
 
     def input_hash(self, flow: str) -> str:
         """Hash of what the lines of a day become by being read by the flow, for the run log: recomputing leaves it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings.consumer_groups import ClientLogSettings
@@ -15,7 +15,7 @@ from jobs.settings.model import Settings
 from jobs.sources.dispositions import with_disposition
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.sources.line_faults import is_no_time, with_faults
+from jobs.sources.line_faults import Rule, is_no_time, with_faults
 from udfs.client_log import (
     QUEUE_EVENTS,
     allocated_queues,
@@ -56,47 +56,75 @@ def read_client_logs(
         days: first and last requested UTC day.
         counted: gets `rows_read`, counted where the lines are read.
     """
-    of_files = spark.createDataFrame(
-        [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
+    with_event = log_entries(spark, manifest, settings, counted, ownership_message).withColumn(
+        "event", log_event(F.col("message"))
     )
-    is_line = F.col("damage").isNull()
-    texts = text_lines(spark, manifest.readable_paths, manifest.bytes_read)
-    lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
-    counted_lines = lines.observe(counted, F.count_if(is_line).alias("rows_read"))
-    placed = counted_lines.withColumn("shown", shown_path(F.col("file"), manifest)).join(
-        F.broadcast(of_files), "shown", "left"
-    )
-    at_ms = F.when(is_line, logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
-    message = F.when(is_line & (F.octet_length("raw") <= settings.max_line_bytes), ownership_message(F.col("raw")))
-    with_message = placed.withColumns({"at_ms": at_ms, "message": message, "cluster": F.lit(settings.cluster)})
-    with_event = with_message.withColumn("event", log_event(F.col("message")))
     event, text = F.col("event"), F.col("message")
     fields = event_fields(text, event)
-    length = F.octet_length("raw")
     allocated = allocated_queues(text, event)
     no_number = event.isin(*QUEUE_EVENTS) & fields["queue_id"].isNull()
     no_numbers = F.exists(allocated, lambda queue: queue["queue_id"].isNull())
-    breaks_off = is_line & F.coalesce(is_damaged(text, event), F.lit(False))
+    breaks_off = _is_entry() & F.coalesce(is_damaged(text, event), F.lit(False))
     rules = [
-        ("time_out_of_range", is_line & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
-        ("line_too_long", is_line & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
+        *entry_rules(settings),
         ("log_line_breaks_off", breaks_off, None),
-        ("wrong_type", is_line & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
+        ("wrong_type", _is_entry() & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
     ]
-    typed = with_event.select(
+    typed = with_event.withColumns({**fields, "allocated": allocated})
+    return with_disposition(with_faults(typed, rules, {"wrong_type": breaks_off}).drop("message"), "at_ms", *days)
+
+
+def log_entries(
+    spark: SparkSession,
+    manifest: Manifest,
+    settings: Settings,
+    counted: Observation,
+    message: Callable[[Column], Column],
+) -> DataFrame:
+    """One row per line of the logs: place, `raw`, `message`, `damage`, `cluster`, `process`, `at_ms`, `said_client_id`.
+
+    Args:
+        spark: the session.
+        manifest: the files.
+        settings: cluster, limits, `client_logs`.
+        counted: gets `rows_read`, counted where the lines are read.
+        message: the line's text to the message that is looked at; not asked of a line that is too long.
+    """
+    of_files = spark.createDataFrame(
+        [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
+    )
+    texts = text_lines(spark, manifest.readable_paths, manifest.bytes_read)
+    lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
+    counted_lines = lines.observe(counted, F.count_if(_is_entry()).alias("rows_read"))
+    placed = counted_lines.withColumn("shown", shown_path(F.col("file"), manifest)).join(
+        F.broadcast(of_files), "shown", "left"
+    )
+    at_ms = F.when(_is_entry(), logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
+    is_short = F.octet_length("raw") <= settings.max_line_bytes
+    return placed.select(
         *PLACE,
         "raw",
-        "message",
+        F.when(_is_entry() & is_short, message(F.col("raw"))).alias("message"),
         "damage",
-        "cluster",
+        F.lit(settings.cluster).alias("cluster"),
         F.coalesce("process", "shown").alias("process"),
-        "at_ms",
+        at_ms.alias("at_ms"),
         "said_client_id",
-        "event",
-        *(column.alias(name) for name, column in fields.items()),
-        allocated.alias("allocated"),
     )
-    return with_disposition(with_faults(typed, rules, {"wrong_type": breaks_off}).drop("message"), "at_ms", *days)
+
+
+def _is_entry() -> Column:
+    """Whether the line begins an entry."""
+    return F.col("damage").isNull()
+
+
+def entry_rules(settings: Settings) -> list[Rule]:
+    """What makes any line of a log a bad one."""
+    length = F.octet_length("raw")
+    return [
+        ("time_out_of_range", _is_entry() & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
+        ("line_too_long", _is_entry() & (length > settings.max_line_bytes), F.concat(length, F.lit(" bytes"))),
+    ]
 
 
 def process_of(file: str) -> str:

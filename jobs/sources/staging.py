@@ -24,6 +24,7 @@ from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.dispositions import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
+from jobs.sources.fault_item_log import FAULT_ITEM_LOGS, read_fault_item_logs
 from jobs.sources.fault_item_updates import UPDATE_LINES
 from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
 from jobs.sources.line_kinds import LineKind, read_lines
@@ -34,7 +35,9 @@ from jobs.sources.staged import Staged, StagedInput
 from jobs.sources.staged_sends import StagedSends
 from jobs.sources.topic_route import ANSWER, answered_route, broker_names
 
+_LOGS = (CLIENT_LOGS, FAULT_ITEM_LOGS)
 _Read = Callable[[Manifest, Observation], DataFrame]
+_EVERY_DAY = (dt.date(1970, 1, 1), dt.date.max)
 _OF_ROUTES = ("captured_at_ms", "topic", "route")
 
 
@@ -101,6 +104,26 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
     return Staged(_staged(spark, written))
 
 
+def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) -> Staged:
+    """Read each client log once for its lines on fault items and stage every line below `folder`; without logs nothing.
+
+    Good lines of every day stay: a client names itself when it starts.
+
+    Raises:
+        InputMissingError: no such path, or no file in it.
+        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
+        ReconciliationError: lines read and lines staged differ in number.
+    """
+
+    def read(manifest: Manifest, counted: Observation) -> DataFrame:
+        return read_fault_item_logs(spark, manifest, settings, _EVERY_DAY, counted)
+
+    if not settings.inputs.client_logs.path:
+        return Staged(())
+    logs = _files(spark, CLIENT_LOGS, settings, folder)
+    return Staged(_staged(spark, [_written(spark, FAULT_ITEM_LOGS, logs, read, folder)]))
+
+
 def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
     given: SendsInput | FilesInput = getattr(settings.inputs, name)
     format_asked_for = given.format if isinstance(given, SendsInput) else TEXT
@@ -124,10 +147,9 @@ def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tu
 
 def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
     """Lines of topic routes, of whatever day, each with its answer's route; a line without a code is an answer here."""
-    every_day = (dt.date(1970, 1, 1), dt.date.max)
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        lines = read_lines(spark, ROUTES, manifest, settings, every_day, counted)
+        lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, counted)
         route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
         return lines.withColumn("route", route).drop("code", "body")
 
@@ -157,7 +179,7 @@ def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInpu
 
 def _line_counts(written: _Written) -> DataFrame:
     """`line_counts` of an input; those of logs by file too."""
-    is_log = written.name == CLIENT_LOGS
+    is_log = written.name in _LOGS
     shown = shown_path(F.col("file"), written.manifest) if is_log else F.lit(None).cast("string")
     return line_counts(written.lines, shown.alias("shown")).withColumn("input", F.lit(written.name))
 
@@ -169,7 +191,7 @@ def _reconciled(spark: SparkSession, written: _Written, counted: Sequence[Row]) 
         raise ReconciliationError(
             f"{read} lines of {written.name} were read but {staged} staged; run again and report it"
         )
-    if written.name == CLIENT_LOGS:
+    if written.name in _LOGS:
         _check_logs(written.manifest, {row["shown"] for row in counted})
     counts: Counter[tuple[str, str, dt.date | None]] = Counter()
     for row in counted:

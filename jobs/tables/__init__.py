@@ -19,6 +19,7 @@ from jobs.tables.quarantine import QUARANTINE
 from jobs.tables.queue_allocation import QUEUE_ALLOCATION
 from jobs.tables.queue_ownership import QUEUE_OWNERSHIP
 from jobs.tables.rebalances import REBALANCES
+from jobs.tables.replay_checks import REPLAY_CHECKS
 from jobs.tables.route_changes import ROUTE_CHANGES
 from jobs.tables.run_log import RUN_LOG
 from jobs.tables.send_calls import SEND_CALLS
@@ -42,6 +43,7 @@ TABLES: tuple[Table, ...] = (
     PLAIN_CALLS,
     FINDINGS,
     POLICY_OUTCOMES,
+    REPLAY_CHECKS,
     ORDER_KEY_MOVES,
     TOPIC_QUEUES,
     ROUTE_CHANGES,
@@ -79,6 +81,7 @@ __all__ = [
     "QUEUE_ALLOCATION",
     "QUEUE_OWNERSHIP",
     "REBALANCES",
+    "REPLAY_CHECKS",
     "ROUTE_CHANGES",
     "RUN_LOG",
     "SENDS",

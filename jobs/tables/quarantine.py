@@ -67,6 +67,8 @@ QUARANTINE = Table(
     closed_lists={
         "reason": (*SEND_REASONS, *UPDATE_REASONS, *SNAPSHOT_REASONS),
         "reasons": (*SEND_REASONS, *UPDATE_REASONS, *SNAPSHOT_REASONS),
-        "source": ("sends", "fault_item_updates", "consumers", "routes", "running_info", "client_logs"),
+        "source": (
+            *("sends", "fault_item_updates", "consumers", "routes", "running_info", "client_logs", "fault_item_logs"),
+        ),
     },
 )

@@ -16,7 +16,7 @@ RUN_LOG = Table(
             "command of the run; `recompute` for a day that it made anew from the lake's sends, `cascade` for one after"
             " it whose start changed",
         ),
-        required("flow", TEXT, "FAULT_LATENCY or ALLOCATION"),
+        required("flow", TEXT, "FAULT_LATENCY, ALLOCATION or VERIFY"),
         required("status", TEXT, "STARTED, SUCCEEDED or FAILED"),
         required("logged_at", INSTANT, "when the event was logged, UTC, by a clock that may have been set back"),
         column("rows_read", LONG, "input lines read; null until the run has counted"),
@@ -47,7 +47,7 @@ RUN_LOG = Table(
         ),
     ),
     closed_lists={
-        "flow": ("FAULT_LATENCY", "ALLOCATION"),
+        "flow": ("FAULT_LATENCY", "ALLOCATION", "VERIFY"),
         "status": ("STARTED", "SUCCEEDED", "FAILED"),
         "started_from": ("PREVIOUS_DAY", "EMPTY"),
     },

@@ -9,12 +9,12 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.errors import InputMissingError
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import commit_metadata
+from jobs.runs.days_with_sends import days_with_sends
 from jobs.runs.run import Run
 from jobs.settings.model import Settings
-from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS, TOPIC_BROKERS
+from jobs.tables import POLICY_OUTCOMES, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 from jobs.what_if.job import lead_in_ms, what_if
@@ -33,7 +33,7 @@ def run_what_if(
         FaultlineError: another of its subclasses; published days stay as they are.
     """
     lake = Lake(spark, settings.lake)
-    clusters = _clusters(lake, run.days)
+    clusters = sorted({day.cluster for day in days_with_sends(lake, run.days)})
     days = [Day(date, cluster) for date in run.days for cluster in clusters]
     sends = _sends(lake, run.days, lead_in_ms(requested, settings))
     topic_brokers = lake.read(TOPIC_BROKERS).where(_of(run.days))
@@ -59,25 +59,6 @@ def _sends(lake: Lake, dates: Sequence[dt.date], before_ms: int) -> DataFrame:
     first = Day(dates[0], "")
     eve = (F.col("event_date") == F.lit(first.before.date)) & (F.col("ended_at_ms") >= first.start_ms - before_ms)
     return lake.read(SENDS).where(_of(dates) | eve)
-
-
-def _clusters(lake: Lake, dates: Sequence[dt.date]) -> list[str]:
-    """The clusters with sends on the days.
-
-    Raises:
-        InputMissingError: a day has none.
-    """
-    if not lake.exists():
-        raise InputMissingError(f"lake {lake.root} holds no published day; run faultline nightly first")
-    with_sends = lake.read(SENDS).where(_of(dates)).select("event_date", "cluster").distinct().collect()
-    for date in dates:
-        if date not in {row["event_date"] for row in with_sends}:
-            gone = not lake.read(PRODUCER_DAYS).where(F.col("event_date") == F.lit(date)).isEmpty()
-            why = "no longer has sends of it (retention.sends_days)" if gone else "has no sends of it"
-            raise InputMissingError(
-                f"{date} cannot be replayed: lake {lake.root} {why}; publish it with faultline nightly --date {date}"
-            )
-    return sorted({row["cluster"] for row in with_sends})
 
 
 def _made_once(frame: DataFrame) -> DataFrame:

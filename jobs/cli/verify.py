@@ -1,0 +1,89 @@
+"""`faultline verify`: what clients wrote of their fault items against the replay from their sends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+
+import click
+
+from jobs.cli import options
+from jobs.cli.call import Call
+from jobs.cli.command import Command
+from jobs.cli.days import DayOptions, run_days, span_text
+from jobs.cli.fail_on import OF_VERIFY, Condition, check_differences
+from jobs.cli.parameters import DIFFERENCE, FILE
+from jobs.text.progress import Progress
+from jobs.text.redaction import redacted
+from jobs.text.terminal import one_line
+
+_DOES = "how far the replay from sends is what clients wrote themselves"
+_IN_FULL = """\
+Replay published days once more from sends alone, for the producers whose client wrote what it decided, and compare:
+with fault item updates in the lake, and with the lines that clients from 5.1.4 on write into their log. Publishes
+replay_checks: per producer, or log, and broker what agrees, what is missed or extra, how long they differ, and why.
+"""
+_INPUT = "input (a PATH is a file, a folder or a glob)"
+
+
+@dataclass(frozen=True)
+class HowOptions:
+    """How to answer; `fail_on` are conditions that end the command with an exit code of their own."""
+
+    break_lock: bool = False
+    as_json: bool = False
+    fail_on: tuple[Condition, ...] = ()
+    verbose: bool = False
+
+
+@click.command("verify", cls=Command, short_help=_DOES, help=_IN_FULL)
+@options.days("the samples' own day, else yesterday")
+@options.gathered(
+    "inputs",
+    options.InputOptions,
+    options.option(
+        "--client-logs",
+        type=FILE,
+        multiple=True,
+        metavar="PATH",
+        section=_INPUT,
+        help="producers' own logs; repeatable",
+    ),
+)
+@options.lake()
+@options.gathered(
+    "how",
+    HowOptions,
+    options.break_lock,
+    options.as_json("print the summary as JSON"),
+    options.option(
+        "--fail-on",
+        type=DIFFERENCE,
+        multiple=True,
+        metavar="CONDITION",
+        help=f"exit 7 when there is one, or with >N more than N: {', '.join(OF_VERIFY)}; repeatable",
+    ),
+    options.verbose,
+)
+@click.pass_obj
+def verify(
+    call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: HowOptions
+) -> None:
+    """Compare the days, print how they agree, and fail when a condition holds."""
+    settings = call.settings_for_spark(lake, inputs)
+    dates, why = run_days(days, settings, call.utc_day())
+    run = call.run("verify", dates, break_lock=how.break_lock)
+    print(f"faultline verify: {span_text(dates)} ({why}), lake {one_line(redacted(settings.lake))}", file=sys.stderr)
+    from jobs.spark.session import running
+    from jobs.verify.run import run_verify
+    from jobs.verify.summary import summarize_verify
+    from jobs.verify.summary_text import verify_text
+
+    progress = Progress()
+    with running(settings, progress, verbose=how.verbose) as spark:
+        result = run_verify(spark, settings, run, progress)
+        with progress.step("reading the answers"):
+            summary = summarize_verify(spark, settings, result)
+    print(json.dumps(asdict(summary), indent=1) if how.as_json else verify_text(summary))
+    check_differences(how.fail_on, differences=summary.differences, unexplained=summary.causes.get("UNEXPLAINED", 0))

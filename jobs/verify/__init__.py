@@ -1,0 +1,1 @@
+"""Verify: what clients wrote of their fault items against the replay from sends; `job.py` is its contents page."""

@@ -1,0 +1,130 @@
+"""What is known of who wrote, and why its lines and the replay may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.record_holes import recording_process, torn_processes
+from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.producers.senders import Senders
+from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
+from udfs import recorded
+from udfs.policy import Policy, gated_by_reachable, has_reachable_flag
+
+_ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
+
+
+def facts_of_writers(
+    clients: DataFrame, updates: DataFrame, senders: Senders, opening: DataFrame, policies: Sequence[Policy]
+) -> DataFrame:
+    """One row per `WRITER`, with what its sends and its lines say of it.
+
+    `client_ids`, `client_version` (the highest of its sends), `policy` (of a producer; null = unknown), `lengths_ms`
+    (all that the ladders give), `is_gated` (the flag alone isolates), `has_sends`, `is_on` (the switch, by its sends),
+    `is_replayed`, `is_other_version` (its lines are none of the version of its sends), `is_torn` (lines are lost).
+
+    Args:
+        clients: one row per writer and client, as `writers` makes them.
+        updates: rows of `fault_item_updates` of the day.
+        senders: the attempts of these clients, counted by who made them.
+        opening: `fault_item_state` of the day before.
+        policies: every policy that a row may name.
+    """
+    policy, has_flag = F.col("policy"), has_reachable_flag(F.col("policy"), policies)
+    by_sends = senders.per_process.groupBy(*PRODUCER).agg(
+        F.max_by("version", "version_number").alias("version"),
+        F.max("policy").alias("policy"),
+        F.bool_or("enforced").alias("is_on"),
+        F.bool_or(F.col("not_replayed").isNull()).alias("is_replayed"),
+        F.bool_or(F.coalesce(has_flag, F.lit(False))).alias("has_flag"),
+        F.bool_or(F.coalesce(gated_by_reachable(policy, policies), F.lit(False))).alias("is_gated"),
+    )
+    told_flag = updates.where(F.col("op") == recorded.UPDATE).groupBy(*PRODUCER)
+    flags = told_flag.agg(F.bool_or(F.col("reachable").isNotNull()).alias("told_flag"))
+    lines = updates.withColumn("process", recording_process())
+    torn = torn_processes(lines, senders.hours, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
+    of_producers = by_sends.join(flags, list(PRODUCER), "left").join(torn, list(PRODUCER), "left")
+    is_recorded = F.col("source") == RECORDED
+    same_group = ~is_recorded | (F.col("producer_group") == F.col("of_group"))
+    known = clients.join(
+        of_producers.drop("cluster").withColumnsRenamed({"producer_group": "of_group", "client_id": "of_client"}),
+        (F.col("client_id") == F.col("of_client")) & same_group,
+        "left",
+    )
+    other_flag = is_recorded & (F.col("told_flag") != F.col("has_flag"))
+    other_log = ~is_recorded & (~F.col("has_flag") | (F.col("log_version") != F.col("version")))
+    return known.groupBy(*WRITER).agg(
+        F.array_sort(F.collect_set("client_id")).alias("client_ids"),
+        F.max("version").alias("client_version"),
+        F.max(F.when(is_recorded, policy)).alias("policy"),
+        F.array_distinct(F.flatten(F.collect_set(_lengths_ms(policy, policies)))).alias("lengths_ms"),
+        F.bool_or(F.coalesce("is_gated", F.lit(False))).alias("is_gated"),
+        F.bool_or(F.col("of_client").isNotNull()).alias("has_sends"),
+        F.bool_or(F.coalesce("is_on", F.lit(False))).alias("is_on"),
+        F.bool_or(F.coalesce("is_replayed", F.lit(False))).alias("is_replayed"),
+        F.bool_or(F.coalesce(other_flag | other_log, F.lit(False))).alias("is_other_version"),
+        F.bool_or(F.coalesce("is_torn", F.lit(False))).alias("is_torn"),
+    )
+
+
+def with_cause(checks: DataFrame, writers: DataFrame, updates: DataFrame) -> DataFrame:
+    """The comparisons with `cause`: null where the two agree, else the first reason that holds.
+
+    Args:
+        checks: one row per writer and broker, as `compared.compared_items` returns them.
+        writers: as `facts_of_writers` returns them.
+        updates: rows of `fault_item_updates` of the day.
+    """
+    removed = (
+        updates.where(F.col("op").isin(recorded.REMOVE, recorded.DROPPED))
+        .select(
+            F.lit(RECORDED).alias("source"), F.col("client_id").alias("writer"), "producer_group", "broker_name",
+            F.lit(True).alias("was_removed"),
+        )
+        .distinct()
+    )  # fmt: skip
+    described = checks.join(F.broadcast(writers), list(WRITER)).join(
+        F.broadcast(removed), [*WRITER, "broker_name"], "left"
+    )
+    return described.withColumn("cause", F.when(_differs(), _cause()))
+
+
+def _differs() -> Column:
+    """Whether the two tell different stories: not only some milliseconds of each write."""
+    counts = F.col("missed") + F.col("extra") + F.col("other_length")
+    alike_ms = _ALIKE_MS + _ALIKE_MS_OF_A_WRITE * F.col("matched")
+    return (counts > 0) | (F.col("differing_ms") > alike_ms)
+
+
+def _cause() -> Column:
+    only_extra = (F.col("missed") == 0) & (F.col("other_length") == 0)
+    return (
+        F.when(F.size("client_ids") == 0, "UNKNOWN_CLIENT")
+        .when(~F.col("has_sends"), "NO_SENDS")
+        .when(~F.col("is_replayed"), "NOT_REPLAYED")
+        .when(~F.col("is_on"), "OTHER_SWITCH")
+        .when(F.col("is_other_version"), "OTHER_VERSION")
+        .when(F.col("off_ladder") > 0, "OTHER_LADDER")
+        .when(F.col("is_torn") | ((F.col("source") == CLIENT_LOG) & only_extra), "LOST_LINES")
+        .when(F.col("was_removed"), "REMOVED_ITEM")
+        .otherwise("UNEXPLAINED")
+    )
+
+
+def _lengths_ms(policy: Column, policies: Sequence[Policy]) -> Column:
+    """All isolations that the ladder of the policy gives, failures included; empty for a policy that is unknown."""
+    of_policies = {
+        each.name: sorted({each.failure_isolation_ms or 0, *each.ladder.isolations_ms[: len(each.ladder.floors_ms)]})
+        for each in policies
+    }
+    by_name = F.create_map(
+        *(part for name, lengths in of_policies.items() for part in (F.lit(name), _bigints(lengths)))
+    )
+    return F.coalesce(by_name[policy], _bigints(()))
+
+
+def _bigints(values: Sequence[int]) -> Column:
+    return F.array(*map(F.lit, values)).cast("array<bigint>")

@@ -1,0 +1,106 @@
+"""Summary of a verify run: how far the replay from sends is what clients wrote, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from jobs.lake.tables_io import Lake
+from jobs.runs.run import RunResult
+from jobs.settings.model import Settings
+from jobs.tables import PRODUCER_DAYS, REPLAY_CHECKS
+from jobs.text.redaction import redacted
+
+_WORST = 10
+_SUMS = ("written", "matched", "other_length", "missed", "extra", "isolated_ms", "replayed_ms", "differing_ms")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One broker of one writer whose replay differs, as `replay_checks` has it."""
+
+    event_date: str
+    source: str
+    writer: str
+    producer_group: str
+    broker_name: str
+    written: int
+    matched: int
+    other_length: int
+    missed: int
+    extra: int
+    differing_ms: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class VerifySummary:
+    """The answers of a run; counts are of all brokers and writers, durations of brokers × writers.
+
+    Attributes:
+        log_lines: lines of client logs that were read; 0 without logs.
+        bad_lines: those of them that were put into quarantine.
+        switched_on: producers with the switch on, each on each day.
+        recorded: those of them whose client recorded what it decided.
+        written: what clients wrote; the next four say what became of it in the replay.
+        causes: why brokers differ, and how many of whom: most first.
+        worst: the first ten of these, most differing writes first.
+    """
+
+    run_id: str
+    lake: str
+    days: list[str]
+    clusters: list[str]
+    log_lines: int
+    bad_lines: int
+    switched_on: int
+    recorded: int
+    written: int
+    matched: int
+    other_length: int
+    missed: int
+    extra: int
+    isolated_ms: int
+    replayed_ms: int
+    differing_ms: int
+    causes: dict[str, int]
+    worst: list[Item]
+
+    @property
+    def differences(self) -> int:
+        """Writes that only one side has, or of another length."""
+        return self.other_length + self.missed + self.extra
+
+
+def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult) -> VerifySummary:
+    """Read the answers of the run's days back from the lake."""
+    lake = Lake(spark, settings.lake)
+    checks = result.rows(lake, REPLAY_CHECKS)
+    (sums,) = checks.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _SUMS)).collect()
+    differing = checks.where("cause IS NOT NULL")
+    causes = differing.groupBy("cause").count().orderBy(F.desc("count"), "cause").collect()
+    many = F.col("missed") + F.col("extra") + F.col("other_length")
+    worst = differing.orderBy(F.desc(many), F.desc("differing_ms"), "event_date", "writer", "broker_name").limit(_WORST)
+    enforced = result.rows(lake, PRODUCER_DAYS).where("enforced")
+    recorded = F.count_if(F.coalesce("recorded_updates", F.lit(0)) > 0).alias("recorded")
+    (producers,) = enforced.agg(F.count("*").alias("switched_on"), recorded).collect()
+    counts = [done.counts for done in result.days if done.counts]
+    return VerifySummary(
+        run_id=result.run.run_id,
+        lake=redacted(settings.lake),
+        days=[str(day) for day in result.run.days],
+        clusters=result.clusters,
+        log_lines=max((each.rows_read for each in counts), default=0),
+        bad_lines=sum(each.rows_quarantined for each in counts),
+        **producers.asDict(),
+        **sums.asDict(),
+        causes={row["cause"]: row["count"] for row in causes},
+        worst=[_item(row.asDict()) for row in worst.select(*Item.__dataclass_fields__).collect()],
+    )
+
+
+def _item(row: dict[str, Any]) -> Item:
+    return Item(**{**row, "event_date": str(row["event_date"])})

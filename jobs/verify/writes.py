@@ -1,0 +1,122 @@
+"""Writes to fault items and isolations, as clients wrote them and as the replay has them, in one form.
+
+One row each: `WRITER`, `broker_name`, `side` (CLIENT or REPLAY), `what` (ISOLATED, UNREACHABLE, REACHABLE, or STRETCH
+for an isolation as a whole), `at_ms`, `until_ms` (end of an isolation; null for the flag), `is_off_ladder` (the client
+isolated for a time that the ladder of its sends does not give; null = not known).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.replay import UPDATE
+from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
+from udfs import recorded
+from udfs.policy import Policy, gated_by_reachable, has_reachable_flag, not_available_ms
+
+CLIENT, REPLAY = "CLIENT", "REPLAY"
+ISOLATED, UNREACHABLE, REACHABLE, STRETCH = "ISOLATED", "UNREACHABLE", "REACHABLE", "STRETCH"
+_DETECTOR = "DETECTOR"
+
+
+def recorded_writes(updates: DataFrame, writers: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The recorded updates that isolate.
+
+    Args:
+        updates: rows of `fault_item_updates` of the day.
+        writers: as `facts.facts_of_writers` returns them.
+        policies: every policy that a row may name.
+    """
+    isolates_ms, latency_ms, policy = F.col("not_available_ms"), F.col("current_latency_ms"), F.col("policy")
+    earned, of_failure = (
+        F.coalesce(not_available_ms(policy, latency_ms, F.lit(is_failure), policies), F.lit(0))
+        for is_failure in (False, True)
+    )
+    return (
+        _of_producers(updates.where((F.col("op") == recorded.UPDATE) & (isolates_ms > 0)))
+        .join(F.broadcast(writers.select(*WRITER, "policy")), list(WRITER), "left")
+        .select(
+            *_row(CLIENT, F.lit(ISOLATED), F.col("called_at_ms"), F.col("called_at_ms") + isolates_ms),
+            F.when(policy.isNotNull(), ~isolates_ms.isin(earned, of_failure)).alias("is_off_ladder"),
+        )
+    )
+
+
+def logged_writes(log_lines: DataFrame, writers: DataFrame) -> DataFrame:
+    """The lines of client logs on fault items; REACHABLE only where the flag alone isolates: else it changes nothing.
+
+    Args:
+        log_lines: good lines of the day.
+        writers: as `facts.facts_of_writers` returns them.
+    """
+    of_items = log_lines.where(F.col("event").isin(ISOLATED, UNREACHABLE, REACHABLE)).withColumns(
+        {"source": F.lit(CLIENT_LOG), "writer": F.col("process"), "producer_group": F.lit("")}
+    )
+    isolates_ms, lengths = F.col("not_available_ms"), F.col("lengths_ms")
+    return (
+        of_items.join(F.broadcast(writers.select(*WRITER, "lengths_ms", "is_gated")), list(WRITER), "left")
+        .where((F.col("event") != REACHABLE) | F.col("is_gated"))
+        .select(
+            *_row(CLIENT, F.col("event"), F.col("at_ms"), F.col("at_ms") + isolates_ms),
+            F.when(F.size(lengths) > 0, ~F.array_contains(lengths, isolates_ms)).alias("is_off_ladder"),
+        )
+    )
+
+
+def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """The same by the replay: of a recorded producer all that isolate, of a log what its clients write a line for.
+
+    Args:
+        relevant_writes: as `Replayed.relevant_writes`, of a replay from sends alone.
+        clients: one row per writer and client, as `writers` makes them.
+        policies: every policy that a row may name.
+    """
+    policy, isolates_ms = F.col("policy"), F.col("not_available_ms")
+    enforced = relevant_writes.where(F.col("enforced") & (F.col("op") == UPDATE))
+    isolating = enforced.where(isolates_ms > 0)
+    with_flag = enforced.where(has_reachable_flag(policy, policies))
+    # A client writes only what sets a later end.
+    extending = with_flag.where((isolates_ms > 0) & (F.col("available_at_ms") == F.col("at_ms") + isolates_ms))
+    told = with_flag.where((F.col("reachable") == F.lit(False)) & (F.col("cause") != _DETECTOR))
+    found = with_flag.where(gated_by_reachable(policy, policies) & (F.col("cause") == _DETECTOR) & F.col("reachable"))
+    of_logs = [(extending, ISOLATED), (told, UNREACHABLE), (found, REACHABLE)]
+    rows = _of_producers(isolating).select(*_row(REPLAY, F.lit(ISOLATED), F.col("at_ms"), F.col("at_ms") + isolates_ms))
+    for writes, what in of_logs:
+        until = F.when(F.lit(what == ISOLATED), F.col("at_ms") + isolates_ms)
+        of_clients = writes.drop("producer_group").join(
+            F.broadcast(clients.where(F.col("source") == CLIENT_LOG)), "client_id"
+        )
+        rows = rows.unionByName(of_clients.select(*_row(REPLAY, F.lit(what), F.col("at_ms"), until)))
+    return rows.withColumn("is_off_ladder", F.lit(None).cast("boolean"))
+
+
+def stretches(isolations: DataFrame, side: str) -> DataFrame:
+    """The isolations of producers as a whole.
+
+    Args:
+        isolations: rows of `isolation_intervals`, or isolations as the replay has them.
+        side: CLIENT or REPLAY.
+    """
+    whole = _of_producers(isolations.where(F.col("enforced") & (F.col("end_ms") > F.col("start_ms"))))
+    return whole.select(
+        *_row(side, F.lit(STRETCH), F.col("start_ms"), F.col("end_ms")),
+        F.lit(None).cast("boolean").alias("is_off_ladder"),
+    )
+
+
+def _of_producers(rows: DataFrame) -> DataFrame:
+    """Rows of producers with `WRITER`."""
+    return rows.withColumns({"source": F.lit(RECORDED), "writer": F.col("client_id")})
+
+
+def _row(side: str, what: Column, at_ms: Column, until_ms: Column) -> list[Column]:
+    return [
+        *(F.col(name) for name in (*WRITER, "broker_name")),
+        F.lit(side).alias("side"),
+        what.alias("what"),
+        at_ms.alias("at_ms"),
+        until_ms.cast("bigint").alias("until_ms"),
+    ]
