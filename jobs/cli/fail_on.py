@@ -30,8 +30,8 @@ KINDS = (
 )
 """Those of the table `findings`, whose module imports Spark."""
 WORDS = (*OF_A_NIGHT, *SEVERITIES, *KINDS)
-OF_VERIFY = ("difference", "unexplained")
-"""Writes on which a client and the replay differ; brokers of a writer for which no reason is known."""
+OF_VERIFY = ("differing", "unexplained")
+"""Brokers of a writer whose isolations differ from what the client wrote; those of them without a known reason."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
     _check(conditions, counts)
 
 
-def check_differences(conditions: Sequence[Condition], *, differences: int, unexplained: int) -> None:
+def check_differences(conditions: Sequence[Condition], *, differing: int, unexplained: int) -> None:
     """Fail when a condition of `faultline verify` holds; its table is published all the same.
 
     Raises:
         ConditionMetError: naming each condition that held and its count.
     """
-    _check(conditions, {"difference": differences, "unexplained": unexplained})
+    _check(conditions, {"differing": differing, "unexplained": unexplained})
 
 
 def _check(conditions: Sequence[Condition], counts: Mapping[str, int]) -> None:

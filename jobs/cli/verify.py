@@ -86,4 +86,4 @@ def verify(
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)
     print(json.dumps(asdict(summary), indent=1) if how.as_json else verify_text(summary))
-    check_differences(how.fail_on, differences=summary.differences, unexplained=summary.causes.get("UNEXPLAINED", 0))
+    check_differences(how.fail_on, differing=summary.differing, unexplained=summary.causes.get("UNEXPLAINED", 0))

@@ -49,6 +49,7 @@ REPLAY_CHECKS = Table(
             "OTHER_VERSION",
             "OTHER_LADDER",
             "LOST_LINES",
+            "WITHOUT_EFFECT",
             "REMOVED_ITEM",
             "UNEXPLAINED",
         ),

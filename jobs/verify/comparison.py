@@ -9,6 +9,8 @@ from jobs.intervals.of_lists import grouped, joined
 
 SAME_TIME_MS = 1_000
 """Two writes may be the same if they are no further apart: what is inferred is known to some hundred ms."""
+ROUND_MS = 3_000
+"""The same for what a detector found: which of its rounds it was is inferred."""
 
 Span = tuple[int, int]
 """Start and end of an isolation, exclusive, epoch ms."""
@@ -84,12 +86,13 @@ def _matched(
     pairs = 0
     for what, writes in grouped(sorted(written, key=lambda write: write.at_ms), key).items():
         others = of_key.pop(what, [])
+        near_ms = ROUND_MS if what[0] == "REACHABLE" else SAME_TIME_MS
         place = 0
         for write in writes:
-            while place < len(others) and others[place].at_ms < write.at_ms - SAME_TIME_MS:
+            while place < len(others) and others[place].at_ms < write.at_ms - near_ms:
                 extra.append(others[place])
                 place += 1
-            if place < len(others) and others[place].at_ms <= write.at_ms + SAME_TIME_MS:
+            if place < len(others) and others[place].at_ms <= write.at_ms + near_ms:
                 place += 1
                 pairs += 1
             else:

@@ -94,9 +94,11 @@ def with_cause(checks: DataFrame, writers: DataFrame, updates: DataFrame) -> Dat
 
 def _differs() -> Column:
     """Whether the two tell different stories: not only some milliseconds of each write."""
-    counts = F.col("missed") + F.col("extra") + F.col("other_length")
-    alike_ms = _ALIKE_MS + _ALIKE_MS_OF_A_WRITE * F.col("matched")
-    return (counts > 0) | (F.col("differing_ms") > alike_ms)
+    return (F.col("missed") + F.col("extra") + F.col("other_length") > 0) | _isolates_otherwise()
+
+
+def _isolates_otherwise() -> Column:
+    return F.col("differing_ms") > _ALIKE_MS + _ALIKE_MS_OF_A_WRITE * F.col("matched")
 
 
 def _cause() -> Column:
@@ -109,6 +111,7 @@ def _cause() -> Column:
         .when(F.col("is_other_version"), "OTHER_VERSION")
         .when(F.col("off_ladder") > 0, "OTHER_LADDER")
         .when(F.col("is_torn") | ((F.col("source") == CLIENT_LOG) & only_extra), "LOST_LINES")
+        .when(~_isolates_otherwise(), "WITHOUT_EFFECT")
         .when(F.col("was_removed"), "REMOVED_ITEM")
         .otherwise("UNEXPLAINED")
     )

@@ -70,9 +70,9 @@ class VerifySummary:
     worst: list[Item]
 
     @property
-    def differences(self) -> int:
-        """Writes that only one side has, or of another length."""
-        return self.other_length + self.missed + self.extra
+    def differing(self) -> int:
+        """Brokers of a writer whose isolations are not as the client wrote, or not known to be."""
+        return sum(count for cause, count in self.causes.items() if cause != "WITHOUT_EFFECT")
 
 
 def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult) -> VerifySummary:

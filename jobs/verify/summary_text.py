@@ -15,6 +15,7 @@ _CAUSES: Mapping[str, str] = {
     "OTHER_VERSION": 'its lines are of another version than its sends: set client_version in [producers."GROUP"]',
     "OTHER_LADDER": 'it isolates for other times than its ladder: set latency_max_ms, … in [producers."GROUP"]',
     "LOST_LINES": "lines are lost: numbers are missing, or the client's log dropped some in a burst",
+    "WITHOUT_EFFECT": "writes within an isolation differ, as of unseen retries of async sends; isolations are the same",
     "REMOVED_ITEM": "the client removed the fault item, which no send shows",
     "UNEXPLAINED": "none of these: what sends cannot show (docs/exactness.md), or a fault of the replay",
 }

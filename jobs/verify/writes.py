@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import UPDATE
+from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
 from udfs.policy import Policy, gated_by_reachable, has_reachable_flag, not_available_ms
@@ -75,11 +75,18 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
         policies: every policy that a row may name.
     """
     policy, isolates_ms = F.col("policy"), F.col("not_available_ms")
-    enforced = relevant_writes.where(F.col("enforced") & (F.col("op") == UPDATE))
-    isolating = enforced.where(isolates_ms > 0)
-    with_flag = enforced.where(has_reachable_flag(policy, policies))
+    is_update = F.col("enforced") & (F.col("op") == UPDATE)
+    is_with_flag = has_reachable_flag(policy, policies)
+    isolating = relevant_writes.where(is_update & (isolates_ms > 0))
+    with_flag = relevant_writes.where(is_update & is_with_flag)
+    in_order = Window.partitionBy(*ITEM).orderBy("position")
+    before = F.coalesce(F.lag("available_at_ms").over(in_order), F.lit(0))
     # A client writes only what sets a later end.
-    extending = with_flag.where((isolates_ms > 0) & (F.col("available_at_ms") == F.col("at_ms") + isolates_ms))
+    extending = (
+        relevant_writes.withColumn("before_ms", before)
+        .where(is_update & is_with_flag & (isolates_ms > 0))
+        .where(F.col("at_ms") + isolates_ms > F.col("before_ms"))
+    )
     told = with_flag.where((F.col("reachable") == F.lit(False)) & (F.col("cause") != _DETECTOR))
     found = with_flag.where(gated_by_reachable(policy, policies) & (F.col("cause") == _DETECTOR) & F.col("reachable"))
     of_logs = [(extending, ISOLATED), (told, UNREACHABLE), (found, REACHABLE)]
