@@ -155,7 +155,7 @@ class Settings:
             flow: what this flow reads, as the run log has it; None = what either reads.
         """
         names = [each.name for each in dataclasses.fields(self) if each.name not in _WITHOUT_ROWS]
-        unread = _UNREAD_BY[flow] if flow else ()
+        unread = _UNREAD_BY.get(flow or "", ())
         return self._hash_of((name for name in names if name not in unread), flow)
 
     def input_hash(self, flow: str) -> str:

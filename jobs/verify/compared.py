@@ -42,8 +42,8 @@ def _compare(writes: pa.Table) -> pa.Table:
         ], [(row["at_ms"], row["until_ms"]) for row in own if row["what"] == spans_are]
 
     (written, isolated), (replayed, by_replay) = of_side(CLIENT), of_side(REPLAY)
-    found = asdict(compared(written, replayed, isolated, by_replay))
+    comparison = asdict(compared(written, replayed, isolated, by_replay))
     item = {name: rows[0][name] for name in _ITEM}
     return pa.Table.from_pylist(
-        [{**item, **found, "off_ladder": sum(bool(row["is_off_ladder"]) for row in rows)}], _ARROW
+        [{**item, **comparison, "off_ladder": sum(bool(row["is_off_ladder"]) for row in rows)}], _ARROW
     )

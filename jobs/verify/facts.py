@@ -42,8 +42,8 @@ def facts_of_writers(
         F.bool_or(F.coalesce(has_flag, F.lit(False))).alias("has_flag"),
         F.bool_or(F.coalesce(gated_by_reachable(policy, policies), F.lit(False))).alias("is_gated"),
     )
-    told_flag = updates.where(F.col("op") == recorded.UPDATE).groupBy(*PRODUCER)
-    flags = told_flag.agg(F.bool_or(F.col("reachable").isNotNull()).alias("told_flag"))
+    of_updates = updates.where(F.col("op") == recorded.UPDATE).groupBy(*PRODUCER)
+    flags = of_updates.agg(F.bool_or(F.col("reachable").isNotNull()).alias("wrote_flag"))
     lines = updates.withColumn("process", recording_process())
     torn = torn_processes(lines, senders.hours, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
     of_producers = by_sends.join(flags, list(PRODUCER), "left").join(torn, list(PRODUCER), "left")
@@ -54,7 +54,7 @@ def facts_of_writers(
         (F.col("client_id") == F.col("of_client")) & same_group,
         "left",
     )
-    other_flag = is_recorded & (F.col("told_flag") != F.col("has_flag"))
+    other_flag = is_recorded & (F.col("wrote_flag") != F.col("has_flag"))
     other_log = ~is_recorded & (~F.col("has_flag") | (F.col("log_version") != F.col("version")))
     return known.groupBy(*WRITER).agg(
         F.array_sort(F.collect_set("client_id")).alias("client_ids"),

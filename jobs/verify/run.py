@@ -18,6 +18,7 @@ from jobs.runs.run import Run, RunResult
 from jobs.runs.run_log import VERIFY
 from jobs.runs.runner import run_flow
 from jobs.settings.model import Settings
+from jobs.sources.fault_item_log import FAULT_ITEM_LOGS
 from jobs.sources.fault_item_log import SCHEMA as LOG_LINES
 from jobs.sources.staged import Staged
 from jobs.sources.staging import stage_fault_item_logs
@@ -48,13 +49,13 @@ class StagedLogs(Staged):
     cluster: str = ""
     with_sends: tuple[Day, ...] = ()
 
-    def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:  # noqa: ARG002 - not the lines say the days
-        """The days with sends; what a log has of others is compared with nothing."""
-        return [day for day in self.with_sends if day.date in dates]
+    def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
+        """The days with sends, whatever days and clusters the lines are of."""
+        return [day for day in self.with_sends if day.date in dates] or super().days(dates, default)
 
-    def clusters(self, date: dt.date | None = None) -> list[str]:  # noqa: ARG002 - on any
-        """The cluster of the lines, good or bad."""
-        return [self.cluster]
+    def clusters(self, date: dt.date | None = None) -> list[str]:
+        """The cluster of the lines, good or bad, on a day with sends."""
+        return [self.cluster] if date in (None, *(day.date for day in self.with_sends)) else []
 
 
 def run_verify(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
@@ -76,7 +77,7 @@ def run_verify(spark: SparkSession, settings: Settings, run: Run, progress: Prog
         name=VERIFY,
         reads="client logs",
         derives="comparing with the replay",
-        sources=(),
+        sources=(FAULT_ITEM_LOGS,),
         published=(),
         derived=(REPLAY_CHECKS,),
         carried=(),

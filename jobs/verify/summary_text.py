@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jobs.text.terminal import counted, duration, grid, one_line, safe
 from jobs.verify.summary import Item, VerifySummary
 
-_CAUSES: Mapping[str, str] = {
+CAUSES: Mapping[str, str] = {
     "UNKNOWN_CLIENT": 'the log names no client: set client_id in [client_logs."FOLDER"], or give the log of its start',
     "NO_SENDS": "the client wrote, and its sends are not in the lake: is its send log collected?",
     "NOT_REPLAYED": "its sends cannot be replayed: see producer_days.not_replayed",
@@ -66,7 +66,7 @@ def _row(item: Item) -> list[str]:
 
 
 def _notes(summary: VerifySummary) -> str:
-    notes = [f"{cause} ({count:,}): {_CAUSES[cause]}" for cause, count in summary.causes.items()]
+    notes = [f"{cause} ({count:,}): {CAUSES[cause]}" for cause, count in summary.causes.items()]
     alone = summary.switched_on - summary.recorded
     if alone > 0:
         notes.append(

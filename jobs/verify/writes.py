@@ -87,9 +87,10 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
         .where(is_update & is_with_flag & (isolates_ms > 0))
         .where(F.col("at_ms") + isolates_ms > F.col("before_ms"))
     )
-    told = with_flag.where((F.col("reachable") == F.lit(False)) & (F.col("cause") != _DETECTOR))
-    found = with_flag.where(gated_by_reachable(policy, policies) & (F.col("cause") == _DETECTOR) & F.col("reachable"))
-    of_logs = [(extending, ISOLATED), (told, UNREACHABLE), (found, REACHABLE)]
+    unreachable = with_flag.where((F.col("reachable") == F.lit(False)) & (F.col("cause") != _DETECTOR))
+    is_detection = (F.col("cause") == _DETECTOR) & F.col("reachable")
+    detected = with_flag.where(gated_by_reachable(policy, policies) & is_detection)
+    of_logs = [(extending, ISOLATED), (unreachable, UNREACHABLE), (detected, REACHABLE)]
     rows = _of_producers(isolating).select(*_row(REPLAY, F.lit(ISOLATED), F.col("at_ms"), F.col("at_ms") + isolates_ms))
     for writes, what in of_logs:
         until = F.when(F.lit(what == ISOLATED), F.col("at_ms") + isolates_ms)

@@ -74,7 +74,7 @@ def test_help_names_commands_options_and_exit_codes(
         (["serve", "--port", "x"], "--port 'x' is not a valid integer; see faultline serve --help"),
         (["show", "incidnts"], "WHAT 'incidnts' is none of incidents, findings,"),
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
-        (["verify-lake"], "unknown command 'verify-lake'; see faultline --help"),
+        (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
         (["plan"], "a COMMAND is missing; see faultline plan --help"),
         (["nightly", "--date", "21.11.2026"], "--date '21.11.2026' is no day; write it like 2026-11-21"),
         (["nightly", "--from", "2026-02-30"], "--from '2026-02-30' is no day"),

@@ -127,9 +127,11 @@ def test_the_plan_names_what_is_not_read(tmp_path: Path, capsys: pytest.CaptureF
     ]
 
 
-def test_every_table_but_the_records_of_a_run_and_of_what_if_is_some_flows() -> None:
+def test_every_table_but_records_of_runs_and_answers_to_questions_is_some_flows() -> None:
     written = [name for tables in FLOW_TABLES.values() for name in (*tables.published, *tables.derived)]
-    assert sorted([*written, "policy_outcomes", "quarantine", "run_log"]) == sorted(table.name for table in TABLES)
+    assert sorted([*written, "policy_outcomes", "quarantine", "replay_checks", "run_log"]) == sorted(
+        table.name for table in TABLES
+    )
 
 
 def test_a_plan_needs_no_spark() -> None:

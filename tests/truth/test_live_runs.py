@@ -26,12 +26,14 @@ from jobs.fault_latency.replayed_day import replayed
 from jobs.fault_latency.run import run_fault_latency
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
+from jobs.settings.inputs import FilesInput
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.spark.materialize import materializer
 from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
+from jobs.verify.run import run_verify
 
 DAY = dt.date(2026, 11, 21)
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
@@ -76,6 +78,17 @@ class Recordings:
         materialize = materializer(self._spark, str(self._folder / f"kept-{run}"))
         alone = replayed(sends, nothing, day, settings, topic_brokers=routes, materialize=materialize)
         return [row.asDict() for row in alone.isolations.collect()]
+
+    def verified(self, run: str) -> Rows:
+        """The rows of `replay_checks`: the log of the recording's process against the replay."""
+        log = FilesInput((str(RECORDINGS / run / "rocketmq_client.log.gz"),))
+        settings = self._publish(run)
+        given = dataclasses.replace(settings, inputs=dataclasses.replace(settings.inputs, client_logs=log))
+        call = Run(f"verify-{run}", "verify", (DAY,), allow_empty=False, cascade=True, clock=_clock)
+        with pytest.MonkeyPatch.context() as patch:  # only this recording's cluster: the lake has all of them
+            patch.setattr("jobs.verify.run.days_with_sends", lambda *_: [Day(DAY, run)])
+            run_verify(self._spark, given, call, Progress(io.StringIO()))
+        return self.table(run, "replay_checks")
 
     def _publish(self, run: str) -> Settings:
         if run not in self._settings:
@@ -148,6 +161,25 @@ def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
     print(f"{run}: the truth lies inside the band {share:.3%} of the time")
     assert share >= 0.995
     assert f"{share:.3%}" == stated_figures(run)[2]
+
+
+@pytest.mark.parametrize("run", ["5.1.4", "5.3.3"])
+def test_the_clients_own_log_says_the_same_isolations(recordings: Recordings, run: str) -> None:
+    """Lines of the log are the truth here; all producers of the process write into it."""
+    rows = recordings.verified(run)
+    sums = {
+        name: sum(row[name] for row in rows) for name in ("written", "matched", "extra", "isolated_ms", "differing_ms")
+    }
+    differing = f"{sums['differing_ms']} of {sums['isolated_ms']} ms differ"
+    print(f"{run}: {sums['matched']} of {sums['written']} lines, {differing}")
+    assert [row["broker_name"] for row in sorted(rows, key=lambda row: str(row["broker_name"]))] == [
+        "broker-a", "broker-b", "broker-c",
+    ]  # fmt: skip
+    assert sums["isolated_ms"] > 250_000
+    page = (RECORDINGS.parents[2] / "docs" / "exactness.md").read_text(encoding="utf-8")
+    stated = page.partition("### The client's own log")[2]
+    assert f"| {run} | {sums['matched']} of {sums['written']} | {sums['extra']} | {sums['differing_ms']} ms |" in stated
+    assert {row["cause"] for row in rows} <= {None, "WITHOUT_EFFECT", "LOST_LINES"}
 
 
 @pytest.mark.parametrize("run", EACH)

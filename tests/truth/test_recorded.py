@@ -23,6 +23,7 @@ from jobs.fault_latency.run import run_fault_latency
 from jobs.runs.run import Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
+from jobs.verify.run import run_verify
 
 pytestmark = pytest.mark.usefixtures("generated_code")
 RECORDED = Path(__file__).parent / "recorded"
@@ -47,6 +48,17 @@ class Recordings:
         found = deltalake.DeltaTable(str(self._lake / table)).to_pyarrow_table(filters=[("cluster", "=", run)])
         rows: list[dict[str, Any]] = found.to_pylist()
         return rows
+
+    def verified(self, run: str) -> list[dict[str, Any]]:
+        """The rows of `replay_checks`: what the clients recorded against the replay from their sends."""
+        self.rows(run, "sends")
+        day = self.results[run].days[0].day
+        call = Run(f"verify-{run}", "verify", (day.date,), allow_empty=False, cascade=True, clock=_clock)
+        with pytest.MonkeyPatch.context() as patch:  # only this recording's cluster: the lake has all of them
+            patch.setattr("jobs.verify.run.days_with_sends", lambda *_: [day])
+            settings = load_settings([], [], {"cluster": run, "lake": str(self._lake)})
+            run_verify(self._spark, settings, call, Progress(io.StringIO()))
+        return self.rows(run, "replay_checks")
 
     def _publish(self, run: str) -> RunResult:
         folder = RECORDED / run
@@ -91,6 +103,19 @@ def test_intervals_are_those_that_the_client_held(recordings: Recordings, run: s
     assert f"| {run} | {total['jaccard']:.5f} |" in stated
     assert {row["evidence"] for row in intervals if row["enforced"]} == {"RECORDED"}
     assert {row["evidence"] for row in intervals if not row["enforced"]} == {"LOGGED"}
+
+
+@pytest.mark.parametrize("run", EACH)
+def test_a_replay_from_sends_alone_is_held_against_the_record(recordings: Recordings, run: str) -> None:
+    rows = recordings.verified(run)
+    sums = {name: sum(row[name] for row in rows) for name in ("written", "matched", "isolated_ms", "differing_ms")}
+    share = sums["differing_ms"] / sums["isolated_ms"]
+    print(f"{run}: {sums['matched']} of {sums['written']} updates, {share:.3%} of {sums['isolated_ms']} ms differ")
+    page = (RECORDED.parents[2] / "docs" / "exactness.md").read_text(encoding="utf-8").partition("### Recorded")[2]
+    stated = next(line for line in page.splitlines() if line.startswith(f"| {run} |"))
+    assert stated.endswith(f"| {sums['matched']:,} of {sums['written']:,} | {share:.3%} |")
+    calls = [line for line in lines(RECORDED / run / "fault_item_updates.jsonl.gz") if line["not_available_ms"]]
+    assert sums["written"] == len(calls)
 
 
 @pytest.mark.parametrize("run", EACH)
