@@ -22,6 +22,7 @@ from jobs.tables import (
     TOPIC_QUEUES,
     Table,
 )
+from jobs.text.completeness import CLIENT_LOG, RUNNING_INFO, of_owners
 from jobs.text.owners import owners_of
 from jobs.text.redaction import redacted
 from udfs.strategy import RETRY_TOPIC
@@ -64,7 +65,7 @@ class AllocationSummary:
         kinds: number of groups and topics with a finding of the kind that concerns no queue.
         other_settings: days beside the run's that other settings made; they stay as they are.
         owners: consumer group that is named here to its owner, where settings give one.
-        owners_given: consumers' running info or logs were given, which show who held a queue.
+        rests_on: the sources of ownership, and what they cannot know, in words.
     """
 
     run_id: str
@@ -85,7 +86,7 @@ class AllocationSummary:
     route_changes: int
     hidden_files: list[str]
     repeated_files: list[str]
-    owners_given: bool
+    rests_on: list[str]
     owners: dict[str, str]
 
 
@@ -135,11 +136,17 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         route_changes=route_changes["count"],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
-        owners_given=bool(settings.inputs.running_info.path or settings.inputs.client_logs.path),
+        rests_on=[of_owners(_sources_of_owners(settings))],
         owners=owners_of(
             (row["consumer_group"] for name in ("groups", "faults") for row in answers[name]), settings.owners
         ),
     )
+
+
+def _sources_of_owners(settings: Settings) -> list[str]:
+    """The inputs that show who held a queue, as `queue_ownership.source` calls them."""
+    given = {RUNNING_INFO: settings.inputs.running_info.path, CLIENT_LOG: settings.inputs.client_logs.path}
+    return [source for source, paths in given.items() if paths]
 
 
 def _groups(allocated: DataFrame, rebalances: DataFrame) -> DataFrame:

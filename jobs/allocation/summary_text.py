@@ -58,9 +58,8 @@ def _faults_text(summary: AllocationSummary) -> str:
 
 
 def _notes_text(summary: AllocationSummary) -> str:
-    notes = [f"{count} x {WHAT[kind]} ({kind})" for kind, count in sorted(summary.kinds.items()) if kind in WHAT]
-    if not summary.owners_given:
-        notes.append("neither running info nor client logs were given: who held a queue is not known")
+    kinds = [f"{count} x {WHAT[kind]} ({kind})" for kind, count in sorted(summary.kinds.items()) if kind in WHAT]
+    notes = [*summary.rests_on, *kinds]
     if summary.unread_queues:
         notes.append(f"{summary.unread_queues} queues got messages and had no reader (topic_queues.finding = UNREAD)")
     if summary.idle_queues:

@@ -19,6 +19,7 @@ from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
 from jobs.answers.published import Published
+from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import unsure_days
 from jobs.answers.settings_of_days import other_settings
 from jobs.answers.timeline import Timeline, timeline
@@ -90,6 +91,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             windows=windows,
             groups=groups,
             kinds=_kinds(on_night),
+            rests_on=rests_on(published),
             not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
             style=Markup(part("report.css")),  # noqa: S704 - our own file
             closed=closed("report.js", figures),

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.broker_counts import Broker, brokers_of
 from jobs.fault_latency.incident_counts import Incident, first_incidents, incident, incident_counts, minor_incident
 from jobs.fault_latency.producer_counts import (
     Contradicting,
@@ -25,23 +26,21 @@ from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.runs.run_log import FAULT_LATENCY
 from jobs.settings.model import Settings
-from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, PRODUCER_DAYS, QUARANTINE
+from jobs.tables import (
+    BROKER_INCIDENTS,
+    BROKER_WINDOWS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    PRODUCER_DAYS,
+    QUARANTINE,
+    TOPIC_BROKERS,
+)
 from jobs.tables.findings import SEVERITIES
+from jobs.text.completeness import of_producers
 from jobs.text.owners import owners_of
 from jobs.text.redaction import redacted
 
 _WORST = 3
-
-
-@dataclass(frozen=True)
-class Broker:
-    """A broker over the requested days."""
-
-    broker_name: str
-    sends: int
-    failures: int
-    isolated_ms: int
-    isolating_producers: int
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,7 @@ class Summary:
         switched_on: producers whose switch was on.
         recorded: those of them whose client recorded what it decided itself.
         recomputed_days: those made anew from the lake's own sends, as it was asked for.
+        rests_on: the sources of the isolations, and what they cannot know, in words.
         cascaded_days: likewise, as the day before changed.
         stale_days: those that should have been, but were left.
         forgotten_days: those that could not be: the lake no longer has their sends.
@@ -112,6 +112,7 @@ class Summary:
     repeated_files: list[str]
     bad_routes: int
     owners: dict[str, str]
+    rests_on: list[str]
 
 
 def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Summary:
@@ -125,7 +126,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
             "quarantine_reasons": _counts(
                 with_each_reason(quarantine.where("source IN ('sends', 'fault_item_updates')")), "reason"
             ),
-            "brokers": _brokers(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
+            "brokers": brokers_of(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
             "incident_count": incident_counts(incidents),
             "incidents": first_incidents(incidents),
             "findings": _finding_kinds(findings),
@@ -135,6 +136,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
             "contradicting": contradicting(producers),
             "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
             "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
+            "routes": result.rows(lake, TOPIC_BROKERS).agg(F.count("*").alias("count")),
             "bad_routes": quarantine.where("source = 'routes'").agg(F.count("*").alias("count")),
         }
     )
@@ -186,6 +188,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         repeated_files=list(result.repeated_files),
         bad_routes=bad_routes["count"],
         owners=owners_of(_groups_named(answers), settings.owners),
+        rests_on=of_producers(total["switched_on"], total["recorded"], has_routes=answers["routes"][0]["count"] > 0),
     )
 
 
@@ -193,22 +196,6 @@ def _groups_named(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
     """The producer groups that the answers name."""
     for name in ("producers", "producer_groups", "contradicting", "missing_producers"):
         yield from (row["producer_group"] for row in answers[name])
-
-
-def _brokers(windows: DataFrame, intervals: DataFrame) -> DataFrame:
-    """The columns of `Broker`."""
-    sums = windows.groupBy("broker_name").agg(
-        F.sum("sends").alias("sends"), F.sum("failures").alias("failures"), F.sum("isolated_ms").alias("isolated_ms")
-    )
-    who = (
-        intervals.where("enforced AND end_ms > start_ms")
-        .groupBy("broker_name")
-        .agg(F.count_distinct("client_id", "producer_group").alias("isolating_producers"))
-    )
-    joined = sums.join(who, "broker_name", "left").withColumn(
-        "isolating_producers", F.coalesce("isolating_producers", F.lit(0))
-    )
-    return joined.orderBy(F.desc("isolated_ms"), "broker_name").limit(50)
 
 
 def _worst_findings(findings: DataFrame) -> DataFrame:

@@ -117,7 +117,7 @@ def _longest_text(summary: Summary, count: str) -> str:
 
 
 def _notes_text(summary: Summary) -> str:
-    notes = [*_notes_on_producers(summary), *_notes_on_days(summary), *_notes_on_files(summary)]
+    notes = [*summary.rests_on, *_notes_on_producers(summary), *_notes_on_days(summary), *_notes_on_files(summary)]
     return "Notes\n" + "\n".join(f"  {note}" for note in notes) if notes else ""
 
 
@@ -127,13 +127,6 @@ def _notes_on_producers(summary: Summary) -> list[str]:
         notes.append(
             f"producers with the switch off would have isolated for {duration(summary.would_have_isolated_ms)} "
             "(enforced = false)"
-        )
-    if summary.recorded:
-        notes.append(
-            f"{summary.recorded} of {summary.switched_on} producers with the switch on recorded what they decided;"
-            " the others are replayed from their sends"
-            if summary.recorded < summary.switched_on
-            else "all producers with the switch on recorded what they decided: nothing of theirs is inferred"
         )
     if summary.switch_assumed_off:
         notes.append(

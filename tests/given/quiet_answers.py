@@ -18,10 +18,10 @@ QUIET = Summary(
     producer_count=7, isolating_producers=0, isolating_groups=0, producer_groups=[], producers=[], isolations=0,
     would_have_isolated_ms=0, switch_assumed_off=0, switched_on=0, recorded=0, not_replayed={},
     contradictions=0, contradicting=[], missing_producers=[],
-    hidden_files=[], repeated_files=[], bad_routes=0, owners={},
+    hidden_files=[], repeated_files=[], bad_routes=0, owners={}, rests_on=[],
 )  # fmt: skip
 NO_GROUPS = AllocationSummary(
     run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_settings=[], other_days={},
     quarantine_reasons={}, group_count=0, groups=[], faults=[], finding_count=0, kinds={}, unread_queues=0,
-    idle_queues=0, route_changes=0, hidden_files=[], repeated_files=[], owners_given=True, owners={},
+    idle_queues=0, route_changes=0, hidden_files=[], repeated_files=[], owners={}, rests_on=[],
 )  # fmt: skip

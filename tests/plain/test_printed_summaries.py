@@ -12,9 +12,10 @@ import pytest
 
 from jobs.allocation.summary import Fault, Group
 from jobs.allocation.summary_text import allocation_text
+from jobs.fault_latency.broker_counts import Broker
 from jobs.fault_latency.incident_counts import Incident
 from jobs.fault_latency.producer_counts import Contradicting, Producer, ProducerGroup
-from jobs.fault_latency.summary import Broker, FindingKind
+from jobs.fault_latency.summary import FindingKind
 from jobs.fault_latency.summary_text import as_text
 from jobs.text.terminal import duration
 from tests.given.quiet_answers import DAY, NO_GROUPS, QUIET
@@ -271,17 +272,7 @@ EMPTY_START = (
             {"switch_assumed_off": 3},
             '3 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
         ),
-        (
-            {"switched_on": 40, "recorded": 28},
-            (
-                "28 of 40 producers with the switch on recorded what they decided; the others are replayed from their"
-                " sends"
-            ),
-        ),
-        (
-            {"recorded": 40, "switched_on": 40},
-            "all producers with the switch on recorded what they decided: nothing of theirs is inferred",
-        ),
+        ({"rests_on": ["isolations: by these"]}, "isolations: by these"),
         ({"not_replayed": {"CLIENT_TOO_OLD": 2}}, "2 producers not replayed: CLIENT_TOO_OLD"),
         (
             {
@@ -404,10 +395,7 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
     ("answers", "note"),
     [
         ({"kinds": {"IDLE_CLIENT": 3}}, "3 x the client gets no queue (IDLE_CLIENT)"),
-        (
-            {"owners_given": False},
-            "neither running info nor client logs were given: who held a queue is not known",
-        ),
+        ({"rests_on": ["ownership: by these"]}, "ownership: by these"),
         ({"unread_queues": 4}, "4 queues got messages and had no reader (topic_queues.finding = UNREAD)"),
         ({"idle_queues": 5}, "5 queues were read but never written (topic_queues.finding = IDLE)"),
         ({"route_changes": 46}, "46 changes of a broker's queues (route_changes)"),

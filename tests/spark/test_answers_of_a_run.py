@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
+from jobs.fault_latency.broker_counts import Broker
 from jobs.fault_latency.incident_counts import Incident
 from jobs.fault_latency.producer_counts import Contradicting, Producer
-from jobs.fault_latency.summary import Broker, FindingKind, Summary, summarize
+from jobs.fault_latency.summary import FindingKind, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
@@ -30,6 +31,7 @@ from jobs.tables import (
     QUEUE_ALLOCATION,
     REBALANCES,
     ROUTE_CHANGES,
+    TOPIC_BROKERS,
     TOPIC_QUEUES,
 )
 from jobs.tables.day import Day
@@ -174,7 +176,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
     """The lake, and the run that published two of its days."""
     tables = (
         ALLOCATION_FINDINGS, BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, GROUP_MEMBERS, ISOLATION_INTERVALS,
-        PRODUCER_DAYS, QUARANTINE, QUEUE_ALLOCATION, REBALANCES, ROUTE_CHANGES, TOPIC_QUEUES,
+        PRODUCER_DAYS, QUARANTINE, QUEUE_ALLOCATION, REBALANCES, ROUTE_CHANGES, TOPIC_BROKERS,
+        TOPIC_QUEUES,
     )  # fmt: skip
     lake = LiteralLake(tmp_path_factory.mktemp("answers"), tables)
     _write_first_flow(lake)
@@ -203,10 +206,11 @@ def said(spark: SparkSession, result: tuple[Path, RunResult]) -> Summary:
 @pytest.fixture(scope="module")
 def groups(spark: SparkSession, result: tuple[Path, RunResult]) -> AllocationSummary:
     lake, done = result
-    settings = load_settings([], [], {"lake": str(lake), "inputs.client_logs.path": ["/logs"]})
+    settings = load_settings([], [], {"lake": str(lake), "inputs.client_logs.path": ["/logs"], **ANSWERS})
     return summarize_allocation(spark, settings, done)
 
 
+ANSWERS = {"inputs.running_info.path": ["/answers"]}
 COUNTED = {"date": "2026-03-02", "cluster": "north", "rows_read": 9, "rows_published": 5, "rows_quarantined": 1,
            "rows_duplicate": 2, "rows_other_day": 1, "rows_other_cluster": 0}  # fmt: skip
 
@@ -216,6 +220,8 @@ def test_the_run_itself(said: Summary, result: tuple[Path, RunResult]) -> None:
     assert said.days == [COUNTED | {"started_from": "EMPTY"}]  # a recomputed day read no lines
     assert (said.cascaded_days, said.stale_days) == (["2026-03-03"], ["2026-03-07"])
     assert (said.other_days, said.hidden_files) == ({"2026-03-01": 4}, [".a", "_b"])
+    by = "21 producers with the switch on by replay of their sends, none as its client recorded them"
+    assert said.rests_on == [f"isolations: {by}", "no topic routes: the brokers of a topic are those that sends name"]
 
 
 def test_producers_are_counted_over_days_and_their_sums_are_of_those_with_the_switch_on(said: Summary) -> None:
@@ -289,7 +295,7 @@ def test_the_run_of_the_second_flow_itself(groups: AllocationSummary, result: tu
     assert groups.hidden_files == [".a", "_b"]
     reasons = [("not_json", 3), ("captured_at_missing", 2), ("body_not_json", 1), ("topic_missing", 1)]
     assert list(groups.quarantine_reasons.items()) == reasons
-    assert groups.owners_given
+    assert groups.rests_on == ["ownership: by consumers' logs, and by their answers"]
 
 
 def test_the_ten_groups_whose_queues_moved_most(groups: AllocationSummary) -> None:
