@@ -82,6 +82,7 @@ MAY_IMPORT = {
         "jobs.uri",
         "udfs",
     },
+    "jobs.collect": {"jobs.text"},
     "jobs.verify": {
         "jobs.errors",
         "jobs.fault_latency",
@@ -112,6 +113,7 @@ MAY_IMPORT = {
         "jobs.allocation",
         "jobs.answers",
         "jobs.check",
+        "jobs.collect",
         "jobs.doctor",
         "jobs.errors",
         "jobs.fault_latency",

@@ -10,6 +10,7 @@ from click.shell_completion import shell_complete
 from jobs.cli import publish
 from jobs.cli.call import Call
 from jobs.cli.check import check
+from jobs.cli.collect import collect
 from jobs.cli.command import WIDTH, Group, usage_sentence
 from jobs.cli.doctor import doctor
 from jobs.cli.maintain import maintain
@@ -54,7 +55,7 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for each in (*publish.COMMANDS, check, what_if, verify, plan, report, show, register, serve, doctor, maintain):
+for each in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, serve, doctor, maintain):
     faultline.add_command(each)
 
 

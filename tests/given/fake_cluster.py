@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -46,12 +48,21 @@ def _answers_at_once(_: str) -> Answer:
     return Answer()
 
 
+Administer = Callable[[str, int, Mapping[str, str]], tuple[int, str] | None]
+"""From the broker's name ("" is the name server), request code and fields to code and body; None = as without it."""
+
+
+def _knows_nothing(*_: object) -> None:
+    return None
+
+
 @dataclass
 class FakeCluster:
     """Brokers by name with four queues each of every topic, and the name server that tells clients of them."""
 
     brokers: tuple[str, ...] = ("broker-a", "broker-b")
     behave: Behaviour = _answers_at_once
+    administer: Administer = _knows_nothing
     received: list[tuple[str, int]] = field(default_factory=list)
     """Broker and request code of each message."""
     _servers: dict[str, _Server] = field(default_factory=dict)
@@ -66,6 +77,13 @@ class FakeCluster:
         server.answer = partial(self._answer, name)
         self._servers[name] = server
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def speak_tls(self, certificate: Path, key: Path) -> None:
+        """Every new connection is encrypted."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        for server in self._servers.values():
+            server.tls = context
 
     def kill(self, name: str) -> None:
         """Close the broker's port and its connections."""
@@ -84,17 +102,21 @@ class FakeCluster:
         for server in self._servers.values():
             server.shutdown()
             server.server_close()
+            server.hang_up()
 
     @property
     def name_server(self) -> str:
-        return self._address("")
+        return self.address("")
 
-    def _address(self, name: str) -> str:
+    def address(self, name: str) -> str:
+        """HOST:PORT of a broker; of the name server for no name."""
         port = self._servers[name].server_address[1]
         return f"127.0.0.1:{port}"
 
     def _answer(self, name: str, header: Mapping[str, Any]) -> tuple[dict[str, Any], bytes] | None:
         code = int(header["code"])
+        if (given := self.administer(name, code, header.get("extFields") or {})) is not None:
+            return {"code": given[0], "remark": "as the test says"}, given[1].encode()
         if not name:
             return self._of_name_server(code, header)
         if code == MAX_OFFSET:  # what the detector asks
@@ -121,7 +143,7 @@ class FakeCluster:
             for name in self.brokers
         ]
         brokers = [
-            {"brokerName": name, "cluster": "main", "brokerAddrs": {"0": self._address(name)}} for name in self.brokers
+            {"brokerName": name, "cluster": "main", "brokerAddrs": {"0": self.address(name)}} for name in self.brokers
         ]
         route = {"brokerDatas": brokers, "queueDatas": queues, "filterServerTable": {}}
         return {"code": OK}, json.dumps(route).encode()
@@ -132,6 +154,7 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
     answer: Callable[[Mapping[str, Any]], tuple[dict[str, Any], bytes] | None]
+    tls: ssl.SSLContext | None = None
 
     def __init__(self, address: tuple[str, int], handler: type[socketserver.BaseRequestHandler]) -> None:
         self.connections: list[socket.socket] = []
@@ -150,6 +173,11 @@ class _Connection(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         assert isinstance(self.server, _Server)
+        if self.server.tls:
+            try:
+                self.request = self.server.tls.wrap_socket(self.request, server_side=True)
+            except OSError:
+                return
         self.server.connections.append(self.request)
         self.writing = threading.Lock()
         while (header := self._request()) is not None:

@@ -1,0 +1,77 @@
+"""Asking a cluster: bounded in requests per second, and patient with an address that does not answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from jobs.collect.remoting import Answer, Connection, NoAnswerError, Security
+
+_FIRST_REST_S, _LONGEST_REST_S = 1.0, 60.0
+
+
+@dataclass
+class _Rest:
+    """How long an address is left alone after failures, and until when on the monotonic clock."""
+
+    seconds: float = 0.0
+    until_s: float = 0.0
+
+
+@dataclass
+class Asking:
+    """Connections to all addresses of a cluster.
+
+    Attributes:
+        timeout_s: the longest wait for a connection, or for an answer.
+        per_second: most requests in a second.
+        security: TLS and keys.
+        wait: waits so many seconds; true when the collector is to stop.
+        requests: requests so far.
+        unanswered: those of them, or of those that were not made as the address rests, that got no answer.
+    """
+
+    timeout_s: float
+    per_second: float
+    security: Security
+    wait: Callable[[float], bool]
+    requests: int = 0
+    unanswered: int = 0
+    _connections: dict[str, Connection] = field(default_factory=dict)
+    _rests: dict[str, _Rest] = field(default_factory=dict)
+    _next_s: float = 0.0
+
+    def __call__(self, address: str, code: int, fields: Mapping[str, str]) -> Answer:
+        """Ask an address.
+
+        Raises:
+            NoAnswerError: it does not answer, or rests as it did not a moment ago.
+        """
+        rest = self._rests.setdefault(address, _Rest())
+        if time.monotonic() < rest.until_s:
+            self.unanswered += 1
+            raise NoAnswerError(f"{address}: left alone for {rest.seconds:.0f} s, as it did not answer")
+        self._keep_pace()
+        self.requests += 1
+        connection = self._connections.setdefault(address, Connection(address, self.timeout_s, self.security))
+        try:
+            answer = connection.call(code, fields)
+        except NoAnswerError:
+            self.unanswered += 1
+            rest.seconds = min(max(2 * rest.seconds, _FIRST_REST_S), _LONGEST_REST_S)
+            rest.until_s = time.monotonic() + rest.seconds
+            raise
+        rest.seconds = 0.0
+        return answer
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for connection in self._connections.values():
+            connection.close()
+
+    def _keep_pace(self) -> None:
+        now = time.monotonic()
+        if self._next_s > now:
+            self.wait(self._next_s - now)
+        self._next_s = max(now, self._next_s) + 1 / self.per_second

@@ -1,0 +1,107 @@
+"""What a cluster has to ask about: its brokers, topics and consumer groups, and who is a member."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from jobs.collect.remoting import Answer
+
+# RequestCode of RocketMQ, the same from 4.3.0 to 5.5.0.
+TOPIC_ROUTE = 105
+CLUSTER_INFO = 106
+SUBSCRIPTION_GROUPS = 201
+CONSUMER_CONNECTIONS = 203
+ALL_TOPICS = 206
+RUNNING_INFO = 307
+RETRY = "%RETRY%"
+
+_MASTER = "0"
+_SYSTEM_GROUPS = {"TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "__MONITOR_CONSUMER"}
+_SYSTEM_GROUP = ("CID_SYS_RMQ_", "CID_RMQ_SYS_", "CID_ONS")
+_SYSTEM_TOPICS = {"SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102", "OFFSET_MOVED_EVENT", "BenchmarkTest"}
+_SYSTEM_TOPIC = ("RMQ_SYS_", "rmq_sys_", "%DLQ%", "%SYS%")
+_PART = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(\d+)(?=\s*:)')
+
+Ask = Callable[[int, Mapping[str, str]], Answer]
+"""Request code and fields → the answer; raises `NoAnswerError`."""
+
+
+def parsed(body: str) -> dict[str, Any]:
+    """The object of a body; servers before 4.9.4 leave the quotes of numbers out where these are keys.
+
+    >>> parsed('{"brokerAddrs":{0:"10.0.0.1:10911"}, "a": "{0:1}"}')
+    {'brokerAddrs': {'0': '10.0.0.1:10911'}, 'a': '{0:1}'}
+
+    Raises:
+        ValueError: it is none.
+    """
+    quoted = _PART.sub(lambda part: f'{part[1]}"{part[2]}"' if part[2] else part[0], body)
+    found = json.loads(quoted)
+    return dict(found)
+
+
+def masters(info: str) -> dict[str, str]:
+    """Broker name to the address of its master, of the brokers that have one.
+
+    Args:
+        info: the name server's answer to CLUSTER_INFO.
+
+    Raises:
+        ValueError: it is none.
+    """
+    brokers = parsed(info).get("brokerAddrTable") or {}
+    return {
+        name: broker["brokerAddrs"][_MASTER]
+        for name, broker in sorted(brokers.items())
+        if _MASTER in broker.get("brokerAddrs", {})
+    }
+
+
+def own_names(info: str) -> set[str]:
+    """Names that are topics too: of clusters and brokers."""
+    found = parsed(info)
+    clusters = set(found.get("clusterAddrTable") or {})
+    return clusters | set(found.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
+
+
+def topics_in(body: str, info: str) -> list[str]:
+    """The topics of the users, by the name server's list of all, in order.
+
+    Raises:
+        ValueError: it is none.
+    """
+    own = _SYSTEM_TOPICS | own_names(info)
+    named = parsed(body).get("topicList") or []
+    return sorted(topic for topic in named if topic not in own and not topic.startswith(_SYSTEM_TOPIC))
+
+
+def groups_in(body: str) -> set[str]:
+    """The consumer groups of the users that a broker has settings of.
+
+    Raises:
+        ValueError: the answer is none.
+    """
+    table = parsed(body).get("subscriptionGroupTable") or {}
+    return {group for group in table if group not in _SYSTEM_GROUPS and not group.startswith(_SYSTEM_GROUP)}
+
+
+def members_in(body: str) -> list[str]:
+    """Client ids of a broker's answer on a group's connections, each once, in order.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return sorted({each["clientId"] for each in parsed(body).get("connectionSet") or []})
+
+
+def topics_read(bodies: Iterable[str]) -> set[str]:
+    """The topics that groups subscribe to, by brokers' answers on their connections; no retry topics.
+
+    Raises:
+        ValueError: one is none.
+    """
+    named = {topic for body in bodies for topic in parsed(body).get("subscriptionTable") or {}}
+    return {topic for topic in named if not topic.startswith(RETRY)}

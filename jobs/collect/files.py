@@ -1,0 +1,102 @@
+"""Files of a collector: one per kind and hour, hidden while it grows, and finished by a rename.
+
+Each round is a gzip member of its own, so that a file that a killed process left can be read up to there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+_ENDING = ".jsonl.gz"
+
+
+class HourlyFiles:
+    """The files of one kind of line below a folder.
+
+    A hidden file that is there already is one that an earlier process left: it is finished first.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """`name` distinguishes the files of this process from others' of the same hour."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._name = folder, name
+        self._hour: str | None = None
+        self.finished = [finish(each) for each in sorted(folder.glob(f".*{_ENDING}"))]
+
+    def write(self, lines: Iterable[Mapping[str, Any]], now: dt.datetime) -> None:
+        """Append the lines of a round to the hour's file; the one of an earlier hour is finished before.
+
+        Raises:
+            OSError: they cannot be written; the file is as it was.
+        """
+        hour = now.strftime("%Y-%m-%dT%H")
+        if self._hour not in (None, hour):
+            self.close()
+        self._hour = hour
+        text = "".join(f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in lines)
+        if text:
+            _append(self._growing, gzip.compress(text.encode("utf-8", "backslashreplace")))
+
+    def close(self) -> None:
+        """Finish the file of the hour."""
+        if self._hour is not None and self._growing.exists():
+            self.finished.append(finish(self._growing))
+        self._hour = None
+
+    @property
+    def _growing(self) -> Path:
+        return self._folder / f".{self._hour}-{self._name}{_ENDING}"
+
+
+def finish(growing: Path) -> Path:
+    """Give a hidden file its name, with the whole lines of it: what a killed process was writing has no end."""
+    packed = growing.read_bytes()
+    text, is_whole = _unpacked(packed)
+    if not is_whole:
+        whole = text[: text.rfind(b"\n") + 1]
+        mended = growing.with_name(f"{growing.name}.mended")
+        mended.write_bytes(gzip.compress(whole))
+        mended.replace(growing)
+    finished = _free(growing.with_name(growing.name[1:]))
+    growing.replace(finished)
+    return finished
+
+
+def _append(file: Path, member: bytes) -> None:
+    """All of the member, or nothing of it."""
+    with file.open("ab", buffering=0) as stream:
+        before, left = os.fstat(stream.fileno()).st_size, memoryview(member)
+        try:
+            while left:
+                left = left[stream.write(left) :]
+        except OSError:
+            stream.truncate(before)
+            raise
+
+
+def _unpacked(packed: bytes) -> tuple[bytes, bool]:
+    """The text of all members, as far as it can be read, and whether that is all."""
+    parts: list[bytes] = []
+    while packed:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(packed))
+        except zlib.error:
+            return b"".join(parts), False
+        if not member.eof:
+            return b"".join(parts), False
+        packed = member.unused_data
+    return b"".join(parts), True
+
+
+def _free(file: Path) -> Path:
+    """The name, or one with a number where it is taken."""
+    numbered = (file.with_name(f"{file.name.removesuffix(_ENDING)}-{number}{_ENDING}") for number in range(2, 10_000))
+    return next(each for each in (file, *numbered) if not each.exists())

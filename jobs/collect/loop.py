@@ -1,0 +1,112 @@
+"""Rounds over time: ask, write, wait for the next one; until it must stop."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.collect.collector import Collector, Scope
+from jobs.collect.files import HourlyFiles
+from jobs.collect.remoting import NoAnswerError
+from jobs.text.terminal import counted
+
+_LOOK_AGAIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often.
+
+    Attributes:
+        every_s: from the begin of a round to the next one's.
+        running_info_every_s: the same of what consumers themselves are asked; None = never.
+        rounds: stop after so many; None = never.
+    """
+
+    every_s: float
+    running_info_every_s: float | None
+    rounds: int | None = None
+
+
+@dataclass
+class Loop:
+    """A collector at work.
+
+    Attributes:
+        collector: asks.
+        files: take the lines: `routes`, `consumers` and `running_info`.
+        pace: how often.
+        clock: the instant now, UTC.
+        wait: waits so many seconds; true when it is to stop.
+        say: takes a sentence on how it goes.
+        lines: lines written.
+        lost: lines that could not be written.
+    """
+
+    collector: Collector
+    files: Mapping[str, HourlyFiles]
+    pace: Pace
+    clock: Callable[[], dt.datetime]
+    wait: Callable[[float], bool]
+    say: Callable[[str], None]
+    lines: int = 0
+    lost: int = 0
+    _scope: Scope | None = None
+    _looked_s: float = field(default=float("-inf"))
+    _asked_consumers_s: float = field(default=float("-inf"))
+    _is_wrong: bool = False
+
+    def run(self) -> None:
+        """Ask and write until it must stop; the files of the hour are finished then."""
+        done = 0
+        try:
+            while self.pace.rounds is None or done < self.pace.rounds:
+                began_s = time.monotonic()
+                self._one_round(began_s)
+                done += 1
+                took_s = time.monotonic() - began_s
+                is_last = done == self.pace.rounds
+                if self.wait(0.0 if is_last else max(0.0, self.pace.every_s - took_s)):
+                    break
+        finally:
+            for each in self.files.values():
+                each.close()
+
+    def _one_round(self, now_s: float) -> None:
+        scope = self._scope_at(now_s)
+        if scope is None:
+            return
+        found = self.collector.round(scope)
+        self._write("routes", found.routes)
+        self._write("consumers", found.consumers)
+        every_s = self.pace.running_info_every_s
+        if every_s is not None and now_s - self._asked_consumers_s >= every_s:
+            self._asked_consumers_s = now_s
+            self._write("running_info", list(self.collector.running_info(found.members)))
+
+    def _scope_at(self, now_s: float) -> Scope | None:
+        """What to ask about, looked up anew once a minute; the one before while no name server answers."""
+        if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
+            try:
+                self._scope, self._looked_s = self.collector.scope(), now_s
+                self._say_once(None)
+            except NoAnswerError as problem:
+                self._say_once(f"no name server answers: {problem}")
+        return self._scope
+
+    def _write(self, kind: str, lines: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            self.files[kind].write(lines, self.clock())
+            self.lines += len(lines)
+        except OSError as problem:
+            self.lost += len(lines)
+            self.say(f"{counted(len(lines), 'line')} of {kind} lost: {problem}")
+
+    def _say_once(self, trouble: str | None) -> None:
+        """Say what is wrong when it begins, and when it is over."""
+        was_wrong, self._is_wrong = self._is_wrong, trouble is not None
+        if was_wrong != self._is_wrong:
+            self.say(trouble or "a name server answers again")
