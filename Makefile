@@ -15,7 +15,7 @@ FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,9 @@ test: check browser recorder ## every check, then every test that takes no minut
 test-recorder: setup recorder ## the recorder's agent with each client release from 4.3.0 to 5.5.0; a quarter of an hour
 	@FAULTLINE_CLIENTS='4.3.0 4.5.2 4.7.1 4.9.4 4.9.8 5.1.0 5.1.4 5.2.0 5.3.3 5.4.0 5.5.0' \
 	  $(PYTHON) -m pytest tests/recorder/test_agent.py $(PYTEST_ARGS)
+
+test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3; ten minutes, and Maven
+	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
 
 test-quick: setup browser ## the tests that start no Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)

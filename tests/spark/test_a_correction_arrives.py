@@ -168,6 +168,8 @@ def test_a_day_is_said_whole(story: Story) -> None:
     ]
     assert story.first.section("Notes") == [
         "Notes",
+        "  isolations: 5 producers with the switch on by replay of their sends, none as its client recorded them",
+        "  no topic routes: the brokers of a topic are those that sends name",
         "  producers with the switch off would have isolated for 10.0 s (enforced = false)",
         '  1 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from jobs.runs.run import RunResult
 from jobs.settings.load import load_settings
-from jobs.tables import POLICY_OUTCOMES, RUN_LOG, TABLES
+from jobs.tables import POLICY_OUTCOMES, REPLAY_CHECKS, RUN_LOG, TABLES
 from tests.freeze.compare import table_differences
 from tests.freeze.expected import Expected
 from tests.freeze.rows import without_places
@@ -45,7 +45,7 @@ OF_GROUPS = {
     "topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership", "allocation_findings",
     "rebalances", "strategy_comparison",
 }  # fmt: skip
-OF_SENDS = {table.name for table in TABLES} - OF_GROUPS - {POLICY_OUTCOMES.name, RUN_LOG.name}
+OF_SENDS = {table.name for table in TABLES} - OF_GROUPS - {POLICY_OUTCOMES.name, REPLAY_CHECKS.name, RUN_LOG.name}
 """`faultline what-if` publishes the policies' outcomes; what the run log says of days is compared apart."""
 
 RARE = {"findings", "order_key_moves", "fault_item_updates"}

@@ -1,0 +1,161 @@
+"""The collector beside a capture by the client's own classes, against a real name server and brokers of two releases.
+
+Members join and leave, a broker is killed and comes back. Of both captures `faultline allocation` makes a lake; who
+should own each queue over time is the same, but for what lasts no longer than both need to see it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pytest
+
+from jobs.spark.environment import java_command
+from tests.given.driven_client import OPENS, ROOT, tool
+from tests.given.real_cluster import RealCluster, server_jars
+
+pytestmark = pytest.mark.slow
+RELEASES = os.environ.get("FAULTLINE_SERVERS", "4.9.7 5.3.3").split()
+BROKERS = ("broker-a", "broker-b")
+TOPIC, GROUP = "T_orders", "CG_orders"
+SHORT_MS = 4_000
+"""Both look once a second, at their own moments, and a broker that comes back is asked again after some seconds."""
+PROGRAM = "import sys; from jobs.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
+class Members:
+    """The consumers, in a process of their own, which captures too."""
+
+    def __init__(self, jars: Path, cluster: RealCluster, folder: Path) -> None:
+        classes = folder / "classes"
+        class_path = f"{classes}{os.pathsep}{jars}/*"
+        source = Path(__file__).parent / "Members.java"
+        compiling = [tool("javac"), "--release", "8", "-Xlint:-options", "-cp", class_path, "-d", str(classes)]
+        subprocess.run([*compiling, str(source)], check=True)
+        brokers = [f"{name}={cluster.address(name)}" for name in BROKERS]
+        self._process = subprocess.Popen(
+            [java_command(), "-Xmx256m", *OPENS, f"-Duser.home={folder}", "-cp", class_path, "Members",
+             cluster.address(), TOPIC, GROUP, str(folder / "captures"), *brokers],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self._answer() == "topic"
+
+    def say(self, words: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{words}\n")
+        self._process.stdin.flush()
+        if words == "quit":
+            self._process.wait(30)
+        else:
+            assert self._answer() == words
+
+    def _answer(self) -> str:
+        """The next line that is the program's own; the client's logging prints others."""
+        assert self._process.stdout is not None
+        own = (line for line in self._process.stdout if line.startswith("> "))
+        return next(own, "nothing").removeprefix("> ").strip()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_it_collects_is_what_the_clients_own_classes_see(release: str, tmp_path: Path) -> None:
+    jars = server_jars(release, ROOT)
+    with RealCluster(jars, tmp_path / "servers", BROKERS) as cluster:
+        members = Members(jars, cluster, tmp_path)
+        words = ["collect", "--namesrv", cluster.address(), "--out", str(tmp_path / "out"), "--every", "1s",
+                 "--running-info-every", "5s", "--timeout", "1s"]  # fmt: skip
+        collector = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            for step in ("join c1", "join c2", "join c3"):
+                members.say(step)
+                time.sleep(8)
+            cluster.kill("broker-b")
+            time.sleep(15)
+            cluster.start("broker-b")
+            time.sleep(40)  # until clients have found it again
+            members.say("leave c2")
+            time.sleep(12)
+            collector.send_signal(signal.SIGTERM)
+            _, said = collector.communicate(timeout=30)
+            members.say("quit")
+        finally:
+            collector.kill()
+            members.kill()
+    print(said.splitlines()[-1])
+    assert collector.returncode == 0
+    assert "lost" not in said
+    lines = collected(tmp_path / "out")
+    assert {row["code"] for row in lines["consumers"] if row["broker_name"] == "broker-b"} >= {0, None}
+    assert {row["client_id"].rpartition("@")[2] for row in lines["running_info"] if row["code"] == 0} == {
+        "c1",
+        "c2",
+        "c3",
+    }
+    own = allocated(tmp_path / "own", tmp_path / "out/consumers", tmp_path / "out/routes")
+    others = allocated(tmp_path / "others", tmp_path / "captures/consumers", tmp_path / "captures/routes")
+    same = sum(owners == others[queue] for queue, owners in own.items())
+    print(f"{release}: {same} of {len(own)} queues have the same owners in turn")
+    assert len(own) == 8 + 2
+    assert own == others
+    assert max(map(len, own.values())) >= 3
+
+
+def collected(out: Path) -> dict[str, list[dict[str, Any]]]:
+    return {
+        folder.name: [
+            json.loads(line)
+            for file in sorted(folder.glob("[!.]*.gz"))
+            for line in gzip.decompress(file.read_bytes()).decode().splitlines()
+        ]
+        for folder in out.iterdir()
+        if folder.is_dir()
+    }
+
+
+def allocated(lake: Path, consumers: Path, routes: Path) -> dict[tuple[str, str, int], list[tuple[str, ...]]]:
+    """Topic, broker and queue to its owners in turn, as each broker's view has them; none that lasts a moment only."""
+    days = sorted({str(dt.datetime.fromtimestamp(at / 1000, dt.UTC).date()) for at in captured(consumers)})
+    words = ["allocation", "--lake", str(lake), "--from", days[0], "--to", days[-1], "--consumers", str(consumers),
+             "--routes", str(routes)]  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert " 0 quarantined " in done.stdout
+    rows = deltalake.DeltaTable(str(lake / "queue_allocation")).to_pyarrow_table().to_pylist()
+    return {name: in_turn(list(of)) for name, of in groupby(sorted(rows, key=_queue), key=_queue)}
+
+
+def _queue(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["topic"], row["broker_name"], row["queue_id"]
+
+
+def in_turn(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    cuts = sorted({row[name] for row in rows for name in ("start_ms", "end_ms")})
+    owners: list[tuple[tuple[str, ...], int]] = []
+    for start_ms, end_ms in pairwise(cuts):
+        covering = [row for row in rows if row["start_ms"] <= start_ms and row["end_ms"] >= end_ms]
+        names = tuple(sorted({(row["client_id"] or "-").rpartition("@")[2] for row in covering}))
+        if owners and owners[-1][0] == names:
+            owners[-1] = names, owners[-1][1] + end_ms - start_ms
+        else:
+            owners.append((names, end_ms - start_ms))
+    return [names for names, _ in groupby(names for names, length_ms in owners if length_ms >= SHORT_MS)]
+
+
+def captured(folder: Path) -> list[int]:
+    files = [file for file in folder.iterdir() if not file.name.startswith(".")]
+    texts = [gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes() for file in files]
+    return [json.loads(line)["captured_at_ms"] for text in texts for line in text.splitlines()]
