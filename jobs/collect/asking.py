@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from jobs.collect.remoting import Answer, Connection, NoAnswerError, Security
 
-_FIRST_REST_S, _LONGEST_REST_S = 1.0, 60.0
+_FIRST_REST_S, _LONGEST_REST_S = 1.0, 10.0
 
 
 @dataclass

@@ -47,7 +47,7 @@ class Scope:
     @property
     def requests(self) -> int:
         """How many a round makes, without consumers' running info."""
-        return len(self.topics) + len(self.groups) * len(self.brokers)
+        return 1 + len(self.topics) + len(self.groups) * len(self.brokers)
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,18 @@ class Collector:
         self, asking: Asking, name_servers: Sequence[str], wanted: Wanted, clock: Callable[[], dt.datetime]
     ) -> None:
         self._asking, self._name_servers, self._wanted, self._clock = asking, name_servers, wanted, clock
+
+    def brokers(self) -> dict[str, str]:
+        """Names of the brokers that the name server knows now, to the addresses of their masters.
+
+        Raises:
+            NoAnswerError: no name server answers, or not as one.
+        """
+        info = self._of_name_server(of_cluster.CLUSTER_INFO, {}).body
+        try:
+            return of_cluster.masters(info)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
 
     def scope(self) -> Scope:
         """What there is to ask about now.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jobs.collect.collector import Collector, Scope
@@ -14,6 +14,7 @@ from jobs.collect.remoting import NoAnswerError
 from jobs.text.terminal import counted
 
 _LOOK_AGAIN_S = 60.0
+_REMEMBERED_S = 3_600.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Loop:
     lines: int = 0
     lost: int = 0
     _scope: Scope | None = None
+    _brokers: dict[str, tuple[str, float]] = field(default_factory=dict)
     _looked_s: float = field(default=float("-inf"))
     _asked_consumers_s: float = field(default=float("-inf"))
     _is_wrong: bool = False
@@ -88,14 +90,27 @@ class Loop:
             self._write("running_info", list(self.collector.running_info(found.members)))
 
     def _scope_at(self, now_s: float) -> Scope | None:
-        """What to ask about, looked up anew once a minute; the one before while no name server answers."""
-        if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
-            try:
+        """What to ask about: brokers as of now, groups and topics of the last minute.
+
+        While no name server answers, what was known before. A broker that the name server has struck off is asked for
+        an hour more: that it does not answer is a fact too, and so is the moment in which it comes back.
+        """
+        try:
+            if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
                 self._scope, self._looked_s = self.collector.scope(), now_s
-                self._say_once(None)
-            except NoAnswerError as problem:
-                self._say_once(f"no name server answers: {problem}")
-        return self._scope
+                brokers: Mapping[str, str] = self._scope.brokers
+            else:
+                brokers = self.collector.brokers()
+            self._brokers |= {name: (address, now_s) for name, address in brokers.items()}
+            self._say_once(None)
+        except NoAnswerError as problem:
+            self._say_once(f"no name server answers: {problem}")
+        if self._scope is None:
+            return None
+        known = {
+            name: address for name, (address, at_s) in sorted(self._brokers.items()) if now_s - at_s < _REMEMBERED_S
+        }
+        return replace(self._scope, brokers=known)
 
     def _write(self, kind: str, lines: Sequence[Mapping[str, Any]]) -> None:
         try:

@@ -127,12 +127,12 @@ def test_a_plan_asks_for_no_member_and_writes_nothing(
     assert cli.main([*asks, "--every", "2m"]) == 0
     said = capsys.readouterr().out.strip()
     assert said == (
-        "a round: 2 groups at 2 brokers, 2 routes: 6 requests, every 120 s; at most 50 requests a second: 0.1 s at"
+        "a round: 2 groups at 2 brokers, 2 routes: 7 requests, every 120 s; at most 50 requests a second: 0.1 s at"
         " least; besides, one request per member every 60 s"
     )
     assert cli.main([*asks, "--every", "1s", "--requests-per-second", "3", "--running-info-every", "never"]) == 0
     assert capsys.readouterr().out.strip() == (
-        "a round: 2 groups at 2 brokers, 2 routes: 6 requests, every 1 s; at most 3 requests a second: 2.0 s at least"
+        "a round: 2 groups at 2 brokers, 2 routes: 7 requests, every 1 s; at most 3 requests a second: 2.3 s at least"
         " (rounds will follow each other without a pause: raise --requests-per-second, or --every)"
     )
     assert not (tmp_path / "out").exists()

@@ -85,24 +85,32 @@ def test_who_does_not_answer_is_left_alone_longer_each_time_and_others_are_not(c
             tries.append(clock.now_s)
         clock.now_s += 0.1
     rests = [round(later - earlier) for earlier, later in pairwise(tries)]
-    assert rests == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert rests == [1, 2, 4, 8, *[10] * (len(rests) - 4)]
+    assert len(rests) > 20
     assert (asking.requests, asking.unanswered) == (len(tries), 3_000)
     assert asking("alive", 1, {}).code == 0
 
 
 class Cluster(Collector):
-    """One whose name server is there at some rounds only."""
+    """One whose name server is there at some looks only, and knows broker-b at some only."""
 
-    def __init__(self, clock: Clock, is_there: Mapping[int, bool]) -> None:
-        self.looks, self.rounds, self._is_there, self._time = 0, 0, is_there, clock
+    def __init__(self, clock: Clock, is_there: Mapping[int, bool], struck_off: range = range(0)) -> None:
+        self.looks, self.scopes, self.rounds, self._is_there, self._time = 0, 0, 0, is_there, clock
+        self._struck_off = struck_off
+        self.asked_for: list[list[str]] = []
 
-    def scope(self) -> Scope:
+    def brokers(self) -> dict[str, str]:
         self.looks += 1
         if not self._is_there.get(self.looks, True):
             raise NoAnswerError(f"try {self.looks}")
-        return Scope({}, [], [])
+        return {"a": "a:1"} if self.looks in self._struck_off else {"b": "b:1", "a": "a:1"}
+
+    def scope(self) -> Scope:
+        self.scopes += 1
+        return Scope(self.brokers(), [], [])
 
     def round(self, scope: Scope) -> Round:
+        self.asked_for.append(list(scope.brokers))
         self.rounds += 1
         self._time.now_s += 3
         return Round([{"n": self.rounds, "groups": scope.groups}], [], {})
@@ -127,7 +135,15 @@ def test_a_round_begins_when_it_is_due_whatever_the_one_before_took(clock: Clock
 def test_what_there_is_to_ask_about_is_looked_up_once_a_minute(clock: Clock, tmp_path: Path) -> None:
     cluster = Cluster(clock, {})
     looped(clock, cluster, tmp_path, 13)
-    assert (cluster.looks, cluster.rounds) == (3, 13)
+    assert (cluster.scopes, cluster.looks, cluster.rounds) == (3, 13, 13)
+
+
+def test_a_broker_that_is_struck_off_is_asked_for_an_hour_more(clock: Clock, tmp_path: Path) -> None:
+    cluster = Cluster(clock, {}, range(3, 500))
+    looped(clock, cluster, tmp_path, 501)
+    both = [place for place, brokers in enumerate(cluster.asked_for) if brokers == ["a", "b"]]
+    assert both == [*range(361), 499, 500]  # 10 s apart; it was there at the second look
+    assert all("a" in brokers for brokers in cluster.asked_for)
 
 
 def test_without_a_name_server_it_goes_on_with_what_it_knows_and_says_so_once(clock: Clock, tmp_path: Path) -> None:
