@@ -49,7 +49,7 @@ class Keys:
         """The fields with the key and the signature over all values in the order of their names.
 
         >>> Keys("a", "s").signed({"topic": "T"})["Signature"]
-        'QsofwDvNHPZQv2FSBDfBmj55QHo='
+        'A3JnjB6AcC/K7do3NWaLZiD5C0Y='
         """
         named = {**fields, "AccessKey": self.access_key, **({"SecurityToken": self.token} if self.token else {})}
         content = "".join(named[name] for name in sorted(named)).encode()
