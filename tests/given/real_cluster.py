@@ -18,7 +18,8 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 _SERVER = """<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{name}</artifactId>
 <version>{version}</version></dependency>"""
 _START_SECONDS = 60
-_EXPORTS = ("--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", *OPENS)
+# Brokers of 4.x were written for Java 8: they close the files that they map by what Java 17 keeps to itself.
+_EXPORTS = (*(f"--add-exports=java.base/{each}=ALL-UNNAMED" for each in ("sun.nio.ch", "jdk.internal.ref")), *OPENS)
 
 
 def server_jars(version: str, root: Path) -> Path:
@@ -68,7 +69,9 @@ class RealCluster:
     def start(self, name: str) -> None:
         """Start the name server, or a broker, and wait until it listens."""
         home = self._folder / (name or "namesrv")
-        home.mkdir(parents=True, exist_ok=True)
+        (home / "conf").mkdir(parents=True, exist_ok=True)
+        for program in ("namesrv", "broker"):  # 4.x does not start without
+            (home / "conf" / f"logback_{program}.xml").write_text("<configuration/>")
         settings = {"listenPort": str(self._ports[name])}
         if name:
             settings |= {
