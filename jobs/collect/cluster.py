@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
-
-from jobs.collect.remoting import Answer
 
 # RequestCode of RocketMQ, the same from 4.3.0 to 5.5.0.
 TOPIC_ROUTE = 105
@@ -24,9 +22,6 @@ _SYSTEM_GROUP = ("CID_SYS_RMQ_", "CID_RMQ_SYS_", "CID_ONS")
 _SYSTEM_TOPICS = {"SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102", "OFFSET_MOVED_EVENT", "BenchmarkTest"}
 _SYSTEM_TOPIC = ("RMQ_SYS_", "rmq_sys_", "%DLQ%", "%SYS%")
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(\d+)(?=\s*:)')
-
-Ask = Callable[[int, Mapping[str, str]], Answer]
-"""Request code and fields → the answer; raises `NoAnswerError`."""
 
 
 def parsed(body: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,11 +80,8 @@ class Collector:
         Raises:
             NoAnswerError: no name server answers, or not as one.
         """
-        info = self._of_name_server(of_cluster.CLUSTER_INFO, {}).body
-        try:
-            return of_cluster.masters(info)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
+        with self._readable():
+            return of_cluster.masters(self._info())
 
     def scope(self) -> Scope:
         """What there is to ask about now.
@@ -92,13 +89,11 @@ class Collector:
         Raises:
             NoAnswerError: no name server answers, or not as one.
         """
-        try:
-            info = self._of_name_server(of_cluster.CLUSTER_INFO, {}).body
+        with self._readable():
+            info = self._info()
             brokers = of_cluster.masters(info)
             groups = self._wanted.groups or self._groups(brokers.values())
             return Scope(brokers, groups, self._topics(info, brokers, groups))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
 
     def round(self, scope: Scope) -> Round:
         """Ask once about routes and members."""
@@ -121,13 +116,24 @@ class Collector:
             answer = self._answer(address, of_cluster.RUNNING_INFO, fields)
             yield self._line({"consumer_group": group, "client_id": client_id}, answer)
 
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """An answer that cannot be read is none: what listens there is no name server."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
+
+    def _info(self) -> str:
+        return self._of_name_server(of_cluster.CLUSTER_INFO, {}).body
+
     def _route(self, topic: str) -> Line:
         fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
         with suppress(NoAnswerError):
             return self._line({"topic": topic}, self._of_name_server(of_cluster.TOPIC_ROUTE, fields))
         return self._line({"topic": topic}, None)
 
-    def _groups(self, addresses: Iterator[str] | Any) -> list[str]:
+    def _groups(self, addresses: Iterable[str]) -> list[str]:
         """All groups that a broker has settings of; a broker that does not answer names none."""
         answers = [self._answer(address, of_cluster.SUBSCRIPTION_GROUPS, {}) for address in addresses]
         named = (of_cluster.groups_in(answer.body) for answer in answers if answer and answer.code == 0)
