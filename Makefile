@@ -15,7 +15,7 @@ FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night package lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night bench-recorder package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -33,9 +33,9 @@ $(RECORDER): $(shell find integrations/recorder/src/main integrations/recorder/p
 test: check browser recorder ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
-test-recorder: setup recorder ## the recorder's agent with each client release from 4.3.0 to 5.5.0; a quarter of an hour
+test-recorder: setup recorder ## the recorder's agent with each client release from 4.3.0 to 5.5.0, also against real servers of 4.9.7 and 5.3.3; half an hour, and Maven
 	@FAULTLINE_CLIENTS='4.3.0 4.5.2 4.7.1 4.9.4 4.9.8 5.1.0 5.1.4 5.2.0 5.3.3 5.4.0 5.5.0' \
-	  $(PYTHON) -m pytest tests/recorder/test_agent.py $(PYTEST_ARGS)
+	  $(PYTHON) -m pytest tests/recorder/test_agent.py tests/recorder/test_real_brokers.py -m "" $(PYTEST_ARGS)
 
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
@@ -94,6 +94,9 @@ bench: setup ## figures of scale against a plain loop over the real Java classes
 
 bench-night: setup ## a night of send attempts beside DuckDB, Polars and plain Spark; BENCH_ARGS='--sends 2400000'; more in bench/README.md
 	@$(PYTHON) -m bench.night $(BENCH_ARGS)
+
+bench-recorder: recorder ## what the recorder costs a send beside the bare client (JMH), and its highest rate; two minutes, and Maven
+	@cd bench/recorder && mvn -q -B package exec:exec
 
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files
 	@rm -rf dist

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from jobs.collect.remoting import Connection, Security
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS
 
@@ -18,6 +20,7 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 _SERVER = """<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{name}</artifactId>
 <version>{version}</version></dependency>"""
 _START_SECONDS = 60
+_ROUTE = 105
 # Brokers of 4.x were written for Java 8: they close the files that they map by what Java 17 keeps to itself.
 _EXPORTS = (*(f"--add-exports=java.base/{each}=ALL-UNNAMED" for each in ("sun.nio.ch", "jdk.internal.ref")), *OPENS)
 
@@ -47,6 +50,7 @@ class RealCluster:
         try:
             for name in self._ports:
                 self.start(name)
+            self._wait_until_known()
         except BaseException:
             self.stop()
             raise
@@ -89,6 +93,26 @@ class RealCluster:
         with (home / "said.txt").open("ab") as said:
             self._processes[name] = subprocess.Popen(command, stdout=said, stderr=said)
         _wait_for(self._ports[name])
+
+    def _wait_until_known(self) -> None:
+        """A topic is made on those brokers that the name server knows when its first message is sent."""
+        name_server = Connection(self.address(), _START_SECONDS, Security())
+        until = time.monotonic() + _START_SECONDS
+        while True:
+            answer = name_server.call(_ROUTE, {"topic": "TBW102"})
+            if all(f'"{name}"' in answer.body for name in self._ports if name):
+                name_server.close()
+                return
+            assert time.monotonic() < until, answer
+            time.sleep(0.2)
+
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: the system goes on taking connections, and nobody answers."""
+        self._processes[name].send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """SIGCONT."""
+        self._processes[name].send_signal(signal.SIGCONT)
 
     def kill(self, name: str) -> None:
         """SIGKILL."""
