@@ -37,7 +37,7 @@ test-recorder: setup recorder ## the recorder's agent with each client release f
 	@FAULTLINE_CLIENTS='4.3.0 4.5.2 4.7.1 4.9.4 4.9.8 5.1.0 5.1.4 5.2.0 5.3.3 5.4.0 5.5.0' \
 	  $(PYTHON) -m pytest tests/recorder/test_agent.py tests/recorder/test_real_brokers.py -m "" $(PYTEST_ARGS)
 
-test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3; ten minutes, and Maven
+test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
 
 test-quick: setup browser ## the tests that start no Spark, in seconds

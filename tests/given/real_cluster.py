@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,12 +38,22 @@ def server_jars(version: str, root: Path) -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Secured:
+    """What servers are started with beyond the usual, and how they are asked then."""
+
+    broker_settings: Mapping[str, str] = field(default_factory=dict)
+    broker_files: Mapping[str, str] = field(default_factory=dict)
+    java_options: Sequence[str] = ()
+    asked_with: Security = field(default_factory=Security)
+
+
 class RealCluster:
     """Servers below a folder: a process each, killed as a machine would end it."""
 
-    def __init__(self, jars: Path, folder: Path, brokers: Sequence[str]) -> None:
+    def __init__(self, jars: Path, folder: Path, brokers: Sequence[str], secured: Secured = Secured()) -> None:
         first = _free_ports()
-        self._jars, self._folder = jars, folder
+        self._jars, self._folder, self._secured = jars, folder, secured
         self._ports = {name: first + 10 * place for place, name in enumerate(("", *brokers))}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -82,12 +93,15 @@ class RealCluster:
                 "brokerClusterName": "lab", "brokerName": name, "brokerId": "0", "brokerIP1": "127.0.0.1",
                 "namesrvAddr": self.address(), "storePathRootDir": str(home / "store"),
                 "storePathCommitLog": str(home / "store/commitlog"), "mappedFileSizeCommitLog": "4194304",
-                "diskMaxUsedSpaceRatio": "99", "autoCreateTopicEnable": "true",
+                "diskMaxUsedSpaceRatio": "99", "autoCreateTopicEnable": "true", **self._secured.broker_settings,
             }  # fmt: skip
+            for file, text in self._secured.broker_files.items():
+                (home / "conf" / file).write_text(text)
         (home / "server.conf").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         program = "broker.BrokerStartup" if name else "namesrv.NamesrvStartup"
         command = [
             java_command(), "-Xmx512m", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}", *_EXPORTS,
+            *self._secured.java_options,
             "-cp", f"{self._jars}/*", f"org.apache.rocketmq.{program}", "-c", str(home / "server.conf"),
         ]  # fmt: skip
         with (home / "said.txt").open("ab") as said:
@@ -96,7 +110,7 @@ class RealCluster:
 
     def _wait_until_known(self) -> None:
         """A topic is made on those brokers that the name server knows when its first message is sent."""
-        name_server = Connection(self.address(), _START_SECONDS, Security())
+        name_server = Connection(self.address(), _START_SECONDS, self._secured.asked_with)
         until = time.monotonic() + _START_SECONDS
         while True:
             answer = name_server.call(_ROUTE, {"topic": "TBW102"})
