@@ -39,6 +39,14 @@ SENDS = [
     *of("two-threads", attempt(NOON, 1), attempt(NOON, 2), version="4.9.8"),
     *of("over-midnight", attempt(at(D1, "23:59:59"), 1, FAILED), version="4.9.8"),
     *of("over-midnight", attempt(at(D2, "00:00:03"), 3), version="4.9.8"),
+    # Its clock was set back six seconds between the first two updates: by the clock the second one comes first.
+    *of(
+        "set-back",
+        attempt(NOON, 1, FAILED),
+        attempt(NOON - 6_000, 3),
+        attempt(NOON + 3_000, 5, FAILED),
+        version="4.9.8",
+    ),
     # It began yesterday, of which nothing is in the lake.
     *of("from-yesterday", attempt(NOON, 100, FAILED), attempt(NOON + 2_000, 102), version="4.9.8"),
 ]
@@ -58,6 +66,7 @@ UPDATES = [
     *of("two-threads", update(NOON + 2, 3), update(NOON + 1, 4, 600_000)),
     *of("without-sends", update(NOON, 1, 10_000)),
     *of("over-midnight", update(at(D1, "23:59:59.001"), 2, 600_000), update(at(D2, "00:00:03.001"), 4)),
+    *of("set-back", update(NOON, 2, 600_000), update(NOON - 6_000, 4), update(NOON + 3_000, 6, 600_000)),
     *of("from-yesterday", update(NOON + 2_001, 103)),
 ]
 
@@ -128,6 +137,12 @@ def test_a_record_without_sends_is_kept_and_not_replayed(site: Site) -> None:
 
 def test_the_later_number_wins(site: Site) -> None:
     assert isolations(site, "two-threads") == [(2, 600_000, "RECORDED", "HIDDEN_RETRY", "EXPIRED")]
+
+
+def test_a_clock_set_back_by_more_than_a_second_is_followed_and_said(site: Site) -> None:
+    assert isolations(site, "set-back") == [(-1, 602_999, "RECORDED", FAILED, "EXPIRED")]
+    steps = site.rows("findings", "client_id", kind="CLOCK_STEP", event_date=D1)
+    assert {row["client_id"] for row in steps} == {"set-back"}
 
 
 def test_an_isolation_goes_on_over_midnight_and_no_hole_is_seen_there(site: Site) -> None:

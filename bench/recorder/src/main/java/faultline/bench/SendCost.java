@@ -5,9 +5,11 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -41,6 +43,7 @@ public class SendCost {
     private static final int SENDING_THREADS = 2;
     /** As many sends an iteration as may wait for the disk: none is dropped, and none is timed while it is packed. */
     private static final int SENDS = 100_000;
+    private static final String FOLDER = "recorder.folder";
     private static final String WAITING = ",waiting_lines=1048576,gzip=false";
 
     @Param("BARE")
@@ -52,12 +55,11 @@ public class SendCost {
 
     @Setup
     public void start() throws Exception {
-        Path folder = Files.createTempDirectory("recorder");
         producer = new DefaultMQProducer("PG_bench");
         producer.setNamesrvAddr("127.0.0.1:1");
         producer.setSendLatencyFaultEnable(true);
         if (how.equals("LIBRARY")) {
-            recorder = Recorder.start(folder + WAITING);
+            recorder = Recorder.start(System.getProperty(FOLDER) + "/library" + WAITING);
             recorder.record(producer);
         }
         producer.start();
@@ -91,13 +93,27 @@ public class SendCost {
         return producer.send(message);
     }
 
+    /** The recorder's jar; a second argument saturates this JVM's agent and is what the first call adds itself. */
     public static void main(String[] arguments) throws Exception {
-        Path folder = Files.createTempDirectory("recorder");
-        String agent = "-javaagent:" + arguments[0] + "=" + folder;
         if (arguments.length > 1) {
             saturate();
             return;
         }
+        Path folder = Files.createTempDirectory("recorder-bench");
+        try {
+            compare("-javaagent:" + arguments[0] + "=" + folder + "/agent", folder);
+            new ProcessBuilder("java", "-Xmx2g", "-javaagent:" + arguments[0] + "=" + folder + "/saturated", "-cp",
+                System.getProperty("java.class.path"), SendCost.class.getName(), arguments[0], "saturate")
+                .inheritIO().start().waitFor();
+        } finally {
+            try (Stream<Path> files = Files.walk(folder)) {
+                files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+            }
+        }
+    }
+
+    /** Prints a table: each way in forks of its own, the bare client first. */
+    private static void compare(String agent, Path folder) throws Exception {
         List<String> rows = new ArrayList<>();
         double bare = 0;
         for (String how : new String[] {"BARE", "LIBRARY", "AGENT"}) {
@@ -105,7 +121,7 @@ public class SendCost {
             options.include(SendCost.class.getName()).param("how", how).mode(Mode.SingleShotTime)
                 .timeUnit(TimeUnit.NANOSECONDS).forks(3).warmupIterations(5).measurementIterations(10)
                 .warmupBatchSize(SENDS).measurementBatchSize(SENDS).timeout(TimeValue.minutes(10)).shouldFailOnError(true)
-                .jvmArgsAppend("-Xmx2g", how.equals("AGENT") ? agent + WAITING : "-Dbare=true");
+                .jvmArgsAppend("-Xmx2g", how.equals("AGENT") ? agent + WAITING : "-D" + FOLDER + "=" + folder);
             for (RunResult run : new Runner(options.build()).run()) {
                 Result<?> result = run.getPrimaryResult();
                 double perSend = result.getScore() / SENDS;
@@ -116,9 +132,6 @@ public class SendCost {
         }
         System.out.println("| client | µs per send | more than bare, µs |\n| --- | --- | --- |");
         rows.forEach(System.out::println);
-        Process saturated = new ProcessBuilder("java", "-Xmx2g", agent, "-cp", System.getProperty("java.class.path"),
-            SendCost.class.getName(), arguments[0], "saturate").inheritIO().start();
-        saturated.waitFor();
     }
 
     /** Under the agent: threads that do nothing but send, and what of it is written. */

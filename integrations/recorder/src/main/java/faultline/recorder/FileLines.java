@@ -102,14 +102,8 @@ final class FileLines implements Lines {
 
     private void finish(LogFile file) {
         Path finished = file.finish();
-        if (finished != null && options.gzip) {
-            tidying.execute(() -> {
-                try {
-                    folder.pack(finished);
-                } catch (IOException | RuntimeException e) {
-                    // It stays as it is, whole, and is packed later.
-                }
-            });
+        if (finished != null) {
+            tidying.execute(() -> folder.finished(finished));
         }
     }
 

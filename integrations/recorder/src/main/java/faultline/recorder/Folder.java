@@ -10,6 +10,8 @@ import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -20,8 +22,8 @@ import java.util.zip.GZIPOutputStream;
  * The finished files of a folder: packed, and deleted when they are old or the folder is too large.
  *
  * <p>Several processes may share a folder. Each tidies all of it, as those that have ended cannot. A file that is not
- * packed and was written to in the last two hours may be another process's open one: it is left alone. A living
- * process finishes its file at the hour.
+ * packed, was written to in the last two hours and was not finished here may be another process's open one: it is left
+ * alone. A living process finishes its file at the hour.
  */
 final class Folder {
     private static final Pattern NAMES =
@@ -30,6 +32,8 @@ final class Folder {
     private static final Pattern COUNTERS = Pattern.compile("counters-[A-Za-z0-9._-]+\\.jsonl");
     private static final long MAY_BE_OPEN_MS = TimeUnit.HOURS.toMillis(2);
 
+    /** Not packed yet, and perhaps never. */
+    private final Set<Path> finishedHere = ConcurrentHashMap.newKeySet();
     private final Path root;
     private final Options options;
     private final Predicate<Path> isOpenHere;
@@ -44,7 +48,13 @@ final class Folder {
         this.clock = clock;
     }
 
-    /** Packs what ended processes left, then deletes what is too old or too much. */
+    /** A file of this process is over. */
+    void finished(Path file) {
+        finishedHere.add(file);
+        tidy();
+    }
+
+    /** Packs what is finished, that of ended processes too, then deletes what is too old or too much. */
     synchronized void tidy() {
         try {
             for (Path file : files(NAMES)) {
@@ -63,21 +73,21 @@ final class Folder {
         }
     }
 
-    /** The file becomes {@code .gz} at once, under its final name only when it is whole; on failure it stays plain. */
-    synchronized void pack(Path file) throws IOException {
+    /** The file becomes {@code .gz} under its final name only when it is whole; on failure it stays plain until later. */
+    private void pack(Path file) throws IOException {
         Path packed = file.resolveSibling(file.getFileName() + ".gz");
         Path half = file.resolveSibling("." + file.getFileName() + ".part");
-        FileTime written = Files.getLastModifiedTime(file);
         try {
+            FileTime written = Files.getLastModifiedTime(file);
             try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(half), 1 << 16)) {
                 Files.copy(file, out);
             }
             Files.setLastModifiedTime(half, written);
             Files.move(half, packed, StandardCopyOption.ATOMIC_MOVE);
             Files.delete(file);
+            finishedHere.remove(file);
         } catch (IOException e) {
             Files.deleteIfExists(half);
-            throw e;
         }
     }
 
@@ -95,6 +105,7 @@ final class Folder {
                 if (Files.deleteIfExists(file)) {
                     counts.filesDeleted.incrementAndGet();
                 }
+                finishedHere.remove(file);
             }
         }
         for (Path file : files(COUNTERS)) {
@@ -105,7 +116,8 @@ final class Folder {
     }
 
     private boolean isFinished(Path file) {
-        return !isOpenHere.test(file) && (file.toString().endsWith(".gz") || ageMs(file) > MAY_BE_OPEN_MS);
+        return !isOpenHere.test(file)
+            && (file.toString().endsWith(".gz") || finishedHere.contains(file) || ageMs(file) > MAY_BE_OPEN_MS);
     }
 
     private List<Path> files(Pattern names) throws IOException {

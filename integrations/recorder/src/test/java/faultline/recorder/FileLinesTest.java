@@ -139,6 +139,26 @@ class FileLinesTest {
     }
 
     @Test
+    void theCapHoldsWhereNothingIsPacked() throws IOException {
+        FileLines lines = lines(",folder_mb=2,file_mb=1,gzip=false");
+        for (int i = 0; i < 5; i++) {
+            lines.write(Kind.SENDS, MEGABYTE);
+        }
+        lines.close();
+        assertEquals(2, names(Kind.SENDS).size());
+        assertEquals(3, counts.filesDeleted.get());
+    }
+
+    @Test
+    void aFileThatCouldNotBePackedIsPackedTheNextTime() throws IOException {
+        FileLines lines = lines(",file_mb=1");
+        Files.createDirectories(folder.resolve("sends/.sends-20261121T04Z-host-7-0.jsonl.part")); // in the way, once
+        lines.write(Kind.SENDS, MEGABYTE);
+        lines.tickAndWait();
+        assertEquals(Arrays.asList("sends-20261121T04Z-host-7-0.jsonl.gz"), names(Kind.SENDS));
+    }
+
+    @Test
     void theOpenFileStaysAboveTheCap() throws IOException {
         FileLines lines = lines(",folder_mb=2,file_mb=1");
         lines.write(Kind.SENDS, line((1 << 20) - 1));
