@@ -123,21 +123,21 @@ def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ):
         well = started(client, cluster, folder / "well", folder / "recorded")
         killed = started(client, cluster, folder / "killed", disk, ",file_mb=1,folder_mb=64")
-        try:
-            time.sleep(10)
-            cluster.freeze("broker-b")
-            time.sleep(6)
-            cluster.thaw("broker-b")
-            time.sleep(8)
-            cluster.kill("broker-b")
-            time.sleep(8)
-            cluster.start("broker-b")
-            time.sleep(10)
-            well.process.communicate("end\n", timeout=ENDING_SECONDS)
-        finally:
-            for application in (well, killed):
-                application.process.kill()
-                application.process.wait()
+        with well.process, killed.process:
+            try:
+                time.sleep(10)
+                cluster.freeze("broker-b")
+                time.sleep(6)
+                cluster.thaw("broker-b")
+                time.sleep(8)
+                cluster.kill("broker-b")
+                time.sleep(8)
+                cluster.start("broker-b")
+                time.sleep(10)
+                well.process.communicate("end\n", timeout=ENDING_SECONDS)
+            finally:
+                well.process.kill()
+                killed.process.kill()
         assert well.process.returncode == 0, well.stderr
         yield Ended(tuple(map(int, version.split("."))), well, killed)
 
