@@ -22,6 +22,7 @@ import deltalake
 import pytest
 
 from jobs.spark.environment import java_command
+from tests.given.collector_files import PROGRAM, collected
 from tests.given.driven_client import OPENS, ROOT, tool
 from tests.given.real_cluster import RealCluster, server_jars
 
@@ -31,7 +32,6 @@ BROKERS = ("broker-a", "broker-b")
 TOPIC, GROUP = "T_orders", "CG_orders"
 SHORT_MS = 12_000
 """Both look once a second, at their own moments, and the collector asks a broker that was gone every ten seconds."""
-PROGRAM = "import sys; from jobs.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Members:
@@ -112,18 +112,6 @@ def test_what_it_collects_is_what_the_clients_own_classes_see(release: str, tmp_
     assert len(own) == 8 + 2
     assert own == others
     assert max(map(len, own.values())) >= 3
-
-
-def collected(out: Path) -> dict[str, list[dict[str, Any]]]:
-    return {
-        folder.name: [
-            json.loads(line)
-            for file in sorted(folder.glob("[!.]*.gz"))
-            for line in gzip.decompress(file.read_bytes()).decode().splitlines()
-        ]
-        for folder in out.iterdir()
-        if folder.is_dir()
-    }
 
 
 def allocated(lake: Path, consumers: Path, routes: Path) -> dict[tuple[str, str, int], list[tuple[str, ...]]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jobs.collect.remoting import Security
-from tests.collector.test_real_brokers import PROGRAM, collected
+from tests.given.collector_files import PROGRAM, collected
 from tests.given.driven_client import ROOT
 from tests.given.real_cluster import RealCluster, Secured, server_jars
 
