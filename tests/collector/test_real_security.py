@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from jobs.collect.remoting import Security
+from tests.given.certificates import self_signed
 from tests.given.collector_files import PROGRAM, collected
 from tests.given.driven_client import ROOT
 from tests.given.real_cluster import RealCluster, Secured, server_jars
@@ -88,14 +89,8 @@ def test_a_broker_with_acl_answers_who_signs_with_its_keys(
 
 @pytest.mark.parametrize("release", ["4.9.7", "5.3.3"])
 def test_servers_that_speak_tls_alone(release: str, tmp_path: Path) -> None:
-    certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
-    other = tmp_path / "other.pem"
-    for file in (other, certificate):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(file),
-             "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "1"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+    certificate, key = self_signed(tmp_path, "server")
+    other, _ = self_signed(tmp_path, "other")
     file_of_settings = tmp_path / "tls.properties"
     settings = {
         "tls.test.mode.enable": "false", "tls.server.need.client.auth": "none", "tls.server.authClient": "false",

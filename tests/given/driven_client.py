@@ -27,6 +27,8 @@ LOCK: Mapping[str, list[dict[str, str]]] = tomllib.loads((HERE / "jars.toml").re
 # What a client needs to start besides its own jars, and Spark ships.
 FROM_SPARK = ("netty-*.jar", "guava-*.jar", "failureaccess-*.jar", "commons-lang3-*.jar", "slf4j-api-*.jar")
 DRIVER_SECONDS = 120
+DECISIONS = {"update": "UPDATE", "remove": "REMOVE", "pick": "PICKED"}
+"""The `op` of `Watcher` to the recorder's."""
 # Netty of the oldest clients opens what Java 17 keeps closed.
 OPENS = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 
@@ -56,6 +58,13 @@ class Recorded:
     def counters(self) -> list[dict[str, Any]]:
         """The lines of totals."""
         return [row for file in sorted(self.folder.glob("counters-*.jsonl")) for row in json_lines(file)]
+
+    def numbers(self) -> dict[tuple[str, str], list[int]]:
+        """`seq` of sends and updates together in ascending order, by group and client id."""
+        numbers: dict[tuple[str, str], list[int]] = {}
+        for row in self.sends + self.fault_item_updates:
+            numbers.setdefault((row["producer_group"], row["client_id"]), []).append(row["seq"])
+        return {producer: sorted(of_producer) for producer, of_producer in numbers.items()}
 
     def of(self, topic: str) -> list[dict[str, Any]]:
         """The attempts of one topic."""
@@ -92,6 +101,11 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
     content = path.read_bytes()
     text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def whole_lines(text: str) -> list[dict[str, Any]]:
+    """Each line that has its end, of a file that a killed process may have left torn."""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def tool(name: str) -> str:

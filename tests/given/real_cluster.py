@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from jobs.collect.cluster import TOPIC_ROUTE
 from jobs.collect.remoting import Connection, Security
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS
@@ -21,7 +22,6 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 _SERVER = """<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{name}</artifactId>
 <version>{version}</version></dependency>"""
 _START_SECONDS = 60
-_ROUTE = 105
 # Brokers of 4.x were written for Java 8: they close the files that they map by what Java 17 keeps to itself.
 _EXPORTS = (*(f"--add-exports=java.base/{each}=ALL-UNNAMED" for each in ("sun.nio.ch", "jdk.internal.ref")), *OPENS)
 
@@ -113,7 +113,7 @@ class RealCluster:
         name_server = Connection(self.address(), _START_SECONDS, self._secured.asked_with)
         until = time.monotonic() + _START_SECONDS
         while True:
-            answer = name_server.call(_ROUTE, {"topic": "TBW102"})
+            answer = name_server.call(TOPIC_ROUTE, {"topic": "TBW102"})
             if all(f'"{name}"' in answer.body for name in self._ports if name):
                 name_server.close()
                 return

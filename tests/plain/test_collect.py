@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from jobs.cli import main as cli
+from tests.given.certificates import self_signed
+from tests.given.collector_files import PROGRAM
 from tests.given.fake_cluster import CLUSTER_INFO, ROUTE, FakeCluster
 
 GROUPS, CONNECTIONS, TOPICS, RUNNING = 201, 203, 206, 307
@@ -203,8 +205,7 @@ def test_wrong_options_are_refused(
 def started(site: Site, out: Path) -> subprocess.Popen[str]:
     """A collector of its own, which asks twenty times a second until it is stopped."""
     words = ["collect", "--namesrv", site.cluster.name_server, "--out", str(out), *FAST, "--every", "0.05s"]
-    code = "import sys; from jobs.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True)
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -262,13 +263,8 @@ def test_what_a_killed_one_had_written_is_finished_by_the_next(site: Site, tmp_p
 
 def test_tls(tmp_path: Path, site: Site) -> None:
     """A cluster that speaks TLS; who answers is checked only where certificates are given."""
-    key, certificate, other = tmp_path / "key.pem", tmp_path / "cert.pem", tmp_path / "other.pem"
-    for file in (other, certificate):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(file),
-             "-days", "2", "-subj", f"/CN={file.stem}"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+    certificate, key = self_signed(tmp_path, "cert")
+    other, _ = self_signed(tmp_path, "other")
     site.cluster.speak_tls(certificate, key)
     assert len(collected(site, tmp_path / "any", "--tls")["consumers"]) == 4
     assert len(collected(site, tmp_path / "checked", "--tls-ca", str(certificate))["consumers"]) == 4

@@ -10,10 +10,8 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
-import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
-import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
@@ -189,18 +187,6 @@ public final class Application {
         @Override
         public void onException(Throwable e) {
             write(answers, producer, topic, e.getClass().getSimpleName());
-        }
-    }
-
-    private static final class Commit implements TransactionListener {
-        @Override
-        public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
-            return LocalTransactionState.COMMIT_MESSAGE;
-        }
-
-        @Override
-        public LocalTransactionState checkLocalTransaction(MessageExt message) {
-            return LocalTransactionState.COMMIT_MESSAGE;
         }
     }
 }

@@ -10,13 +10,10 @@ import javax.management.Attribute;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
-import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
-import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.message.Message;
-import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
@@ -78,17 +75,7 @@ public final class Sender {
 
     private static void transaction(String nameServer) throws Exception {
         TransactionMQProducer producer = new TransactionMQProducer("PG_transaction");
-        producer.setTransactionListener(new TransactionListener() {
-            @Override
-            public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
-                return LocalTransactionState.COMMIT_MESSAGE;
-            }
-
-            @Override
-            public LocalTransactionState checkLocalTransaction(MessageExt message) {
-                return LocalTransactionState.COMMIT_MESSAGE;
-            }
-        });
+        producer.setTransactionListener(new Commit());
         started(producer, nameServer, true);
         producer.sendMessageInTransaction(message("transaction"), null);
         producer.shutdown();

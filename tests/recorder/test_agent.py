@@ -15,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from tests.given.driven_client import RECORDER, Client, Recorded, clients, compiled, json_lines
+from tests.given.driven_client import (
+    DECISIONS,
+    RECORDER,
+    Client,
+    Recorded,
+    clients,
+    compiled,
+    json_lines,
+    whole_lines,
+)
 from tests.given.fake_cluster import Answer, Behaviour, FakeCluster
 from tests.given.small_disk import small_disk
 
@@ -84,7 +93,7 @@ def keeps_the_latest_end(client: Client) -> bool:
 
 def as_called(row: dict[str, Any]) -> list[str]:
     """A line of the watcher in the form of `Run.updates`."""
-    op = {"update": "UPDATE", "remove": "REMOVE", "pick": "PICKED"}[row["op"]]
+    op = DECISIONS[row["op"]]
     numbers = ("current_latency_ms", "not_available_ms", "available_at_ms") if op == "UPDATE" else ()
     return [row["producer_group"], op, row["broker_name"], *(str(row[name]) for name in numbers)]
 
@@ -167,13 +176,9 @@ def test_the_updates_are_the_clients_own(kinds: Run) -> None:
 
 
 def test_sends_and_updates_of_a_producer_share_one_count(kinds: Run) -> None:
-    for group in ("PG_plain", "PG_transaction", "PG_off"):
-        numbers = [
-            row["seq"]
-            for row in kinds.recorded.sends + kinds.recorded.fault_item_updates
-            if row["producer_group"] == group
-        ]
-        assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    by_producer = kinds.recorded.numbers()
+    assert {"PG_plain", "PG_transaction", "PG_off"} <= {group for group, _ in by_producer}
+    assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in by_producer.values())
 
 
 @pytest.fixture(scope="module")
@@ -275,8 +280,7 @@ def test_a_killed_process_leaves_whole_lines_and_loses_those_of_its_last_moment(
     process.send_signal(signal.SIGKILL)
     process.wait()
     text = "".join(file.read_text() for file in recorded.files)
-    whole = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    numbers = sorted(row["seq"] for row in whole)
+    numbers = sorted(row["seq"] for row in whole_lines(text))
     assert numbers[0] == 1
     missing = set(range(1, numbers[-1] + 1)) - set(numbers)
     assert len(missing) <= 600  # at most what one batch holds of the other kind

@@ -36,7 +36,7 @@ import org.openjdk.jmh.runner.options.TimeValue;
  * highest rate at which it writes every line. The brokers are {@link NoNetwork}, so the send itself costs next to nothing.
  */
 @State(Scope.Benchmark)
-@BenchmarkMode(Mode.AverageTime)
+@BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class SendCost {
     private static final int RATE_SECONDS = 20;
@@ -77,8 +77,8 @@ public class SendCost {
     @TearDown
     public void stop() throws Exception {
         for (ObjectName bean : beans()) {
-            Object lost = server().getAttribute(bean, "DroppedQueueFull");
-            if (!lost.equals(0L)) {
+            long lost = count(bean, "DroppedQueueFull");
+            if (lost > 0) {
                 throw new IllegalStateException(lost + " lines were dropped: the figure is not of recorded sends");
             }
         }
@@ -118,8 +118,7 @@ public class SendCost {
         double bare = 0;
         for (String how : new String[] {"BARE", "LIBRARY", "AGENT"}) {
             OptionsBuilder options = new OptionsBuilder();
-            options.include(SendCost.class.getName()).param("how", how).mode(Mode.SingleShotTime)
-                .timeUnit(TimeUnit.NANOSECONDS).forks(3).warmupIterations(5).measurementIterations(10)
+            options.include(SendCost.class.getName()).param("how", how).forks(3).warmupIterations(5).measurementIterations(10)
                 .warmupBatchSize(SENDS).measurementBatchSize(SENDS).timeout(TimeValue.minutes(10)).shouldFailOnError(true)
                 .jvmArgsAppend("-Xmx2g", how.equals("AGENT") ? agent + WAITING : "-D" + FOLDER + "=" + folder);
             for (RunResult run : new Runner(options.build()).run()) {
@@ -167,7 +166,7 @@ public class SendCost {
     private static long waiting() throws Exception {
         long waiting = 0;
         for (ObjectName bean : beans()) {
-            waiting += ((Number) server().getAttribute(bean, "WaitingLines")).longValue();
+            waiting += count(bean, "WaitingLines");
         }
         return waiting;
     }

@@ -9,9 +9,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -24,6 +24,8 @@ import java.util.zip.GZIPOutputStream;
  * <p>Several processes may share a folder. Each tidies all of it, as those that have ended cannot. A file that is not
  * packed, was written to in the last two hours and was not finished here may be another process's open one: it is left
  * alone. A living process finishes its file at the hour.
+ *
+ * <p>For one thread.
  */
 final class Folder {
     private static final Pattern NAMES =
@@ -33,7 +35,7 @@ final class Folder {
     private static final long MAY_BE_OPEN_MS = TimeUnit.HOURS.toMillis(2);
 
     /** Not packed yet, and perhaps never. */
-    private final Set<Path> finishedHere = ConcurrentHashMap.newKeySet();
+    private final Set<Path> finishedHere = new HashSet<>();
     private final Path root;
     private final Options options;
     private final Predicate<Path> isOpenHere;
@@ -55,7 +57,7 @@ final class Folder {
     }
 
     /** Packs what is finished, that of ended processes too, then deletes what is too old or too much. */
-    synchronized void tidy() {
+    void tidy() {
         try {
             for (Path file : files(NAMES)) {
                 if (isFinished(file) && options.gzip && !file.toString().endsWith(".gz")) {
