@@ -48,10 +48,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def generated_code(spark: SparkSession) -> Iterator[None]:
-    """Spark compiles each plan, as it does in a night."""
+    """Spark compiles each plan, as it does in a night of many lines."""
     for name, value in GENERATED.items():
         spark.conf.set(name, value)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jobs.spark.interpreted.FEW_LINES", -1)
+        yield
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
 

@@ -20,6 +20,7 @@ from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
+from jobs.spark.interpreted import interpreted
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
@@ -52,7 +53,8 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             result.repeated_files = staged.repeated_files
             for day in days:
-                result.days.append(_publish(flow, context, day, staged))
+                with interpreted(spark, staged.rows_read, settings.spark):
+                    result.days.append(_publish(flow, context, day, staged))
                 if day.after not in days:
                     cascade(flow, context, result, days)
                     _forget_old_sends(flow, context, day)
