@@ -117,6 +117,7 @@ class Steps:
         self.step(f"stage {days[0].day} to {days[1].day} in {folder}")
         return SimpleNamespace(
             days=lambda *_: list(self.staged_days),
+            rows_read=10**9,  # of so many nobody changes the session, which there is none of
             other_days={D3: 2},
             hidden_files=("/l/.a",),
             repeated_files=("/l/b is /l/c",),
