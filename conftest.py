@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
+from jobs.spark.interpreted import INTERPRETED
 
 pytest_plugins = ["tests.faults.summary", "tests.harness.order", "tests.harness.untouched"]
 
@@ -21,8 +24,6 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", f"{tempfile.gettempdir()}/
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 
 
-# Plans of a few rows, each run once: interpreting them costs less than compiling them.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
@@ -39,7 +40,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
                 "spark.default.parallelism": "2",
                 "spark.driver.extraJavaOptions": "-Dsite=tests",
                 "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-                **INTERPRETED,
+                **INTERPRETED,  # plans of a few rows, each run once
             }
         )
     yield session
@@ -49,11 +50,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def generated_code(spark: SparkSession) -> Iterator[None]:
     """Spark compiles each plan, as it does in a night of many lines."""
-    for name, value in GENERATED.items():
-        spark.conf.set(name, value)
-    with pytest.MonkeyPatch.context() as patch:
+    with generating(spark), pytest.MonkeyPatch.context() as patch:
         patch.setattr("jobs.spark.interpreted.FEW_LINES", -1)
         yield
+
+
+@contextmanager
+def generating(spark: SparkSession) -> Iterator[None]:
+    """The session is set to compile plans, until the block ends."""
+    for name, value in GENERATED.items():
+        spark.conf.set(name, value)
+    yield
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
 

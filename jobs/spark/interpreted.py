@@ -11,7 +11,8 @@ FEW_LINES = 200_000
 """A day's plans over this many lines, and fewer, cost less interpreted (bench/TRIED.md)."""
 
 _WHOLE_STAGE = "spark.sql.codegen.wholeStage"
-_INTERPRETED = {_WHOLE_STAGE: "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+INTERPRETED = {_WHOLE_STAGE: "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Spark's settings that do it."""
 
 
 @contextmanager
@@ -26,9 +27,9 @@ def interpreted(spark: SparkSession, lines: int, site: Mapping[str, str]) -> Ite
     if lines > FEW_LINES or _WHOLE_STAGE in site:
         yield
         return
-    before = {name: str(spark.conf.get(name)) for name in _INTERPRETED}
+    before = {name: str(spark.conf.get(name)) for name in INTERPRETED}
     try:
-        for name, value in _INTERPRETED.items():
+        for name, value in INTERPRETED.items():
             spark.conf.set(name, value)
         yield
     finally:

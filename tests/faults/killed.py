@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from conftest import INTERPRETED
+from jobs.spark.interpreted import INTERPRETED
 from jobs.spark.session import open_session
 from tests.faults.steps import nothing, watched
 from tests.given.corrected_day import LENIENT

@@ -9,7 +9,7 @@ from unittest import mock
 
 from pyspark.sql import SparkSession
 
-from conftest import INTERPRETED
+from jobs.spark.interpreted import INTERPRETED
 from tests.fuzz.hostile import CANARY, CANARY_NAME
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from conftest import GENERATED, INTERPRETED
+from conftest import GENERATED, generating
 from jobs.runs import runner
 from jobs.spark import interpreted as few
 from tests.given.site import D1, Site, at, send
 
 _WHOLE_STAGE = "spark.sql.codegen.wholeStage"
+INTERPRETED = {_WHOLE_STAGE: "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 def _modes(spark: SparkSession) -> dict[str, str | None]:
@@ -24,11 +25,8 @@ def _modes(spark: SparkSession) -> dict[str, str | None]:
 @pytest.fixture
 def compiling(spark: SparkSession) -> Iterator[SparkSession]:
     """The session as a night has it."""
-    for name, value in GENERATED.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in INTERPRETED.items():
-        spark.conf.set(name, value)
+    with generating(spark):
+        yield spark
 
 
 @pytest.mark.parametrize(
