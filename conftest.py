@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.spark.interpreted import INTERPRETED
+from jobs.spark.few_lines import FOR_FEW_LINES
 
 pytest_plugins = ["tests.faults.summary", "tests.harness.order", "tests.harness.untouched"]
 
@@ -24,7 +24,16 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", f"{tempfile.gettempdir()}/
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 
 
-GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+SMALL = {**FOR_FEW_LINES, "spark.sql.shuffle.partitions": "2"}
+"""Plans of a few rows, each run once; in two partitions, so that a test notices what only holds in one."""
+
+AS_OF_MANY = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""How a night of many lines runs."""
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +45,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.delenv("SPARK_SUBMIT_OPTS")
         session = open_session(
             {
-                "spark.sql.shuffle.partitions": "2",
                 "spark.default.parallelism": "2",
                 "spark.driver.extraJavaOptions": "-Dsite=tests",
                 "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-                **INTERPRETED,  # plans of a few rows, each run once
+                **SMALL,
             }
         )
     yield session
@@ -51,17 +59,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def generated_code(spark: SparkSession) -> Iterator[None]:
     """Spark compiles each plan, as it does in a night of many lines."""
     with generating(spark), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobs.spark.interpreted.FEW_LINES", -1)
+        patch.setattr("jobs.spark.few_lines.FEW_LINES", -1)
         yield
 
 
 @contextmanager
 def generating(spark: SparkSession) -> Iterator[None]:
     """The session is set to compile plans, until the block ends."""
-    for name, value in GENERATED.items():
+    for name, value in AS_OF_MANY.items():
         spark.conf.set(name, value)
     yield
-    for name, value in INTERPRETED.items():
+    for name, value in SMALL.items():
         spark.conf.set(name, value)
 
 

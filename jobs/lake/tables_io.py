@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -24,6 +24,7 @@ from jobs.lake.day_swap import DaySwap, of_day
 from jobs.lake.definitions import check_table, create_or_upgrade, newest_snapshot, sql_name
 from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
+from jobs.lake.noted_files import rows_of_days
 from jobs.lake.store import check_store
 from jobs.spark.no_rows import may_hold_rows
 from jobs.tables import RUN_LOG, TABLES, Table
@@ -109,7 +110,16 @@ class Lake:
 
     def read_day(self, table: Table, cluster: str, day: dt.date) -> DataFrame:
         """One day of one cluster."""
-        return self.read(table).where((F.col("event_date") == F.lit(day)) & (F.col("cluster") == F.lit(cluster)))
+        return self.read_days(table, [cluster], [day])
+
+    def read_days(self, table: Table, clusters: Collection[str], days: Collection[dt.date]) -> DataFrame:
+        """Some days of some clusters, as the table is now."""
+        with explained(f"cannot read table {table.name} in {self.root}"):
+            path = self.path(table)
+            noted = rows_of_days(self._spark, path, self.newest(table), days)
+        rows = self.read(table) if noted is None else noted
+        of_days = F.col("event_date").isin(*map(F.lit, days))
+        return rows.where(of_days & F.col("cluster").isin(*map(F.lit, clusters)))
 
     def publish_day(
         self,

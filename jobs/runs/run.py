@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
 from jobs.sources.staged import Counts
@@ -84,6 +83,7 @@ class RunResult:
     """Result of a run.
 
     Attributes:
+        rows_read: lines of the run's input; None when it read none.
         other_days: lines of days that were not requested, by day.
         clusters: of the published days.
         stale_days: later days that start from another state than they were computed from, and were left so.
@@ -94,6 +94,7 @@ class RunResult:
 
     run: Run
     days: list[DayResult] = field(default_factory=list)
+    rows_read: int | None = None
     other_days: dict[dt.date, int] = field(default_factory=dict)
     clusters: list[str] = field(default_factory=list)
     hidden_files: tuple[str, ...] = ()
@@ -109,6 +110,4 @@ class RunResult:
 
     def rows(self, lake: Lake, table: Table) -> DataFrame:
         """Rows of the table of the requested days, in the clusters of the input."""
-        clusters = [F.lit(cluster) for cluster in self.clusters]
-        dates = [F.lit(day) for day in self.run.days]
-        return lake.read(table).where(F.col("cluster").isin(*clusters) & F.col("event_date").isin(*dates))
+        return lake.read_days(table, self.clusters, self.run.days)

@@ -20,7 +20,7 @@ from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.spark.interpreted import interpreted
+from jobs.spark.few_lines import suited_to
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
@@ -50,10 +50,11 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")
             result.clusters = sorted({day.cluster for day in days})
             check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
+            result.rows_read = staged.rows_read
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             result.repeated_files = staged.repeated_files
             for day in days:
-                with interpreted(spark, staged.rows_read, settings.spark):
+                with suited_to(spark, result.rows_read, settings.spark):
                     result.days.append(_publish(flow, context, day, staged))
                 if day.after not in days:
                     cascade(flow, context, result, days)

@@ -9,7 +9,7 @@ from unittest import mock
 
 from pyspark.sql import SparkSession
 
-from jobs.spark.interpreted import INTERPRETED
+from jobs.spark.few_lines import FOR_FEW_LINES
 from tests.fuzz.hostile import CANARY, CANARY_NAME
 
 
@@ -24,7 +24,7 @@ def one_session() -> Iterator[SparkSession]:
     from jobs.spark.session import open_session
 
     plant_canary()
-    spark = open_session({"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", **INTERPRETED})
+    spark = open_session({"spark.default.parallelism": "2", **FOR_FEW_LINES, "spark.sql.shuffle.partitions": "2"})
     stop = spark.stop
     try:
         with (
