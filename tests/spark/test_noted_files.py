@@ -138,5 +138,5 @@ def test_of_a_version_without_notes_delta_reads(
 def test_a_file_that_is_gone_is_no_day_without_rows(lake: Lake) -> None:
     (gone,) = (Path(lake.path(ORDER_KEY_MOVES)) / f"event_date={D1}").glob("*.parquet")
     gone.unlink()
-    with pytest.raises((LakeError, Py4JJavaError), match="PATH_NOT_FOUND|FILE_NOT_EXIST"):
+    with pytest.raises((LakeError, Py4JJavaError), match=r"PATH_NOT_FOUND|FILE_NOT_EXIST"):
         lake.read_day(ORDER_KEY_MOVES, "main", D1).collect()
