@@ -12,6 +12,7 @@ from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
+from jobs.spark.few_lines import suited_to
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     GROUP_MEMBERS,
@@ -98,18 +99,19 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         return result.rows(lake, table)
 
     findings = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
-    answers = rows_of_each(
-        {
-            "quarantine_reasons": _reasons(rows(QUARANTINE)),
-            "group_count": rows(GROUP_MEMBERS).agg(F.count_distinct("consumer_group").alias("count")),
-            "groups": _groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
-            "faults": _faults(findings),
-            "finding_count": rows(ALLOCATION_FINDINGS).agg(F.count("*").alias("count")),
-            "kinds": _kinds(findings),
-            "unused": _unused(rows(TOPIC_QUEUES)),
-            "route_changes": rows(ROUTE_CHANGES).agg(F.count("*").alias("count")),
-        }
-    )
+    with suited_to(spark, result.rows_read, settings.spark):
+        answers = rows_of_each(
+            {
+                "quarantine_reasons": _reasons(rows(QUARANTINE)),
+                "group_count": rows(GROUP_MEMBERS).agg(F.count_distinct("consumer_group").alias("count")),
+                "groups": _groups(rows(QUEUE_ALLOCATION), rows(REBALANCES)),
+                "faults": _faults(findings),
+                "finding_count": rows(ALLOCATION_FINDINGS).agg(F.count("*").alias("count")),
+                "kinds": _kinds(findings),
+                "unused": _unused(rows(TOPIC_QUEUES)),
+                "route_changes": rows(ROUTE_CHANGES).agg(F.count("*").alias("count")),
+            }
+        )
     unused = {row["finding"]: row["queues"] for row in answers["unused"]}
     (group_count,), (finding_count,) = answers["group_count"], answers["finding_count"]
     (route_changes,) = answers["route_changes"]

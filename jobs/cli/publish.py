@@ -154,7 +154,6 @@ def run_flows(
     from jobs.fault_latency.summary import summarize
     from jobs.fault_latency.summary_text import as_text
     from jobs.runs.flow_tables import inputs_of, needed_of
-    from jobs.spark.few_lines import suited_to
     from jobs.spark.session import running
 
     flows = flows_of(run.command, settings)
@@ -169,16 +168,15 @@ def run_flows(
     progress.say(f"faultline {command}: {days}, {of}, lake {one_line(settings.lake)}")
     for warning in warnings:
         progress.say(f"warning: {warning}")
-
     with running(settings, progress, verbose=how.verbose) as spark:
-        texts, tables, answering = [], {}, "reading the answers"
+        texts, tables = [], {}
         try:
             if "fault-latency" in flows:
                 if how.recompute:
                     result = recompute_fault_latency(spark, settings, run, progress, cluster=cluster)
                 else:
                     result = run_fault_latency(spark, settings, run, progress)
-                with progress.step(answering), suited_to(spark, result.rows_read, settings.spark):
+                with progress.step("reading the answers"):
                     summary = summarize(spark, settings, result)
                 texts.append(as_text(summary))
                 tables.update(asdict(summary))
@@ -186,7 +184,7 @@ def run_flows(
                 is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
                 second = replace(run, break_lock=run.break_lock and is_first)
                 result = run_allocation(spark, settings, second, progress)
-                with progress.step(answering), suited_to(spark, result.rows_read, settings.spark):
+                with progress.step("reading the answers"):
                     allocated = summarize_allocation(spark, settings, result)
                 texts.append(allocation_text(allocated))
                 tables["allocation"] = asdict(allocated)

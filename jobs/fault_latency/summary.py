@@ -26,6 +26,7 @@ from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.runs.run_log import FAULT_LATENCY
 from jobs.settings.model import Settings
+from jobs.spark.few_lines import suited_to
 from jobs.tables import (
     BROKER_INCIDENTS,
     BROKER_WINDOWS,
@@ -120,26 +121,27 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     lake = Lake(spark, settings.lake)
     producers, findings = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
     incidents, quarantine = result.rows(lake, BROKER_INCIDENTS), result.rows(lake, QUARANTINE)
-    answers = rows_of_each(
-        {
-            "totals": totals(producers),
-            "quarantine_reasons": _counts(
-                with_each_reason(quarantine.where("source IN ('sends', 'fault_item_updates')")), "reason"
-            ),
-            "brokers": brokers_of(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
-            "incident_count": incident_counts(incidents),
-            "incidents": first_incidents(incidents),
-            "findings": _finding_kinds(findings),
-            "worst_findings": _worst_findings(findings),
-            "producers": worst_producers(producers),
-            "producer_groups": worst_groups(producers),
-            "contradicting": contradicting(producers),
-            "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
-            "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
-            "routes": result.rows(lake, TOPIC_BROKERS).agg(F.count("*").alias("count")),
-            "bad_routes": quarantine.where("source = 'routes'").agg(F.count("*").alias("count")),
-        }
-    )
+    with suited_to(spark, result.rows_read, settings.spark):
+        answers = rows_of_each(
+            {
+                "totals": totals(producers),
+                "quarantine_reasons": _counts(
+                    with_each_reason(quarantine.where("source IN ('sends', 'fault_item_updates')")), "reason"
+                ),
+                "brokers": brokers_of(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
+                "incident_count": incident_counts(incidents),
+                "incidents": first_incidents(incidents),
+                "findings": _finding_kinds(findings),
+                "worst_findings": _worst_findings(findings),
+                "producers": worst_producers(producers),
+                "producer_groups": worst_groups(producers),
+                "contradicting": contradicting(producers),
+                "not_replayed": _counts(producers.where("not_replayed IS NOT NULL"), "not_replayed"),
+                "missing_producers": _missing_producers(lake, result.clusters, result.run.days),
+                "routes": result.rows(lake, TOPIC_BROKERS).agg(F.count("*").alias("count")),
+                "bad_routes": quarantine.where("source = 'routes'").agg(F.count("*").alias("count")),
+            }
+        )
     (total,), (incident_count,), (bad_routes,) = answers["totals"], answers["incident_count"], answers["bad_routes"]
     return Summary(
         run_id=result.run.run_id,
