@@ -15,6 +15,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from jobs.lake.noted_files import noted_files
+
 
 class DaySwap:
     """A transaction on one table, begun.
@@ -41,18 +43,17 @@ class DaySwap:
 
     def files_of(self, cluster: str, day: dt.date) -> list[Any] | None:
         """The files that hold the day of the cluster and nothing else; None where nothing says so."""
-        noted = self._transaction.snapshot().checksumOpt()
-        if noted.isEmpty() or noted.get().allFiles().isEmpty():
+        noted = noted_files(self._jvm, self._transaction.snapshot())
+        if noted is None:
             return None
-        files = noted.get().allFiles().get()
         found = []
-        for file in (files.apply(number) for number in range(files.size())):
-            if file.partitionValues().apply("event_date") == day.isoformat():
-                is_its = only_of(cluster, file.stats())
+        for file, added in noted:
+            if file["partitionValues"]["event_date"] == day.isoformat():
+                is_its = only_of(cluster, file["stats"])
                 if is_its is None:
                     return None
                 if is_its:
-                    found.append(file)
+                    found.append(added())
         return found
 
     def as_stored(self, rows: DataFrame) -> DataFrame | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,14 +28,15 @@ File = Mapping[str, Any]
 """A file as the log has it: `path`, `partitionValues`, `stats`, `deletionVector`."""
 
 
-def noted_files(spark: SparkSession, snapshot: Any) -> list[File] | None:
-    """The files of a version of a table; None where none are noted."""
+def noted_files(jvm: Any, snapshot: Any) -> list[tuple[File, Callable[[], Any]]] | None:
+    """The files of a version of a table, each with what gives Delta's own object of it; None where none are noted."""
     noted = snapshot.checksumOpt()
     if noted.isEmpty() or noted.get().allFiles().isEmpty():
         return None
-    mapper = spark._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()  # type: ignore[union-attr]
-    files: list[File] = json.loads(mapper.writeValueAsString(noted.get().allFiles().get()))
-    return files
+    files = noted.get().allFiles().get()
+    # All in one text: of a year's files each question to the JVM would be one of a thousand.
+    described = json.loads(jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper().writeValueAsString(files))
+    return [(file, partial(files.apply, number)) for number, file in enumerate(described)]
 
 
 def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection[dt.date]) -> DataFrame | None:
@@ -46,11 +48,11 @@ def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection
         snapshot: the version.
         days: the days.
     """
-    files, properties = noted_files(spark, snapshot), snapshot.metadata().configuration()
+    files, properties = noted_files(spark._jvm, snapshot), snapshot.metadata().configuration()
     if files is None or (properties.contains(_MAPPED) and properties.apply(_MAPPED) != "none"):
         return None
     dates = {day.isoformat() for day in days}
-    chosen = [file for file in files if file["partitionValues"]["event_date"] in dates]
+    chosen = [file for file, _ in files if file["partitionValues"]["event_date"] in dates]
     paths = [str(file["path"]) for file in chosen if not file.get("deletionVector")]
     if len(chosen) > len(paths) or len(paths) > AT_MOST or not all(map(_PLAIN_PATH.fullmatch, paths)):
         return None

@@ -82,6 +82,8 @@ SUITED = {
     # On a machine outside UTC Delta would read a table's whole state again after each commit, to compare its files with
     # those that it has noted: for instants before 1883 the two may differ there. A lake holds none.
     "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+    # Beside each commit Delta notes a table's files while they are fewer: a year of days and more.
+    "spark.databricks.delta.allFilesInCrc.thresholdNumFiles": "1000",
     # For error messages PySpark notes the line of each call to F.…: ten questions to the JVM every time.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }

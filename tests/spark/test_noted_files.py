@@ -32,8 +32,8 @@ def lake(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) ->
     return lake
 
 
-def _rows(spark: SparkSession, day: dt.date, cluster: str) -> DataFrame:
-    """Two rows, to be one file, each column of another value where its type lets it be."""
+def _rows(spark: SparkSession, day: dt.date, cluster: str, count: int = 2) -> DataFrame:
+    """Some rows, to be one file, each column of another value where its type lets it be."""
     fixed = {
         "event_date": F.lit(day),
         "cluster": F.lit(cluster),
@@ -46,7 +46,7 @@ def _rows(spark: SparkSession, day: dt.date, cluster: str) -> DataFrame:
         .alias(field.name)
         for field in ORDER_KEY_MOVES.schema
     ]
-    return spark.range(2).coalesce(1).select(*columns)
+    return spark.range(count).coalesce(1).select(*columns)
 
 
 def _value(type_name: str) -> Column:
@@ -125,6 +125,17 @@ def test_more_files_than_spark_lists_without_a_job_delta_reads(
     assert _noted(spark, lake, D2) is not None
     assert _noted(spark, lake, D1, D2) is None
     _same(lake, ["main", "other"], [D1, D2], 6)
+
+
+def test_of_a_table_of_many_days_the_files_are_noted_too(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path / "lake"))
+    lake.create_tables([ORDER_KEY_MOVES])
+    lake.publish_day(ORDER_KEY_MOVES, _rows(spark, D1, "main", 120).repartition(60), "main", D1, {})
+    noted = noted_files.noted_files(spark._jvm, lake.newest(ORDER_KEY_MOVES))
+    assert noted is not None
+    assert len(noted) == 60
+    lake.publish_day(ORDER_KEY_MOVES, _rows(spark, D1, "main"), "main", D1, {})
+    _same(lake, ["main"], [D1], 2)
 
 
 def test_of_a_version_without_notes_delta_reads(
