@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.spark.few_lines import FOR_FEW_LINES
+from tests.given.small_plans import SMALL
 
 pytest_plugins = ["tests.faults.summary", "tests.harness.order", "tests.harness.untouched"]
 
@@ -23,9 +23,6 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", f"{tempfile.gettempdir()}/
 # Programs that tests start see a few lines and end: Java's second compiler would take a third of their CPU.
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 
-
-SMALL = {**FOR_FEW_LINES, "spark.sql.shuffle.partitions": "2"}
-"""Plans of a few rows, each run once; in two partitions, so that a test notices what only holds in one."""
 
 AS_OF_MANY = {
     "spark.sql.codegen.wholeStage": "true",

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from jobs.spark.few_lines import FOR_FEW_LINES
 from jobs.spark.session import open_session
 from tests.faults.steps import nothing, watched
 from tests.given.corrected_day import LENIENT
 from tests.given.site import D1, Site
+from tests.given.small_plans import SMALL
 from tests.given.snapshot_site import SnapshotSite
 
 
@@ -28,7 +28,7 @@ def main(folder: str, when: str, step: str) -> None:
             SparkContext._gateway.proc.kill()  # type: ignore[union-attr]
             os.killpg(0, signal.SIGKILL)
 
-    spark = open_session({**FOR_FEW_LINES, "spark.sql.shuffle.partitions": "2"})
+    spark = open_session(SMALL)
     made = SnapshotSite if (Path(folder) / "consumers").is_dir() else Site
     with watched(die) if when == "before" else watched(nothing, die):
         made(spark, Path(folder), LENIENT, first_run=10).run(D1)

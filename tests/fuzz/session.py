@@ -9,8 +9,8 @@ from unittest import mock
 
 from pyspark.sql import SparkSession
 
-from jobs.spark.few_lines import FOR_FEW_LINES
 from tests.fuzz.hostile import CANARY, CANARY_NAME
+from tests.given.small_plans import SMALL
 
 
 def plant_canary() -> None:
@@ -24,7 +24,7 @@ def one_session() -> Iterator[SparkSession]:
     from jobs.spark.session import open_session
 
     plant_canary()
-    spark = open_session({"spark.default.parallelism": "2", **FOR_FEW_LINES, "spark.sql.shuffle.partitions": "2"})
+    spark = open_session({"spark.default.parallelism": "2", **SMALL})
     stop = spark.stop
     try:
         with (
