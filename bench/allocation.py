@@ -134,10 +134,10 @@ def _stage(figures: Sequence[Figures]) -> str:
     base, rows = figures[0], []
     for each in figures:
         stage, total, of_base = each.stage, each.stage.total, base.stage.total
-        shares = sum(took.cpu_seconds for took in stage.to_shares.values())
+        shares = sum(took.seconds for took in stage.to_shares.values())
         loops = sum(loop.seconds for loop in each.peer.loops.values())
         rows.append((
-            each.size.name, f"{each.size.units / base.size.units:.2g}", f"{sum(stage.inputs.values()):,}",
+            each.size.name, ratio(each.size.units, base.size.units), f"{sum(stage.inputs.values()):,}",
             f"{stage.to_facts.cpu_seconds:.2f}", f"{stage.to_rows.cpu_seconds:.2f}", f"{shares:.2f}",
             f"{total.cpu_seconds:.2f}", f"{total.cpu_seconds / of_base.cpu_seconds:.1f}", f"{total.seconds:.1f}",
             f"{total.seconds / of_base.seconds:.1f}", rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
@@ -148,8 +148,8 @@ def _stage(figures: Sequence[Figures]) -> str:
 
 def _strategies(figures: Sequence[Figures]) -> str:
     head = (
-        "size", "strategy", "snapshots × groups", "different inputs", "to shares, CPU s", "seconds", "per CPU s",
-        "loop: CPU s", "per CPU s", "ratio",
+        "size", "strategy", "snapshots × groups", "different inputs", "to shares, ms", "per second", "loop, ms",
+        "per second", "ratio",
     )  # fmt: skip
     rows = []
     for each in figures:
@@ -157,8 +157,8 @@ def _strategies(figures: Sequence[Figures]) -> str:
             loop = each.peer.loops[strategy]
             rows.append((
                 each.size.name, strategy, f"{loop.units:,}", f"{each.stage.inputs[strategy]:,}",
-                f"{took.cpu_seconds:.2f}", f"{took.seconds:.2f}", rate(loop.units, took.cpu_seconds),
-                f"{loop.seconds:.2f}", rate(loop.units, loop.seconds), ratio(loop.seconds, took.cpu_seconds),
+                f"{took.seconds * 1_000:,.1f}", rate(loop.units, took.seconds), f"{loop.seconds * 1_000:,.1f}",
+                rate(loop.units, loop.seconds), ratio(loop.seconds, took.seconds),
             ))  # fmt: skip
     return table(head, rows)
 

@@ -46,12 +46,14 @@ class PublishedDay:
         opening_state: hash of the state at 00:00.
         settings: hash of the settings that its rows rest on.
         input_settings: hash of those by which its lines were read; None where an earlier release logged it.
+        lines: its good lines when they were last read; None where no run counted them.
     """
 
     started_from: str
     opening_state: str
     settings: str | None = None
     input_settings: str | None = None
+    lines: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class DayResult:
         opening_state: hash of the state at 00:00.
         closing_state: hash of the state at 24:00.
         table_versions: table to the version that its commit made.
+        lines: as of a published day.
     """
 
     day: Day
@@ -76,6 +79,7 @@ class DayResult:
     table_versions: dict[str, int]
     cascaded: bool = False
     input_settings: str | None = None
+    lines: int | None = None
 
 
 @dataclass

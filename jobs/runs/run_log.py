@@ -46,9 +46,16 @@ def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
     succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == flow))
     is_older = "input_settings_hash" not in succeeded.columns
     read_by = F.lit(None).cast("string") if is_older else F.col("input_settings_hash")
-    what = F.struct("started_from", "opening_state", "settings_hash", read_by.alias("input_settings_hash"))
-    latest = succeeded.groupBy("event_date", "cluster").agg(F.max_by(what, "event_order").alias("what"))
-    return {Day(row["event_date"], row["cluster"]): PublishedDay(*row["what"]) for row in latest.collect()}
+    settings = F.col("settings_hash").alias("settings")
+    what = F.struct("started_from", "opening_state", settings, read_by.alias("input_settings"))
+    counted = F.when(F.col("rows_published").isNotNull(), F.col("event_order"))  # a recompute reads no line
+    latest = succeeded.groupBy("event_date", "cluster").agg(
+        F.max_by(what, "event_order").alias("what"), F.max_by("rows_published", counted).alias("lines")
+    )
+    return {
+        Day(date, cluster): PublishedDay(**made.asDict(), lines=lines)
+        for date, cluster, made, lines in latest.collect()
+    }
 
 
 def log_run(
@@ -87,7 +94,7 @@ def log_run(
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
         context.published[flow][done.day] = PublishedDay(
-            done.started_from, done.opening_state, settings.content_hash(flow), done.input_settings
+            done.started_from, done.opening_state, settings.content_hash(flow), done.input_settings, done.lines
         )
 
 

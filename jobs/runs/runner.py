@@ -54,8 +54,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             result.repeated_files = staged.repeated_files
             for day in days:
-                with suited_to(spark, result.rows_read, settings.spark):
-                    result.days.append(_publish(flow, context, day, staged))
+                result.days.append(_publish(flow, context, day, staged))
                 if day.after not in days:
                     cascade(flow, context, result, days)
                     _forget_old_sends(flow, context, day)
@@ -108,7 +107,8 @@ def logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days:
 
 
 def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResult:
-    with context.progress.step(f"publishing lines of {day.date}"):
+    planned = suited_to(context.spark, staged.rows_read, context.settings.spark)
+    with context.progress.step(f"publishing lines of {day.date}"), planned:
         commits = [*flow.publish(context, day, staged), _quarantine(flow, context, day, staged)]
     return derive(flow, context, day, staged, commits)
 
@@ -138,8 +138,13 @@ def derive(
     cascaded: bool = False,
 ) -> DayResult:
     """Publish every table derived from the day's lines and the state at 00:00."""
-    lake = context.lake
-    with context.progress.step(f"{flow.derives} of {day.date}"):
+    lake, settings = context.lake, context.settings
+    counts = staged.counts(day) if staged is not None else None
+    lines, input_settings = (
+        (counts.rows_published, settings.input_hash(flow.name)) if counts else _as_read(flow, context, day)
+    )
+    planned = suited_to(context.spark, lines, settings.spark)
+    with context.progress.step(f"{flow.derives} of {day.date}"), planned:
         opening = opening_of(flow, context, day)
         rows = flow.derive(context, day, opening, staged)
         closing = ClosingState(flow, lake, day)
@@ -148,18 +153,23 @@ def derive(
         context.closings[day] = closing.state(derived)
     done = DayResult(
         day,
-        staged.counts(day) if staged is not None else None,
+        counts,
         "PREVIOUS_DAY" if opening.is_known else "EMPTY",
         opening.state,
         context.closings[day],
         {commit.table: commit.version for commit in (*commits, *derived)},
         cascaded,
-        context.settings.input_hash(flow.name)
-        if staged is not None
-        else published_days(context, flow.name)[day].input_settings,
+        input_settings,
+        lines,
     )
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
     return done
+
+
+def _as_read(flow: Flow[S], context: RunContext, day: Day) -> tuple[int | None, str | None]:
+    """The good lines of a published day when a run read them, and the hash of the settings by which it did."""
+    published = published_days(context, flow.name)[day]
+    return published.lines, published.input_settings
 
 
 def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conftest import AS_OF_MANY, generating
+from jobs.fault_latency.run import recompute_fault_latency
 from jobs.runs import runner
+from jobs.runs.run import Run
+from jobs.settings.load import load_settings
 from jobs.spark import few_lines as few
-from tests.given.site import D1, Site, at, send
+from jobs.tables.day import Day
+from jobs.text.progress import Progress
+from tests.given.site import D1, D2, Site, at, send
 
 _WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -60,25 +66,38 @@ def test_a_failure_leaves_the_session_as_it_was(as_of_many: SparkSession) -> Non
     assert _modes(as_of_many) == AS_OF_MANY
 
 
-@pytest.mark.parametrize(("most", "expected"), [(1, FOR_FEW), (0, AS_OF_MANY)])
-def test_a_run_counts_the_lines_that_it_read(
-    as_of_many: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    most: int,
-    expected: Mapping[str, str],
+def test_each_day_is_planned_for_its_own_lines(
+    as_of_many: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modes: list[dict[str, str | None]] = []
-    derive = runner.derive
+    """Also when it is made anew from the lake; the lines of a run are published as those of all its days ask for."""
+    modes: list[tuple[str, dict[str, str | None]]] = []
 
-    def observed(*arguments: Any, **named: Any) -> Any:
-        modes.append(_modes(as_of_many))
-        return derive(*arguments, **named)
+    def watch(name: str, function: str, day: Callable[..., Day]) -> None:
+        called = getattr(runner, function)
 
-    monkeypatch.setattr(runner, "derive", observed)
-    monkeypatch.setattr(few, "FEW_LINES", most)
+        def watched(*arguments: Any, **named: Any) -> Any:
+            modes.append((f"{name} {day(*arguments).date.day}", _modes(as_of_many)))
+            return called(*arguments, **named)
+
+        monkeypatch.setattr(runner, function, watched)
+
+    watch("lines of", "check_rows", lambda _commit, _rows, day: day)
+    watch("from the start of", "opening_of", lambda _flow, _context, day: day)
+    monkeypatch.setattr(few, "FEW_LINES", 1)
     site = Site(as_of_many, tmp_path)
+    site.log([send(at(D1, "12:00:00"), 10), send(at(D2, "12:00:00"), 10), send(at(D2, "13:00:00"), 10)])
+    site.run(D1, D2)
+    derived = [("from the start of 1", FOR_FEW), ("from the start of 2", AS_OF_MANY)]
+    lines = [("lines of 1", AS_OF_MANY), ("lines of 2", AS_OF_MANY)]
+    assert modes == [lines[0], derived[0], lines[1], derived[1]]
+    assert _modes(as_of_many) == AS_OF_MANY
+    modes.clear()
     site.log([send(at(D1, "12:00:00"), 10)])
     site.run(D1)
-    assert modes == [expected]
+    assert modes == [("lines of 1", FOR_FEW), derived[0]]
+    modes.clear()
+    settings = load_settings([], [], {"lake": str(site.lake)})
+    call = Run("r", "", (D1, D2), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 6, tzinfo=dt.UTC))
+    recompute_fault_latency(as_of_many, settings, call, Progress())
+    assert modes == derived
     assert _modes(as_of_many) == AS_OF_MANY

@@ -13,8 +13,9 @@ from jobs.answers.runs import unsure_days
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
 from jobs.runs.run import DayResult, PublishedDay, Run
-from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_days
+from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_days, published_days
 from jobs.settings.load import load_settings
+from jobs.sources.staged import Counts
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
@@ -69,3 +70,19 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     assert logged_days(lake, FAULT_LATENCY) == {
         day: PublishedDay("PREVIOUS_DAY", "opened", settings.content_hash(FAULT_LATENCY), "read by these")
     }
+
+
+def test_a_day_has_the_lines_of_the_run_that_read_them_last(spark: SparkSession, tmp_path: Path) -> None:
+    """A recompute reads none."""
+    lake, day = Lake(spark, str(tmp_path)), Day(D1, "main")
+    lake.create_tables((RUN_LOG,))
+    run = Run(
+        "r", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    )
+    for published in (7, 5, None):
+        context = RunContext(spark, lake, load_settings([], [], {}), run, Progress())
+        counts = None if published is None else Counts(9, published, 9 - published, 0, 0, 0)
+        done = DayResult(day, counts, "EMPTY", "opened", "closed", {}, lines=published or 5)
+        logged = published_days(context, FAULT_LATENCY)  # read before, and kept up to date
+        log_run(context, FAULT_LATENCY, [day], "SUCCEEDED", done=done)
+        assert logged[day].lines == logged_days(lake, FAULT_LATENCY)[day].lines == (published or 5)
