@@ -21,11 +21,7 @@ def rate(count: int, seconds: float) -> str:
 
 
 def ratio(seconds: float, of_seconds: float) -> str:
-    """How many times as long, to two digits.
-
-    >>> ratio(1, 3), ratio(340, 2), ratio(22_600, 2)
-    ('0.33', '170', '11,000')
-    """
+    """How many times as long, to two digits."""
     return f"{float(f'{seconds / of_seconds:.2g}'):,g}"
 
 

@@ -46,8 +46,8 @@ def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
     succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == flow))
     is_older = "input_settings_hash" not in succeeded.columns
     read_by = F.lit(None).cast("string") if is_older else F.col("input_settings_hash")
-    settings = F.col("settings_hash").alias("settings")
-    what = F.struct("started_from", "opening_state", settings, read_by.alias("input_settings"))
+    made_by = F.col("settings_hash")
+    what = F.struct("started_from", "opening_state", made_by.alias("settings"), read_by.alias("input_settings"))
     counted = F.when(F.col("rows_published").isNotNull(), F.col("event_order"))  # a recompute reads no line
     latest = succeeded.groupBy("event_date", "cluster").agg(
         F.max_by(what, "event_order").alias("what"), F.max_by("rows_published", counted).alias("lines")
