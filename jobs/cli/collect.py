@@ -157,7 +157,7 @@ def _addresses(texts: tuple[str, ...]) -> list[str]:
     addresses = [address.strip() for text in texts for address in text.split(";") if address.strip()]
     for address in addresses:
         host, _, port = address.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
             raise UsageError(f"--namesrv {address!r} is no address; write it like 10.0.0.1:9876")
     return addresses
 

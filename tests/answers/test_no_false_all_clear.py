@@ -16,6 +16,7 @@ from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.cli import main as cli
 from jobs.tables import (
+    ALLOCATION_FINDINGS,
     BROKER_WINDOWS,
     FINDINGS,
     GROUP_MEMBERS,
@@ -262,13 +263,27 @@ def test_a_section_about_what_was_not_given_says_so(tmp_path: Path) -> None:
     assert nothing.findall(render(both))[0] == "None. No send log was given for 2026-03-01."
 
 
+def test_what_one_of_two_days_was_given_is_counted(tmp_path: Path) -> None:
+    publish(tmp_path, D1, D2)
+    publish(tmp_path, D2, flow="ALLOCATION")
+    write_rows(tmp_path, REBALANCES, [WHERE | {"event_date": D2, "moved": 1}])
+    tiles = _tiles(render(open_published(str(tmp_path), None, D1, D2)))
+    missing = f"no consumer snapshots were given for {D1}"
+    assert (tiles["rebalances"], tiles["findings about groups"]) == (f"1 moved 1 queue {missing}", f"0 {missing}")
+
+
 def test_a_night_before_without_input_has_dashes(tmp_path: Path) -> None:
     publish(tmp_path, D1, flow="ALLOCATION")
     publish(tmp_path, D2)
+    of_group = {"consumer_group": "g", "topic": "T"}
+    write_rows(tmp_path, REBALANCES, [WHERE | of_group | {"moved": moved, "fewest_moves": 2} for moved in (3, 4)])
+    write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | of_group])
     published = open_published(str(tmp_path), None, None, None)
     assert [(day.has_sends, day.has_groups) for day in night(published).days] == [(False, True), (True, False)]
     page = render(published)
     rows: Any = re.findall(r'<th scope="row">(2026-03-0\d)(.*?)</tr>', page, re.DOTALL)
     cells = {day: [text.strip() for text in re.sub("<[^>]+>", " ", row).split()] for day, row in rows}
-    assert cells == {"2026-03-01": ["–"] * 6 + ["0"] * 3, "2026-03-02": ["0", "0", "(0", "%)", "0", "0", "0.0", "s",
-                                                                         "0", "–", "–", "–"]}  # fmt: skip
+    assert cells == {
+        "2026-03-01": ["–"] * 6 + ["1", "2", "7"],
+        "2026-03-02": ["0", "0", "(0", "%)", "0", "0", "0.0", "s", "0", "–", "–", "–"],
+    }

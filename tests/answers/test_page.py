@@ -212,11 +212,26 @@ def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
     page.keyboard.type("calm")
     assert page.locator("#found tbody tr:visible").count() == 1
     assert page.locator("#findings output").inner_text() == f"1 of {1 + len(HOSTILE)}"
+    for words, rows in (("CALM all_isolated", 1), ("calm bold", 0)):  # each word is in the row
+        page.get_by_placeholder("severity, kind").fill(words)
+        assert page.locator("#found tbody tr:visible").count() == rows
     page.get_by_placeholder("severity, kind").fill("")
     assert page.locator("#findings output").inner_text() == f"{1 + len(HOSTILE)} rows"
     page.locator("#broker").focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.getElementById('timeline-plot').data[0].y.length") == 3
+
+
+def test_a_printed_page_holds_its_tables_and_the_screen_is_then_as_before(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    left_of_labels = "['timeline-plot', 'group-plot'].map((id) => document.getElementById(id)._fullLayout.margin.l)"
+    before = page.evaluate(left_of_labels)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.evaluate(left_of_labels) == [170, 170]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(left_of_labels) == before
+    assert 170 not in before
 
 
 def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:

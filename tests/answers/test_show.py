@@ -22,6 +22,7 @@ from jobs.answers.report import render
 from jobs.answers.show import Answer
 from jobs.cli import main as cli
 from jobs.cli.show import FLAGS, NAMES, SUBJECTS
+from jobs.errors import InputMissingError
 from jobs.spark import environment
 from jobs.tables import (
     BROKER_INCIDENTS,
@@ -195,6 +196,29 @@ def test_each_way_a_formula_may_begin_is_quoted(name: str) -> None:
 def test_a_number_in_the_csv_stays_a_number(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     out = Said(capsys, lake, "sends", "--date", f"{D1}", "--cluster", "main", "--csv").out
     assert {row["queue_id"] for row in csv.DictReader(io.StringIO(out))} == {"-1"}
+
+
+def test_rows_of_several_days_name_their_day(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+    where = ("isolations", "--producer", "p1", "--cluster", "main", "--from", f"{D1}", "--to", f"{D2}")
+    lines = [line.split()[:4] for line in Said(capsys, lake, *where).out.splitlines()[2:]]
+    assert lines == [
+        ["2026-03-01", "00:00:02.000", "2026-03-01", "00:00:02.500"],
+        ["2026-03-01", "00:00:05.000", "2026-03-01", "00:00:07.000"],
+        ["2026-03-02", "00:00:00.000", "2026-03-02", "00:00:01.000"],
+    ]
+
+
+def test_the_settings_name_the_cluster_unless_an_option_does(
+    capsys: pytest.CaptureFixture[str], lake: Path, tmp_path: Path
+) -> None:
+    settings = tmp_path / "site.toml"
+    settings.write_text('cluster = "other"\n', encoding="utf-8")
+    where = ("isolations", "--date", f"{D1}", "--json")
+    assert Said(capsys, lake, *where).code == InputMissingError.exit_code
+    own = Said(capsys, lake, *where, "--settings", str(settings))
+    assert [row["client_id"] for row in own.rows] == ["elsewhere"]
+    asked = Said(capsys, lake, *where, "--settings", str(settings), "--cluster", "main", "--producer", "p2")
+    assert [row["cluster"] for row in asked.rows] == ["main"]
 
 
 def test_json_keeps_names_as_they_are(capsys: pytest.CaptureFixture[str], lake: Path) -> None:

@@ -185,6 +185,7 @@ def test_requests_are_signed_where_keys_are_given(
     ("options", "sentence"),
     [
         (["--namesrv", "host"], "--namesrv 'host' is no address; write it like 10.0.0.1:9876"),
+        (["--namesrv", "host:²"], "--namesrv 'host:²' is no address"),
         (["--namesrv", "host:0"], "--namesrv 'host:0' is no address"),
         (["--every", "soon"], "--every 'soon' is no time; write it like 10s, 1m or 1h"),
         (["--every", "0"], "--every '0' is no time"),

@@ -39,6 +39,10 @@ with hold(Path(sys.argv[1]), "first", lambda: dt.datetime(2026, 3, 1, 12, tzinfo
 """
 
 
+def test_a_lease_outlives_two_renewals_that_fail() -> None:
+    assert jobs.lake.lock.LEASE.total_seconds() >= 3 * jobs.lake.lock._RENEWED_EVERY_S
+
+
 @contextmanager
 def _held_elsewhere(lake: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lake until it gets a line; then it says whether it may still write."""

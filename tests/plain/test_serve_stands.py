@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from jobs.cli import main as cli
+from jobs.cli import serve
 from jobs.errors import AddressError, UsageError
 from jobs.serving import thrift, watch
 from jobs.serving.address import Address, check_address
 from jobs.serving.limits import Limits
+from jobs.text.progress import Progress
 
 EVERYWHERE = "0.0.0.0"
 
@@ -28,6 +31,27 @@ def test_it_listens_on_this_machine_only_unless_it_is_asked_for_more() -> None:
         check_address(Address(EVERYWHERE, 0), allow_remote=False)
     assert str(refused.value).endswith("leave --host out, or add --allow-remote if that is meant")
     check_address(Address(EVERYWHERE, 0), allow_remote=True)
+
+
+def test_more_than_this_machine_is_served_when_asked_and_warned_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served: list[str] = []
+    monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
+    monkeypatch.setattr(serve, "_serve_until_stopped", lambda _, __, address, *___, **____: served.append(address.host))
+    where = ["serve", "--lake", str(tmp_path), "--host", EVERYWHERE, "--port", "0"]
+    assert cli.main(where) == AddressError.exit_code
+    assert cli.main([*where, "--allow-remote"]) == 0
+    assert served == [EVERYWHERE]
+    capsys.readouterr()
+    server: Any = SimpleNamespace(done=SimpleNamespace(lacking={"plain_calls": "it is broken"}))
+    for host in (EVERYWHERE, "127.0.0.1"):
+        serve._say_what_is_served(server, Address(host), Progress())
+    assert capsys.readouterr().err.splitlines() == [
+        "not served: plain_calls: it is broken",
+        "WARNING: whoever reaches 0.0.0.0 can read all tables; there is no authentication",
+        "not served: plain_calls: it is broken",
+    ]
 
 
 def test_a_name_with_one_address_beyond_this_machine_is_not_local(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,13 @@ class Lake:
     Attributes:
         done: each change that was asked for, in order, and the metadata of a compaction's commit.
         is_held: whether the changes are made while the lake is held.
+        breaks_lock: whether it was to be held whoever else holds it; None = it was not held.
     """
 
     held = (SENDS, FINDINGS, RUN_LOG)
     staging = "/lake/_staging"
     taken_from: str | None = None
+    breaks_lock: bool | None = None
 
     def __init__(self, _: object, root: str) -> None:
         self.root, self.is_held = root, False
@@ -72,8 +74,8 @@ class Lake:
         self.done.append(("compact", table.name, day, small, metadata.get("lock"), metadata["run_id"], self.is_held))
 
     @contextlib.contextmanager
-    def locked(self, *_: object, **__: object) -> Iterator[str | None]:
-        self.is_held = True
+    def locked(self, *_: object, break_lock: bool) -> Iterator[str | None]:
+        self.is_held, self.breaks_lock = True, break_lock
         yield self.taken_from
         self.is_held = False
 
@@ -94,9 +96,9 @@ def lakes(monkeypatch: pytest.MonkeyPatch) -> list[Lake]:
     return opened
 
 
-def maintained(*, apply: bool, root: str = "/lake") -> tuple[Upkeep, str]:
+def maintained(*, apply: bool, root: str = "/lake", break_lock: bool = False) -> tuple[Upkeep, str]:
     """What was found, and what was said on the way."""
-    run = Run("u", "maintain", (), allow_empty=False, cascade=True, clock=lambda: NOON)
+    run = Run("u", "maintain", (), allow_empty=False, cascade=True, clock=lambda: NOON, break_lock=break_lock)
     settings, said = load_settings([], ["retention.versions_days=9"], {"lake": root}), io.StringIO()
     nothing: Any = None
     return run_maintain(nothing, settings, run, Progress(said), apply=apply), said.getvalue()
@@ -139,6 +141,12 @@ def test_whose_lock_was_taken_is_said_and_stands_in_the_commits(
     _, said = maintained(apply=True)
     assert said.startswith("taken from run r1\n")
     assert [each[4] for each in lakes[0].done if each[0] == "compact"] == ["taken from run r1"] * 2
+
+
+def test_a_lock_is_broken_when_that_is_asked_for_and_what_is_only_looked_at_is_not_held(lakes: list[Lake]) -> None:
+    for apply, break_lock in ((False, True), (True, False), (True, True)):
+        maintained(apply=apply, break_lock=break_lock)
+    assert [lake.breaks_lock for lake in lakes] == [None, False, True]
 
 
 def test_what_another_store_has_left_over_is_not_looked_for(lakes: list[Lake]) -> None:

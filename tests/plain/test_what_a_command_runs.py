@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +35,10 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
         ("maintain", "run_upkeep"),
     ):
         monkeypatch.setattr(f"jobs.cli.{module}.{name}", starts)
+    monkeypatch.setattr("jobs.spark.session.running", lambda *_, **__: contextlib.nullcontext())
+    monkeypatch.setattr("jobs.verify.run.run_verify", starts)
+    monkeypatch.setattr("jobs.verify.summary.summarize_verify", lambda *_: SimpleNamespace(differing=0, causes={}))
+    monkeypatch.setattr("jobs.verify.summary_text.verify_text", lambda _: "")
     return found
 
 
@@ -58,15 +64,15 @@ def test_each_option_of_a_run_is_asked_for_alone(runs: list[Run], name: str) -> 
     assert abs(asked[""].clock() - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("name", [*FLOWS, "what-if"])
+@pytest.mark.parametrize("name", [*FLOWS, "what-if", "verify"])
 def test_the_days_of_a_run_are_those_asked_for(runs: list[Run], name: str) -> None:
     assert _run(runs, name, "--date", f"{D1}").days == (D1,)
     assert _run(runs, name, "--from", f"{D1}", "--to", f"{D2}").days == (D1, D2)
 
 
-@pytest.mark.parametrize("name", ["what-if", "maintain"])
+@pytest.mark.parametrize("name", ["what-if", "verify", "maintain"])
 def test_a_command_that_writes_breaks_a_lock_when_asked_to(runs: list[Run], name: str) -> None:
-    day = ["--date", f"{D1}"] if name == "what-if" else []
+    day = [] if name == "maintain" else ["--date", f"{D1}"]
     assert not _run(runs, name, *day).break_lock
     assert _run(runs, name, *day, "--break-lock").break_lock
 

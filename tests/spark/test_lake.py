@@ -136,6 +136,13 @@ def test_a_day_is_swapped_where_delta_has_noted_no_files(
     assert looks == ["broker_incidents"]
 
 
+def test_old_days_of_a_cluster_are_forgotten_and_no_others(two_clusters: Lake) -> None:
+    two_clusters.forget_before(BROKER_INCIDENTS, "north", D1)
+    assert _published(two_clusters) == [("north", D1, "a", 0.5), *_OTHERS]
+    two_clusters.forget_before(BROKER_INCIDENTS, "north", D2)
+    assert _published(two_clusters) == _OTHERS
+
+
 HOSTILE = [
     "${env:HOME}", "${system:user.home}", "${spark.app.name}", "${hivevar:x}", ":name", "?", "{x}", "'\"`", "\\", "\\'",
     "a\nb\t", "x'; DROP TABLE sends; --",

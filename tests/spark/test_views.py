@@ -81,7 +81,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     for day in (D1, D2):
         made.add("run_log", day, run(day), run(day, "ALLOCATION"), run(day, status="STARTED"))
     made.add("run_log", D1, run(D1, cluster="other"))
-    made.add("run_log", D3, run(D3, status="FAILED"))
+    made.add("run_log", D3, run(D3, status="FAILED"), run(D3, "ALLOCATION"))  # its last night is a later one
     made.add(
         "isolation_intervals", D1, isolation(at(D1, "12:00:00"), 120), isolation(at(D1, "12:00:00"), 7, cluster="other")
     )
@@ -89,7 +89,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         "isolation_intervals",
         D2,
         isolation(NIGHT, 60, end_latest_ms=NIGHT + 61_500),
-        isolation(NIGHT + 1, 30, client_id="p2"),
+        isolation(NIGHT + 1, 15, client_id="p2"),
+        isolation(NIGHT + 90_000, 15, client_id="p2"),
         isolation(NIGHT, 30, broker_name=HOSTILE),
         isolation(NIGHT, 999, client_id="p3", enforced=False),
         isolation(NIGHT + 2, 0, client_id="p4"),
@@ -132,7 +133,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     made.add("queue_ownership", D2, held("c1", START[D2], at(D2, "00:30:00.020")),
              held("c2", at(D2, "00:10:00"), at(D2, "00:30:00"), queue=1),
              held("c3", at(D2, "00:00:00"), at(D2, "00:10:00"), queue=1),
-             held("c9", at(D2, "00:00:00"), at(D2, "00:20:00"), queue=2))  # fmt: skip
+             held("c9", at(D2, "00:00:00"), at(D2, "00:20:00"), queue=2),
+             held("c4", at(D2, "00:10:00"), at(D2, "00:29:50"), queue=4),
+             held("c5", at(D2, "00:29:50"), at(D2, "00:30:00"), queue=4))  # fmt: skip
     allocated: dict[str, Any] = {"strategy": "AVG", "strategy_source": "SETTINGS", "in_route": True, "source": None}
     made.add("queue_allocation", D1, held("c1", at(D1, "21:00:00"), START[D2], **allocated))
     made.add("queue_allocation", D2, held("c1", START[D2], at(D2, "00:31:00"), **allocated),
@@ -140,6 +143,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     made.add(
         "rebalances", D2, rebalance("T", 0, "JOINED", 4), rebalance("T", 9, "LEFT", 1), rebalance("U", 5, "QUEUES", 2)
     )
+    made.add("rebalances", D3, rebalance("T", 0, "JOINED", 5))
     made.add(
         "allocation_findings",
         D2,
@@ -151,6 +155,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         "findings",
         D2,
         finding("CLOCK_STEP", "INFO", "a clock stepped"),
+        finding("SENT_WHILE_ISOLATED", "WARNING", "it sent on"),
         finding("ALL_ISOLATED", "CRITICAL", "nothing was left", client_id=HOSTILE),
     )
     return made
@@ -158,7 +163,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
 
 @pytest.fixture(scope="module", params=["spark", "duckdb"])
 def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Iterator[Ask]:
-    """A question in SQL to its rows, by each engine."""
+    """A question in SQL about the lake to its rows, by each engine."""
     if request.param == "spark":
         spark: SparkSession = request.getfixturevalue("spark")
         assert register(spark, Lake(spark, str(lake.folder)), "questions").views == VIEWS
@@ -167,12 +172,16 @@ def ask(request: pytest.FixtureRequest, lake: LiteralLake) -> Iterator[Ask]:
         spark.catalog.setCurrentDatabase("default")
         spark.sql("DROP DATABASE questions CASCADE")
         return
+    yield by_duckdb(lake)
+
+
+def by_duckdb(lake: LiteralLake) -> Ask:
     connection = duckdb.connect()
     for table in TABLES:
         connection.register(table.name, deltalake.DeltaTable(str(lake.folder / table.name)).to_pyarrow_table())
     for name in VIEWS:
         connection.execute(f"CREATE VIEW {name} AS {read_view(name).select}")
-    yield lambda sql: connection.sql(sql).fetchall()
+    return lambda sql: connection.sql(sql).fetchall()
 
 
 def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
@@ -180,9 +189,10 @@ def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
         "SELECT client_id, start_at = end_at, isolated_ms, end_uncertain_ms, cause, ended_by FROM broker_isolations"
         " WHERE last_night AND cluster = 'main' AND broker_name = 'broker-a' ORDER BY isolated_ms DESC"
     )
-    assert found == [("p1", False, 60_000, 1_500, "LATENCY", "EXPIRED"), ("p2", False, 30_000, 0, "LATENCY", "EXPIRED")]
+    twice = [("p2", False, 15_000, 0, "LATENCY", "EXPIRED")] * 2
+    assert found == [("p1", False, 60_000, 1_500, "LATENCY", "EXPIRED"), *twice]
     nights = ask("SELECT cluster, event_date, last_night, count(*) FROM broker_isolations GROUP BY ALL ORDER BY ALL")
-    assert nights == [("main", D1, False, 1), ("main", D2, True, 3), ("other", D1, True, 1)]
+    assert nights == [("main", D1, False, 1), ("main", D2, True, 4), ("other", D1, True, 1)]
 
 
 def test_the_worst_broker_by_producer_minutes(ask: Ask) -> None:
@@ -191,7 +201,7 @@ def test_the_worst_broker_by_producer_minutes(ask: Ask) -> None:
         " failures FROM worst_brokers WHERE last_night AND cluster = 'main' ORDER BY place"
     )
     assert found == [
-        (1, "broker-a", 1.5, 2, 2, 1, 20, 3),
+        (1, "broker-a", 1.5, 3, 2, 1, 20, 3),
         (2, HOSTILE, 0.5, 1, 1, 0, 1, 0),
         (3, "broker-c", 0.0, 0, 0, 0, 1, 0),
     ]
@@ -209,6 +219,17 @@ def test_latency_before_during_and_after_an_incident(ask: Ask) -> None:
     ]
 
 
+def test_what_is_around_an_incident_may_lie_on_the_days_beside_it(tmp_path: Path) -> None:
+    made = LiteralLake(tmp_path)
+    starts, ends = at(D2, "00:05:00"), at(D2, "23:55:00")
+    made.add("broker_incidents", D2, INCIDENT | {"start_ms": starts, "end_ms": ends})
+    for day, clock in ((D1, "23:54:59"), (D1, "23:58:00"), (D2, "00:04:00"), (D2, "12:00:00"), (D3, "00:02:00")):
+        made.add("sends", day, attempt(at(day, clock), 1))
+    found = by_duckdb(made)("SELECT phase, sends, from_ms, until_ms FROM incident_latencies ORDER BY from_ms, sends")
+    before, after = (starts - 10 * MINUTE, starts), (ends, ends + 10 * MINUTE)
+    assert found == [("BEFORE", 2, *before), ("DURING", 1, starts, ends), ("AFTER", 1, *after)]
+
+
 def test_the_outcomes_in_a_view_are_those_of_the_rule() -> None:
     listed = re.findall(r"outcome IN \(([^)]*)\)", read_view("incident_latencies").select)
     assert [tuple(re.findall(r"'(\w+)'", each)) for each in listed] == [(*ANSWERS, "SENT"), ANSWERS]
@@ -220,7 +241,7 @@ def test_what_changed_since_the_day_before(ask: Ask) -> None:
     found = ask(f"SELECT subject, name, change, {figures} FROM day_changes WHERE last_night AND cluster = 'main'"
                 " ORDER BY subject, change, name")  # fmt: skip
     assert found == [
-        ("BROKER", "broker-a", "BETTER", 90_000, 120_000, 2, 1, 1, 0, 20, 2),
+        ("BROKER", "broker-a", "BETTER", 90_000, 120_000, 3, 1, 1, 0, 20, 2),
         ("BROKER", "broker-gone", "GONE", None, 0, None, 0, None, 0, None, 1),
         ("BROKER", HOSTILE, "NEW", 30_000, None, 1, None, 0, None, 1, None),
         ("BROKER", "broker-c", "NEW", 0, None, 0, None, 0, None, 1, None),
@@ -228,6 +249,29 @@ def test_what_changed_since_the_day_before(ask: Ask) -> None:
     ]
     first = ask("SELECT DISTINCT change, isolated_ms_before FROM day_changes WHERE event_date = DATE '2026-03-01'")
     assert first == [("UNKNOWN", None)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ((1, 9), (2, 0), "WORSE"),
+        ((2, 0), (1, 9), "BETTER"),
+        ((1, 1), (1, 2), "WORSE"),
+        ((1, 2), (1, 1), "BETTER"),
+        ((1, 1), (1, 1), "SAME"),
+    ],
+)
+def test_longer_isolated_is_worse_and_as_long_with_more_failures_too(
+    tmp_path: Path, before: tuple[int, int], now: tuple[int, int], change: str
+) -> None:
+    made = LiteralLake(tmp_path)
+    for day, (isolated_ms, failures) in ((D1, before), (D2, now)):
+        made.add("run_log", day, run(day))
+        made.add("broker_windows", day, minute(START[day], "b", isolated_ms=isolated_ms, failures=failures))
+        made.add("broker_windows", day, minute(START[day] + MINUTE, "b", isolated_ms=1, failures=1))
+        made.add("broker_incidents", day, INCIDENT | {"broker_name": "b", "is_minor": True})
+    asked = "SELECT change, failures_before, failures, incidents_before, incidents FROM day_changes WHERE last_night"
+    assert by_duckdb(made)(asked) == [(change, before[1] + 1, now[1] + 1, 0, 0)]
 
 
 def test_a_day_that_is_not_published_is_compared_with_nothing(ask: Ask) -> None:
@@ -240,19 +284,22 @@ def test_who_owns_a_queue_and_since_when(ask: Ask) -> None:
     assert found == [
         (0, "RUNNING_INFO", "c1", at(D1, "22:00:00"), at(D2, "00:30:00.020"), None),
         (1, "RUNNING_INFO", "c2", at(D2, "00:10:00"), at(D2, "00:30:00"), None),
+        (4, "RUNNING_INFO", "c5", at(D2, "00:29:50"), at(D2, "00:30:00"), None),
         (0, "STRATEGY", "c1", at(D1, "21:00:00"), at(D2, "00:31:00"), "AVG"),
         (3, "STRATEGY", None, START[D2], at(D2, "00:31:00"), "AVG"),
     ]
     before = ask("SELECT queue_id, client_id FROM queue_owners WHERE NOT is_current ORDER BY queue_id")
-    assert before == [(0, "c0"), (1, "c3"), (2, "c9")]
+    assert before == [(0, "c0"), (1, "c3"), (2, "c9"), (4, "c4")]
 
 
 def test_groups_that_keep_rebalancing(ask: Ask) -> None:
     moves = "member_changes, queue_changes, queues_moved, moved_beyond_fewest"
     columns = f"consumer_group, rebalances, topics, {moves}, flapping_findings"
-    assert ask(f"SELECT {columns} FROM flapping_groups WHERE last_night ORDER BY consumer_group") == [
-        ("G", 3, 2, 2, 1, 7, 4, 0),
-        ("H", 0, 0, 0, 0, 0, 0, 1),
+    asked = f"SELECT last_night, {columns} FROM flapping_groups ORDER BY event_date, consumer_group"
+    assert ask(asked) == [
+        (False, "G", 3, 2, 2, 1, 7, 4, 0),
+        (False, "H", 0, 0, 0, 0, 0, 0, 1),
+        (True, "G", 1, 1, 1, 0, 5, 4, 0),
     ]
 
 
@@ -262,6 +309,7 @@ def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
     )
     assert found == [
         ("CRITICAL", "ALL_ISOLATED", HOSTILE, "nothing was left"),
+        ("WARNING", "SENT_WHILE_ISOLATED", None, "it sent on"),
         ("INFO", "CLOCK_STEP", None, "a clock stepped"),
     ]
 

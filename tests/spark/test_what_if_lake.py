@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli import main as cli
+from jobs.errors import LakeBusyError
 from jobs.fault_latency.replayed_day import replayed
 from jobs.lake.tables_io import Lake
 from jobs.settings.client_profiles import released_profiles
@@ -81,6 +82,22 @@ def test_the_command_publishes_its_policies_and_leaves_the_others(
     assert "A log cannot show how the other brokers would have answered" in text
     assert "the day before is not in the lake: the first day starts with no isolation" in text
     assert "P2" in (tmp_path / "picture.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("same_session")
+def test_another_run_s_lock_is_kept_unless_it_is_to_be_broken(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    left = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-05T03:00:00+00:00",
+            "lease_until": "2999-03-05T23:00:00+00:00"}  # fmt: skip
+    Path(lake.root, "_lock").write_text(json.dumps(left), encoding="utf-8")
+    day = ("what-if", "--lake", lake.root, "--date", str(D1), "--policy", "P1")
+    assert cli.main([*day]) == LakeBusyError.exit_code
+    assert "run far (process 7 on host host-b)" in capsys.readouterr().err
+    assert table(lake, policy="P1") == []
+    assert cli.main([*day, "--break-lock"]) == 0
+    assert len(table(lake, policy="P1")) > 0
 
 
 @pytest.mark.usefixtures("same_session")

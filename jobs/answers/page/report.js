@@ -13,7 +13,7 @@
     const text = colour("--text");
     const line = colour("--line");
     const out = {
-      ...layout,
+      ...structuredClone(layout), // Plotly writes into what it is given, for a printed page also
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: text, size: 12, family: getComputedStyle(document.body).fontFamily },
@@ -21,10 +21,10 @@
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--link") },
     };
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
-      out[name] = { ...layout[name], gridcolor: line, linecolor: line, zerolinecolor: line };
+      Object.assign(out[name], { gridcolor: line, linecolor: line, zerolinecolor: line });
     }
     if (narrow()) {
-      out.margin = { ...layout.margin, l: 170 };
+      out.margin.l = 170;
       out.yaxis.tickfont = { size: 10 };
     }
     if (tiny()) out.showlegend = false;
