@@ -38,9 +38,10 @@ def incident_counts(incidents: DataFrame) -> DataFrame:
     )
 
 
-def first_incidents(incidents: DataFrame) -> DataFrame:
-    """The first hundred, as `incident` takes them, minor ones last."""
-    return _with_is_minor(incidents).orderBy("is_minor", "start_ms", "broker_name").limit(_ROWS).select(*_COLUMNS)
+def longest_incidents(incidents: DataFrame) -> DataFrame:
+    """The hundred longest, as `incident` takes them, minor ones last."""
+    longest = (F.col("is_minor"), F.desc(F.col("end_ms") - F.col("start_ms")), F.col("start_ms"), F.col("broker_name"))
+    return _with_is_minor(incidents).orderBy(*longest).limit(_ROWS).select(*_COLUMNS)
 
 
 def _with_is_minor(incidents: DataFrame) -> DataFrame:
@@ -58,7 +59,7 @@ def minor_incident(min_ms: int, min_lost: int) -> str:
 
 
 def incident(row: Mapping[str, Any]) -> Incident:
-    """The answer of a row of `first_incidents`."""
+    """The answer of a row of `longest_incidents`."""
     start_ms, end_ms = row["start_ms"], row["end_ms"]
     same = {name: row[name] for name in _COLUMNS if name not in {"start_ms", "end_ms"}}
     return Incident(start_at=_utc(start_ms), end_at=_utc(end_ms), seconds=(end_ms - start_ms) / 1000, **same)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from udfs.version import version_number
+
 _ROWS = 8
 
 
@@ -65,7 +67,9 @@ def worst_producers(producers: DataFrame) -> DataFrame:
         producers.where("enforced")
         .groupBy("client_id", "producer_group")
         .agg(
-            F.max("client_version").alias("client_version"),
+            F.max(F.struct(version_number(F.col("client_version")), "client_version"))["client_version"].alias(
+                "client_version"
+            ),
             F.sum("isolated_ms").alias("isolated_ms"),
             F.sum("isolations").alias("isolations"),
             F.sum("contradictions").alias("contradictions"),

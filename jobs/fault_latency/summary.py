@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.broker_counts import Broker, brokers_of
-from jobs.fault_latency.incident_counts import Incident, first_incidents, incident, incident_counts, minor_incident
+from jobs.fault_latency.incident_counts import Incident, incident, incident_counts, longest_incidents, minor_incident
 from jobs.fault_latency.producer_counts import (
     Contradicting,
     Producer,
@@ -63,7 +63,7 @@ class Summary:
         incident_count: those that are not minor.
         minor_incident_count: the others.
         minor_incident: what makes one minor, in words.
-        incidents: the first hundred, minor ones last.
+        incidents: the hundred longest, minor ones last.
         owners: producer group that is named here to its owner, where settings give one.
         switched_on: producers whose switch was on.
         recorded: those of them whose client recorded what it decided itself.
@@ -130,7 +130,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
                 ),
                 "brokers": brokers_of(result.rows(lake, BROKER_WINDOWS), result.rows(lake, ISOLATION_INTERVALS)),
                 "incident_count": incident_counts(incidents),
-                "incidents": first_incidents(incidents),
+                "incidents": longest_incidents(incidents),
                 "findings": _finding_kinds(findings),
                 "worst_findings": _worst_findings(findings),
                 "producers": worst_producers(producers),

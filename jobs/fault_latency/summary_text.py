@@ -57,7 +57,6 @@ def _incidents_text(summary: Summary) -> str:
     if not summary.incident_count:
         return f"Incidents\n  none{f' but {minor}: {summary.minor_incident}' if minor else ''}"
     grave = [each for each in summary.incidents if not each.is_minor]
-    longest = sorted(grave, key=lambda each: -each.seconds)[:_ROWS]
     rows = [
         [
             safe(each.broker_name),
@@ -67,7 +66,7 @@ def _incidents_text(summary: Summary) -> str:
             f"{each.peak_producers} of {each.producers} producers",
             f"{each.lost:,} of {each.sends:,}",
         ]
-        for each in sorted(longest, key=lambda each: each.start_at)
+        for each in sorted(grave[:_ROWS], key=lambda each: each.start_at)
     ]
     more = f" (the {len(rows)} longest of {summary.incident_count})" if summary.incident_count > len(rows) else ""
     table = grid(["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows)

@@ -139,7 +139,7 @@ def test_brokers_are_a_table_of_eight_at_most() -> None:
 
 
 def test_incidents_that_the_summary_has_not_are_counted_too() -> None:
-    """It holds the first hundred."""
+    """It holds the hundred longest."""
     assert _section("Incidents", incident_count=101, incidents=[_incident(1, 2.0)])[0].endswith(
         "(the 1 longest of 101)"
     )
@@ -175,8 +175,8 @@ def test_a_name_in_an_incident_does_nothing_to_a_terminal() -> None:
 
 
 def test_of_many_incidents_the_eight_longest_are_listed_and_all_are_counted() -> None:
-    seconds = [9, 1, 8, 2, 7, 3, 6, 4, 5, 10]  # the shortest two are those of the second and the fourth minute
-    incidents = [_incident(number, float(each)) for number, each in enumerate(seconds)]
+    longest_first = [9, 0, 2, 4, 6, 8, 7, 5, 3, 1]
+    incidents = [_incident(number, 20.0 - place) for place, number in enumerate(longest_first)]
     title, _, *rows = _section("Incidents", incident_count=123, incidents=incidents)
     assert title.endswith(", UTC (the 8 longest of 123)")
     assert [int(row.split()[0].removeprefix("broker-")) for row in rows] == [0, 2, 4, 5, 6, 7, 8, 9]

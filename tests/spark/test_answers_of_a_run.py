@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
 from jobs.fault_latency.broker_counts import Broker
 from jobs.fault_latency.incident_counts import Incident
-from jobs.fault_latency.producer_counts import Contradicting, Producer
+from jobs.fault_latency.producer_counts import Contradicting, Producer, ProducerGroup
 from jobs.fault_latency.summary import FindingKind, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.load import load_settings
@@ -45,7 +45,7 @@ T = START[D2]
 
 
 def _producer(client: str, group: str = "g1", *, isolated_ms: int = 0, isolations: int = 0, **other: object) -> Line:
-    base = {"client_id": client, "producer_group": group, "enforced": True, "client_version": "5.3.3"}
+    base = {"client_id": client, "producer_group": group, "enforced": True, "client_version": "5.9.0"}
     return base | {"isolated_ms": isolated_ms, "isolations": isolations, **other}
 
 
@@ -62,7 +62,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
         NORTH | _producer("p1", isolated_ms=5_000, isolations=3, contradictions=1),
         NORTH | _producer("p1", "g2", isolated_ms=9_000, isolations=1),
         SOUTH | _producer("p2", isolated_ms=7_000, isolations=50, enforced=False),
-        SOUTH | _producer("p3", contradictions=1),
+        SOUTH | _producer("p3", contradictions=1, recorded_updates=1),
         *(SOUTH | _producer(f"r{number}", "", contradictions=1) for number in range(8)),
         SOUTH | _producer("p4", enforced=False, switch_assumed=True, not_replayed="CLIENT_TOO_OLD"),
         *(SOUTH | _producer(client, not_replayed="NOT_A_JAVA_CLIENT") for client in ("p5", "p6")),
@@ -70,7 +70,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
     )  # fmt: skip
     lake.add(
         "producer_days", D3,
-        NORTH | _producer("p1", isolated_ms=4_000, isolations=2, contradictions=1, client_version="5.4.0"),
+        NORTH | _producer("p1", isolated_ms=4_000, isolations=2, contradictions=1, client_version="5.10.0"),
     )  # fmt: skip
     lake.add(
         "broker_windows", D2,
@@ -95,7 +95,7 @@ def _write_first_flow(lake: LiteralLake) -> None:
         "broker_incidents", D2,
         SOUTH | incident | {"broker_name": "b2", "start_ms": T + 500, "end_ms": T + 2_750},
         NORTH | incident | {"broker_name": "b1", "start_ms": T + 500, "end_ms": T + 1_500, "is_minor": True},
-        *(NORTH | incident | {"broker_name": "b3", "start_ms": T + 1_000 * n, "end_ms": T + 1_000 * n + 1}
+        *(NORTH | incident | {"broker_name": "b3", "start_ms": T + 1_000 * n, "end_ms": T + 1_000 * n + n}
           for n in range(101, 0, -1)),
     )  # fmt: skip
     found = {"start_ms": T, "end_ms": T + 1, "severity": "CRITICAL", "kind": "ALL_ISOLATED"}
@@ -220,7 +220,7 @@ def test_the_run_itself(said: Summary, result: tuple[Path, RunResult]) -> None:
     assert said.days == [COUNTED | {"started_from": "EMPTY"}]  # a recomputed day read no lines
     assert (said.cascaded_days, said.stale_days) == (["2026-03-03"], ["2026-03-07"])
     assert (said.other_days, said.hidden_files) == ({"2026-03-01": 4}, [".a", "_b"])
-    by = "21 producers with the switch on by replay of their sends, none as its client recorded them"
+    by = "20 of 21 producers with the switch on by replay of their sends, 1 as their clients recorded them"
     assert said.rests_on == [f"isolations: {by}", "no topic routes: the brokers of a topic are those that sends name"]
 
 
@@ -240,10 +240,15 @@ def test_the_eight_producers_that_contradict_the_replay_most(said: Summary) -> N
 
 def test_the_eight_producers_that_isolated_longest(said: Summary) -> None:
     assert said.producers[:2] == [
-        Producer("p1", "g1", "5.4.0", 9_000, 5, 2),
-        Producer("p1", "g2", "5.3.3", 9_000, 1, 0),
+        Producer("p1", "g1", "5.10.0", 9_000, 5, 2),
+        Producer("p1", "g2", "5.9.0", 9_000, 1, 0),
     ]
     assert [each.client_id for each in said.producers[2:]] == [f"q{number}" for number in range(8, 2, -1)]
+
+
+def test_the_groups_whose_producers_isolated_longest(said: Summary) -> None:
+    assert said.producer_groups == [ProducerGroup("g1", 9, 9_360, 13), ProducerGroup("g2", 1, 9_000, 1)]
+    assert (said.isolating_producers, said.isolating_groups) == (10, 2)
 
 
 def test_brokers_by_isolation_then_name_fifty_at_most(said: Summary) -> None:
@@ -255,15 +260,15 @@ def test_brokers_by_isolation_then_name_fifty_at_most(said: Summary) -> None:
     assert [each.broker_name for each in said.brokers[3:]] == [f"c{number:02}" for number in range(47)]
 
 
-def test_the_first_hundred_incidents_and_how_many_there_are(said: Summary) -> None:
+def test_the_hundred_longest_incidents_and_how_many_there_are(said: Summary) -> None:
     """Minor ones come last; a row of an earlier release is none."""
     assert (said.incident_count, said.minor_incident_count) == (102, 1)
     assert len(said.incidents) == 100
     assert said.incidents[:2] == [
         Incident("b2", "2026-03-02 00:00:00", "2026-03-02 00:00:02", 2.25, 3, 4, 20, 7, False),
-        Incident("b3", "2026-03-02 00:00:01", "2026-03-02 00:00:01", 0.001, 3, 4, 20, 7, False),
+        Incident("b3", "2026-03-02 00:01:41", "2026-03-02 00:01:41", 0.101, 3, 4, 20, 7, False),
     ]
-    assert said.incidents[-1].start_at == "2026-03-02 00:01:39"
+    assert said.incidents[-1].seconds == 0.003
 
 
 def test_findings_by_kind_the_critical_first_and_the_three_worst(said: Summary) -> None:

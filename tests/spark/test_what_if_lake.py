@@ -20,6 +20,7 @@ from jobs.tables import FAULT_ITEM_STATE, PRODUCER_DAYS, RUN_LOG, SENDS, TOPIC_B
 from jobs.tables.day import Day
 from jobs.what_if.job import what_if
 from jobs.what_if.requested_policies import AS_RUN, requested_policies
+from tests.given.lakes import write_rows
 from tests.given.published_sends import ROWS, frame
 from tests.given.send_logs import stage
 from tests.given.site import D1, D2, D3, published_rows
@@ -40,11 +41,12 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     rows = frame(spark, ROWS)
     for day in (D1, D2):
         lake.publish_day(SENDS, rows.where(rows.event_date == day), "main", day, {})
-    spark.sql(
-        f"INSERT INTO delta.`{lake.path(PRODUCER_DAYS)}` BY NAME SELECT DATE'{D3}' AS event_date, 'main' AS cluster,"
-        " 'p1' AS client_id, 'PG' AS producer_group, false AS enforced, true AS switch_assumed, 5L AS sends,"
-        " 0L AS failures, 0L AS isolations, 0L AS isolated_ms, 0L AS inferred_isolations, 0L AS contradictions"
-    )
+    producers = [
+        {"event_date": D1, "client_id": "on", "producer_group": "PG", "enforced": True, "sends": 30},
+        {"event_date": D1, "client_id": "go", "producer_group": "PG", "sends": 10, "not_replayed": "NOT_A_JAVA_CLIENT"},
+        {"event_date": D3, "client_id": "p1", "producer_group": "PG", "sends": 5},
+    ]
+    write_rows(Path(lake.root), PRODUCER_DAYS, producers)
     return lake
 
 
@@ -67,6 +69,8 @@ def test_the_command_publishes_its_policies_and_leaves_the_others(
     both = ("--from", str(D1), "--to", str(D2))
     told = json.loads(called(capsys, lake, *both, "--policy", "P5", "--ladder", LADDER, "--json"))
     assert (told["sends"], told["bad_sends"], told["unavoidable"], told["clusters"]) == (21, 5, 2, ["main"])
+    assert (told["switch_on_share"], told["not_replayed"]) == (0.75, {"NOT_A_JAVA_CLIENT": 1})
+    assert told["starts_empty"]
     assert {each["policy"]: (each["hits"], each["false_alarms"], each["is_best"]) for each in told["policies"]} == {
         HOSTILE: (3, 5, True), "P5": (0, 0, True),
     }  # fmt: skip
@@ -75,6 +79,9 @@ def test_the_command_publishes_its_policies_and_leaves_the_others(
 
     called(capsys, lake, *both, "--ladder", LADDER, "--policy", "P5", "--json")
     assert table(lake, *FIGURES) == first
+    alone = json.loads(called(capsys, lake, "--date", str(D2), "--ladder", LADDER, "--policy", "P5", "--json"))
+    assert table(lake, *FIGURES) == first  # the evening before isolates until after midnight, asked for or not
+    assert (alone["starts_empty"], alone["switch_on_share"]) == (False, None)
 
     text = called(capsys, lake, "--date", str(D1), "--policy", "P2", "--picture", "picture.html")
     assert [row for row in table(lake, *FIGURES) if row["policy"] != "P2"] == first
