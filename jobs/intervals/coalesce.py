@@ -54,15 +54,17 @@ def coalesce_equal(
 
     Examples:
         >>> rows = [("a", 0, 5, 1), ("a", 5, 7, 1), ("a", 7, 9, 2), ("a", 10, 12, 2)]
+        >>> rows += [("a", 12, 13, None), ("a", 13, 15, None)]
         >>> intervals = spark.createDataFrame(rows, "k string, start_ms int, end_ms int, v int")
         >>> coalesce_equal(intervals, ["k"], ["v"]).orderBy("start_ms", "end_ms").show()
-        +---+---+--------+------+
-        |  k|  v|start_ms|end_ms|
-        +---+---+--------+------+
-        |  a|  1|       0|     7|
-        |  a|  2|       7|     9|
-        |  a|  2|      10|    12|
-        +---+---+--------+------+
+        +---+----+--------+------+
+        |  k|   v|start_ms|end_ms|
+        +---+----+--------+------+
+        |  a|   1|       0|     7|
+        |  a|   2|       7|     9|
+        |  a|   2|      10|    12|
+        |  a|NULL|      12|    15|
+        +---+----+--------+------+
         <BLANKLINE>
     """
     in_time = Window.partitionBy(*keys).orderBy("start_ms", "end_ms")

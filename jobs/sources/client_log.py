@@ -144,6 +144,10 @@ def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, 
 
 
 def _is_below(name: str, glob: str) -> bool:
-    """Whether a file is the one, or below the folder, that `glob` names; a relative one may begin at any folder."""
+    """Whether a file is the one, or below the folder, that `glob` names; a relative one may begin at any folder.
+
+    >>> [_is_below("/l/a/x.log", glob) for glob in ("/l/a/x.log", "a/x.log", "/l/*/x.log", "a", "/l/a/", "b")]
+    [True, True, True, True, True, False]
+    """
     whole = glob.rstrip("/") if glob.startswith("/") else f"*/{glob.strip('/')}"
     return fnmatch.fnmatchcase(name, whole) or fnmatch.fnmatchcase(name, f"{whole}/*")

@@ -323,12 +323,19 @@ def _running_info() -> list[Line]:
     popped = running_info(_ms(0), "x", AVG, consumer_group="BOTH")
     pop = '{"mqPopTable":{{"brokerName":"a","queueId":-1,"topic":"T"}:{"droped":false}},'
     return [
-        *(line for group in ("ASKED-10", "ASKED-30", "ONE-LOGS") for line in _held(group, "x", "a0 a1", before)),
+        *(line for group in ("ASKED-30", "ONE-LOGS") for line in _held(group, "x", "a0 a1", before)),
+        *_held("ASKED-10", "x", "a0 a1", [*range(-300, -200, 10), *range(-100, 0, 10)]),  # usually every 10 s
         *(line for group in ("ASKED-10", "ASKED-30", "ONE-LOGS") for line in _held(group, "x", "a0", tens[30:])),
         *_held("ASKED-10", "y", "a2", before),
         *_held("ASKED-10", "y", "a0 a1", tens[30:]),
         *(line for group in ("ASKED-30", "ONE-LOGS") for line in _held(group, "y", "a2", before[::3])),
         *(line for group in ("ASKED-30", "ONE-LOGS") for line in _held(group, "y", "a0 a1", range(0, 540, 30))),
+        *(
+            running_info(_ms(each), "y", AVG, code=1, body=None, consumer_group="ASKED-30")
+            for each in tens
+            if each % 30
+        ),
+        running_info(_ms(100), "y", AVG, code=1, body=None, consumer_group="NOTHING"),
         running_info(_ms(100), "y", AVG, [], ["U"], consumer_group="ELSEWHERE"),
         running_info(_ms(160), "y", AVG, [], ["T"], consumer_group="ELSEWHERE"),
         running_info(_ms(100), "x", AVG, [], ["U"], consumer_group="X-ELSEWHERE"),

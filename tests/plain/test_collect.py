@@ -25,6 +25,14 @@ from tests.given.fake_cluster import CLUSTER_INFO, ROUTE, FakeCluster
 GROUPS, CONNECTIONS, TOPICS, RUNNING = 201, 203, 206, 307
 MEMBERS = {("broker-a", "CG"): ["c1", "c2", "c2"], ("broker-b", "CG"): ["c1", "c3"]}
 FAST = ("--every", "0.01s", "--running-info-every", "0.01s", "--requests-per-second", "10000")
+GROUPS_OF_ITS_OWN = (
+    "TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "__MONITOR_CONSUMER", "CID_SYS_RMQ_TRANS",
+    "CID_RMQ_SYS_TRANS", "CID_ONSAPI_PULL",
+)  # fmt: skip
+TOPICS_OF_ITS_OWN = (
+    "main", "broker-a", "main_REPLY_TOPIC", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102", "OFFSET_MOVED_EVENT",
+    "BenchmarkTest", "RMQ_SYS_TRACE_TOPIC", "rmq_sys_x", "%DLQ%CG", "%SYS%x",
+)  # fmt: skip
 Lines = dict[str, list[dict[str, Any]]]
 
 
@@ -40,7 +48,7 @@ class Site:
         if not broker:
             return self.of_name_server(code)
         if code == GROUPS:
-            names: dict[str, Any] = {"CG": {}, "TOOLS_CONSUMER": {}, "CID_RMQ_SYS_TRANS": {}, "CID_ONSAPI_PULL": {}}
+            names: dict[str, Any] = {name: {} for name in ("CG", *GROUPS_OF_ITS_OWN)}
             return 0, json.dumps({"subscriptionGroupTable": names if broker == "broker-a" else {"CG2": {}}})
         if code == CONNECTIONS:
             members = MEMBERS.get((broker, fields["consumerGroup"]))
@@ -59,8 +67,7 @@ class Site:
             slave = '"broker-s":{"brokerAddrs":{1:"127.0.0.1:1"},"brokerName":"broker-s"}'
             return 0, f'{{"brokerAddrTable":{{{brokers},{slave}}},"clusterAddrTable":{{"main":["broker-a"]}}}}'
         if code == TOPICS:
-            own = ["main", "broker-a", "main_REPLY_TOPIC", "TBW102", "RMQ_SYS_TRACE_TOPIC", "%DLQ%CG", "rmq_sys_x"]
-            return 0, json.dumps({"topicList": ["T", "%RETRY%CG", *own], "brokerAddr": None})
+            return 0, json.dumps({"topicList": ["T", "%RETRY%CG", *TOPICS_OF_ITS_OWN], "brokerAddr": None})
         return None if code == ROUTE else (0, "{}")
 
 
@@ -163,6 +170,17 @@ def test_an_answer_that_cannot_be_read_is_written_all_the_same(site: Site, tmp_p
     lines = collected(site, tmp_path / "out")
     assert {row["body"] for row in lines["consumers"]} == {wrong}
     assert lines["running_info"] == []
+
+
+def test_a_broker_that_refuses_its_list_of_groups_names_none(site: Site, tmp_path: Path) -> None:
+    right = site.answer
+
+    def answer(broker: str, code: int, fields: Mapping[str, str]) -> tuple[int, str] | None:
+        return (16, "") if (broker, code) == ("broker-b", GROUPS) else right(broker, code, fields)
+
+    site.cluster.administer = answer
+    named = [(row["consumer_group"], row["broker_name"]) for row in collected(site, tmp_path / "out")["consumers"]]
+    assert named == [("CG", "broker-a"), ("CG", "broker-b")]
 
 
 def test_requests_are_signed_where_keys_are_given(

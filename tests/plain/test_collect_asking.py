@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,24 @@ def test_who_does_not_answer_is_left_alone_longer_each_time_and_others_are_not(c
     assert len(rests) > 20
     assert (asking.requests, asking.unanswered) == (len(tries), 3_000)
     assert asking("alive", 1, {}).code == 0
+
+
+def test_an_answer_ends_its_rests(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, tries = iter([False, False, False, True, False, False]), list[float]()
+
+    def call(*_: object) -> Answer:
+        tries.append(clock.now_s)
+        if next(answers):
+            return Answer(0, None, "{}")
+        raise NoAnswerError("refused")
+
+    monkeypatch.setattr(Connection, "call", call)
+    asking = Asking(1.0, 1e9, Security(), clock.wait)
+    while len(tries) < 6:
+        with suppress(NoAnswerError):
+            asking("a", 1, {})
+        clock.now_s += 0.5
+    assert [later - earlier for earlier, later in pairwise(tries)] == [1, 2, 4, 0.5, 1]
 
 
 class Cluster(Collector):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -35,9 +36,11 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
     """One day, a snapshot a minute from noon on; each group has a story of its own."""
     made = SnapshotSite(spark, tmp_path_factory.mktemp("site"), load_settings([], SETTINGS, {}))
     ids = ["x", "y"]
+    last = connection(NOON + 6 * MINUTE, ids)
     consumers = [
         # G: y joins in minute 3; the answer of minute 2 is lost, that of minute 4 is an error.
-        *(connection(NOON + minute * MINUTE, ids[: 1 + (minute >= 3)]) for minute in (0, 1, 3, 5, 6)),
+        *(connection(NOON + minute * MINUTE, ids[: 1 + (minute >= 3)]) for minute in (0, 1, 3, 5)),
+        last | {"body": json.dumps(json.loads(last["body"]), indent=1)},  # a body may have lines of its own
         members(NOON + 2 * MINUTE, None, code=None),
         members(NOON + 4 * MINUTE, [], code=2),
         # VIEWS: broker b does not know y from minute 1 to 2, and no group at all in minute 3.
@@ -60,6 +63,8 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="TOLD-BROKER") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="OWN-CLASS") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="ORDERED") for m in (0, 1)),
+        *(connection(NOON + m * MINUTE, ids, consumer_group="LOGS") for m in (0, 1)),
         *(members(NOON + m * MINUTE, ids, consumer_group="SAID") for m in (0, 1)),  # and no connection
         members(NOON, ["z"], consumer_group=""),
         connection(NOON, ["z"]) | {"body": "no connection"},
@@ -67,21 +72,25 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         members(NOON, ["z"], "b\x1f0"),
         members(NOON, ["z", "\x1b[2Jz"]),
     ]
-    order: dict[str, Any] = dict(route(NOON, topic="O", a=3))
+    order: dict[str, Any] = dict(route(NOON, topic="O", a=3, b=1))
     static: dict[str, Any] = dict(route(NOON, topic="STATIC", a=2))  # its queues are logical ones: nothing is told
     few: dict[str, Any] = dict(route(NOON, topic="FEW", a=3))
     routes = [
         *(route(NOON + minute * MINUTE, a=2, b=(1, 2, 6)) for minute in range(7)),
-        *(route(NOON + m * MINUTE, topic="K", a=(2 if m < 2 else 0, 2, 6)) for m in range(4)),
+        *(
+            route(NOON + m * MINUTE, topic="K", a=(2 if m < 2 else 0, 2, 6)) | {"cluster": cluster}
+            for m, cluster in enumerate(("", " ", " main ", "main"))  # all the same one
+        ),
         *(route(NOON + m * MINUTE, topic="%RETRY%BROKER", a=1) for m in (0, 1)),
         route(NOON, topic="W", a=(2, 0, 4), c=(3, 3, 2)),
-        # O: an order topic that names its broker twice, and nobody.
+        # O: an order topic that names one of its brokers twice, and nobody.
         {**order, "body": order["body"].replace("{", '{"orderTopicConf":"a:2;a:1;;",', 1)},
         {**static, "body": static["body"].replace("{", '{"topicQueueMappingByBroker":{"a":{"totalQueues":3}},', 1)},
         # Java's numbers are 0 where the JSON has none.
         {**few, "body": few["body"].replace('"writeQueueNums": 3', '"topicSysFlag": 0')},
         {**few, "body": few["body"].replace('{"brokerName": "a", ', '{"brokerName": null, ')},
         route(NOON, topic="BAD", a=(-1, 2, 6)),
+        route(NOON, topic="BAD", a=(2, -1, 6)),
         route(NOON, topic="HUGE", a=(2**31 - 1, 2**31 - 1, 6)),
         route(NOON, topic=""),
         route(NOON, topic="T\r\nforged"),
@@ -91,10 +100,16 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
     made.log("consumers", consumers)
     made.log("routes", routes)
     told = [
+        running_info(NOON - MINUTE, "x", "AllocateMessageQueueAveragely", consumer_group="TOLD"),
         running_info(NOON, "x", "AllocateMessageQueueAveragelyByCircle", consumer_group="TOLD"),
+        running_info(NOON + MINUTE, "x", "?", consumer_group="TOLD", code=None, body=None),
         running_info(
             NOON, "x", "AllocateMessageQueueAveragely", consumer_group="TOLD-BROKER",
             properties={"clientRebalance": "false"},
+        ),
+        running_info(
+            NOON, "x", "AllocateMessageQueueAveragely", consumer_group="ORDERED",
+            properties={"clientRebalance": "false", "PROP_CONSUMEORDERLY": "true"},
         ),
         running_info(NOON, "x", "Stickily", consumer_group="OWN-CLASS"),
         running_info(NOON, "y", "?", consumer_group="TOLD", code=None, body=None),
@@ -103,6 +118,12 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         running_info(NOON, "y", "?", [("T", "a", 2**31)], consumer_group="TOLD"),
     ]  # fmt: skip
     made.log("running_info", told)
+    result = (
+        "2026-03-01 {} INFO RocketmqClient - rebalanced result changed. allocateMessageQueueStrategyName={},"
+        " group=LOGS, topic=T, clientId=x, mqAllSize=3, cidAllSize=2, rebalanceResultSize=0, rebalanceResultSet=[]"
+    )
+    results = [result.format("12:00:00,000", "AVG"), result.format("12:00:30,000", "AVG_BY_CIRCLE")]
+    made.client_log("p/rocketmq_client.log", results)
     made.run(D1)
     return made
 
@@ -186,6 +207,8 @@ def test_a_strategy_that_throws_changes_nothing(site: SnapshotSite) -> None:
         pytest.param("POPS", 0, {(q, c) for q in ("a-1", "b-1") for c in "xy"}, id="POP serves any queue of a broker"),
         pytest.param("BROKER", 0, {("a0", "x")}, id="an unknown request mode is not guessed, but retries are pulled"),
         pytest.param("TOLD", 0, {("a0", "x"), ("a1", "y"), ("b0", "x")}, id="running info names the class"),
+        pytest.param("LOGS", 0, {("a0", "x"), ("a1", "y"), ("b0", "x")}, id="the last result of a log names it"),
+        pytest.param("ORDERED", 0, {("a0", "x"), ("a1", "x"), ("b0", "y")}, id="in order no broker assigns"),
         pytest.param("OWN-CLASS", 0, set(), id="a class of the site's own is not guessed"),
         pytest.param("TOLD-BROKER", 0, set(), id="running info says that the broker assigns"),
     ],
@@ -213,6 +236,8 @@ def test_where_the_strategy_is_known_from(site: SnapshotSite) -> None:
         ("BROKER", "AVG", "ASSUMED"),
         ("SAID", "AVG", "ASSUMED"),
         ("TOLD", "AVG_BY_CIRCLE", "RUNNING_INFO"),
+        ("LOGS", "AVG_BY_CIRCLE", "CLIENT_LOG"),
+        ("ORDERED", "AVG", "RUNNING_INFO"),
     }
 
 
@@ -232,6 +257,7 @@ def test_queues_to_read_and_to_write(site: SnapshotSite) -> None:
         ("O", "a", 0, True, True, "NONE"),
         ("O", "a", 1, True, True, "NONE"),
         ("O", "a", 2, True, False, "IDLE"),
+        ("O", "b", 0, True, False, "IDLE"),
         ("W", "a", 0, True, False, "IDLE"),
         ("W", "a", 1, True, False, "IDLE"),
         ("W", "c", 0, False, True, "UNREAD"),
@@ -284,7 +310,7 @@ def test_bad_lines_have_their_reason(site: SnapshotSite) -> None:
         ("running_info", "wrong_type"): 1,  # the number of a queue
         ("routes", "topic_missing"): 1,
         ("routes", "body_not_json"): 1,
-        ("routes", "queue_number_negative"): 1,
+        ("routes", "queue_number_negative"): 2,
         ("routes", "control_character"): 1,
         ("routes", "wrong_type"): 1,
         ("routes", "broker_missing"): 1,  # of its queues

@@ -147,10 +147,11 @@ def _write_second_flow(lake: LiteralLake) -> None:
         NORTH | move | {"consumer_group": "H07", "changed_at_ms": 3},
     )  # fmt: skip
     lake.add("group_members", D2, *(NORTH | members | {"consumer_group": each} for each in ("G", "G", "H00", "alone")))
+    unread = {"topic": "T", "queue_id": 0, "finding": "UNREAD"}
     lake.add("topic_queues", D2, *(
         NORTH | members | {"topic": "T", "queue_id": number, "finding": finding, "start_ms": T + number}
         for number, finding in ((0, "UNREAD"), (0, "UNREAD"), (1, "UNREAD"), (2, "IDLE"), (3, "NONE"))
-    ))  # fmt: skip
+    ), *(NORTH | members | unread | other for other in ({"topic": "U"}, {"broker_name": "c"})))  # fmt: skip
     lake.add("route_changes", D2, *(NORTH | {"topic": topic, "change": "REMOVED"} for topic in "TUV"))
     found = {"consumer_group": "G", "topic": "T", "broker_name": "b", "queue_id": 0, "kind": "UNASSIGNED",
              "cause": "VIEWS_DIFFER", "start_ms": T, "end_ms": T + 5}  # fmt: skip
@@ -322,4 +323,4 @@ def test_the_ten_worst_reasons_of_groups_the_unexplained_first(groups: Allocatio
 
 def test_kinds_that_concern_groups_not_queues_and_queues_by_what_was_found(groups: AllocationSummary) -> None:
     assert groups.kinds == {"IDLE_CLIENT": 3, "TOPIC_WITHOUT_ROUTE": 1}
-    assert (groups.unread_queues, groups.idle_queues, groups.route_changes) == (2, 1, 3)
+    assert (groups.unread_queues, groups.idle_queues, groups.route_changes) == (4, 1, 3)

@@ -184,6 +184,7 @@ GOOD_LINES = [
     line(seq=24, submitted_at_ms=NOON_MS + 1_000_000),
     line(seq=25, submitted_at_ms=NOON_MS - 1_000_010),
     line(seq=26, started_at_ms=NOON_MS, submitted_at_ms=NOON_MS + 5_000, ended_at_ms=NOON_MS + 9_000, latency_ms=9_000),
+    *(line(seq=seq, cluster=cluster) for seq, cluster in enumerate(("", " ", " main "), start=27)),  # all the same one
     _padded_to(1_048_576),  # exactly as long as a line may be
 ]
 
@@ -214,7 +215,7 @@ def test_every_good_line_is_published(spoilt: tuple[Path, StagedSends]) -> None:
     _, staged = spoilt
     assert fates(staged) == {"PUBLISHED": len(GOOD_LINES), "QUARANTINED": len(BAD_LINES)}
     sends = {row["seq"]: row for row in staged.sends(DAY).collect()}
-    assert sorted(sends, key=str) == sorted([*range(1, 27), None], key=str)
+    assert sorted(sends, key=str) == sorted([*range(1, 30), None], key=str)
     assert sends[9]["ended_at_ms"] == NOON_MS + 10  # start and latency
     assert (sends[10]["mode"], sends[10]["producer_group"], sends[10]["client_version"]) == ("SYNC", "", None)
     assert sends[12]["topic"] == "Bestellungen-ü-集群-😀"

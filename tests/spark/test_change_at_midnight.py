@@ -28,13 +28,18 @@ def _holds(group: str, client_id: str, queues: Iterable[int], second: int, topic
 @pytest.fixture(scope="module")
 def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SnapshotSite:
     """Two days. At midnight y joins x in JOINED, which get queue 2 right after 15 s; the group STALE consumes R, which
-    gets two more queues then, and follows after 40 s."""
+    gets two more queues then, and follows after 40 s. In LATER and on W, which has no master, nothing changes, but the
+    first connection, or route, after midnight comes late."""
     made = SnapshotSite(spark, tmp_path_factory.mktemp("midnight"), load_settings([], [], {}))
     consumers, routes, answers = list[Line](), list[Line](), list[Line]()
     for second in SECONDS:
         joined = "x" if second < 0 else "xy"
         consumers.append(connection(_ms(second), [*joined], "T", consumer_group="JOINED"))
         consumers.append(connection(_ms(second), ["x", "y"], "R", consumer_group="STALE"))
+        if not 0 <= second < 20:
+            consumers.append(connection(_ms(second), ["x"], "T", consumer_group="LATER"))
+            of_w = route(_ms(second), topic="W", a=1)
+            routes.append(of_w | {"body": of_w["body"].replace("{0:", "{1:")})
         routes.append(route(_ms(second), topic="T", a=3))
         routes.append(route(_ms(second), topic="R", a=2 if second < 0 else 4))
         of_joined = {"x": (0, 1, 2), "y": ()} if second < 15 else {"x": (0, 1), "y": (2,)}
@@ -80,6 +85,21 @@ def test_other_strategies_are_asked_for_it_too(site: SnapshotSite) -> None:
         (D1, "AVG_BY_CIRCLE", False, 0, 0, 0),
         (D2, "AVG", True, 1, 1, 1),  # two and one throughout: what x had alone was yesterday
         (D2, "AVG_BY_CIRCLE", False, 1, 1, 1),
+    ]
+
+
+def test_a_topic_is_consumed_from_midnight_on_whenever_a_connection_names_it_again(site: SnapshotSite) -> None:
+    rows = site.rows("queue_allocation", "queue_id", "start_ms", "end_ms", consumer_group="LATER")
+    assert [tuple(row.values()) for row in rows] == [
+        (queue, *times) for queue in range(3) for times in ((_ms(-60), _ms(0)), (_ms(0), _ms(120)))
+    ]
+
+
+def test_a_broker_stays_without_a_master_until_a_route_names_it_again(site: SnapshotSite) -> None:
+    columns = ("start_ms", "end_ms", "readable", "writable", "has_master")
+    assert [tuple(row.values()) for row in site.rows("topic_queues", *columns, topic="W")] == [
+        (_ms(-60), _ms(0), True, False, False),
+        (_ms(0), _ms(120), True, False, False),
     ]
 
 

@@ -315,12 +315,22 @@ def test_which_lines_break_off(spark: SparkSession) -> None:
     assert [(row["raw"], bool(row["damaged"])) for row in found] == cases
 
 
+def _reasons(spark: SparkSession, folder: Path, lines: list[str], settings: Settings) -> list[str | None]:
+    (folder / "rocketmq_client.log").write_text("\n".join(lines))
+    manifest = list_files(spark, [str(folder)], f"{folder}.scratch")
+    days = (dt.date(2026, 3, 1), dt.date(2026, 3, 1))
+    found = read_client_logs(spark, manifest, settings, days, Observation("lines")).orderBy("row").collect()
+    return [row["reason"] for row in found]
+
+
 def test_a_queue_whose_number_is_none_is_bad(spark: SparkSession, tmp_path: Path) -> None:
     too_large = QUEUE.replace("queueId=1", "queueId=2147483648")
     lines = [f"{OLD}doRebalance, G, add a new mq, {queue}" for queue in (QUEUE, too_large)]
     lines.append(f"{OLD}rebalanced result changed. {ALL}, mqAllSize=1, cidAllSize=1, rebalanceResultSet=[{too_large}]")
-    (tmp_path / "rocketmq_client.log").write_text("\n".join(lines))
-    manifest = list_files(spark, [str(tmp_path)], f"{tmp_path}.scratch")
-    days = (dt.date(2026, 3, 1), dt.date(2026, 3, 1))
-    found = read_client_logs(spark, manifest, Settings(), days, Observation("lines")).orderBy("row").collect()
-    assert [row["reason"] for row in found] == [None, "wrong_type", "wrong_type"]
+    assert _reasons(spark, tmp_path, lines, Settings()) == [None, "wrong_type", "wrong_type"]
+
+
+def test_a_line_may_be_as_long_as_the_settings_say(spark: SparkSession, tmp_path: Path) -> None:
+    longest = f"{OLD}the consumer [G] start OK"
+    found = _reasons(spark, tmp_path, [longest, f"{longest}!"], Settings(max_line_bytes=len(longest)))
+    assert found == [None, "line_too_long"]

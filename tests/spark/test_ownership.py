@@ -489,6 +489,7 @@ def test_the_log_a_row_is_from(published: tuple[SnapshotSite, RunResult]) -> Non
             [("x", 0, "12:00:00.000", "12:01:00.000"), ("x", 0, "12:02:00.000", "12:03:00.000")],
             id="an answer without a queue",
         ),
+        pytest.param("LITE", [("x", 0, "12:00:00.000", "12:03:00.000")], id="a pull consumer that shows none"),
         pytest.param("NEVER", [], id="never a queue"),
         pytest.param("LATE", [("x", 0, "23:58:00.000", "24:00:00.000")], id="until midnight"),
         pytest.param("ON", [("x", 0, "23:58:00.000", "24:00:00.000")], id="over midnight"),

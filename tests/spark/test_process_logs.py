@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.allocation.process_logs import ProcessLogs, process_logs
+from jobs.allocation.process_logs import ProcessLogs, process_logs, silences_of_clients
 from jobs.sources.client_log import SCHEMA
 from jobs.tables.day import Day
 from tests.given.site import D1, START
@@ -91,6 +92,17 @@ def test_holdings(logs: ProcessLogs) -> None:
 def test_refusals(logs: ProcessLogs) -> None:
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "at_ms", "event")
     assert _rows(logs.refused.select(*columns)) == [("G", "T", "a", 3, 5_000, "LOCK_FAILED")]
+
+
+def test_a_client_is_not_silent_after_its_end(spark: SparkSession, logs: ProcessLogs) -> None:
+    columns = "process string, consumer_group string, client_id string, lived_until_ms bigint"
+    silences = [("p", 1_000, 9_000), ("p", 9_000, 12_000), ("idle", 1_000, 9_000)]
+    of_p = dataclasses.replace(
+        logs,
+        lifetimes=spark.createDataFrame([("p", "G", "x", 2_000), ("p", "G", "x", 9_000)], columns),
+        silences=spark.createDataFrame(silences, "process string, silent_from_ms bigint, silent_until_ms bigint"),
+    )
+    assert [tuple(row) for row in silences_of_clients(of_p).collect()] == [("G", "x", 1_000, 9_000)]
 
 
 def test_silences(logs: ProcessLogs) -> None:

@@ -122,6 +122,11 @@ def test_a_route_of_more_queues_than_can_be_tells_nothing(spark: SparkSession, t
     assert _hosts(routes) == [("t", NOON_MS, DAY.end_ms, "a")]
 
 
+def test_a_route_of_as_many_queues_as_can_be_counts(spark: SparkSession, tmp_path: Path) -> None:
+    most = '{"brokerDatas":[],"queueDatas":[{"brokerName":"x","perm":6,"readQueueNums":65536,"writeQueueNums":65536}]}'
+    assert _hosts(_routes(spark, tmp_path, _answer(NOON_MS, most))) == [("t", NOON_MS, DAY.end_ms, "x")]
+
+
 @pytest.mark.fault(19, 24)
 def test_an_order_topic_of_more_queues_than_can_be_has_none_there(spark: SparkSession, tmp_path: Path) -> None:
     body = '{"orderTopicConf":"a:2147483647;b:1","brokerDatas":[],"queueDatas":[]}'

@@ -14,6 +14,7 @@ from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.settings.load import load_settings
 from jobs.sources import staging as ingest
 from jobs.sources.files import Manifest, check_unchanged, list_files
+from jobs.sources.stores import Stores
 from tests.given.send_logs import GOOD, bad_lines, fates, line, stage, write
 
 
@@ -64,26 +65,27 @@ def test_a_folder_without_a_file_is_named(spark: SparkSession, tmp_path: Path) -
         stage(spark, tmp_path / "logs")
 
 
+HIDDEN = [".a.jsonl.swp", ".~tmp~/b.jsonl", "c.jsonl._COPYING_", "d/.e.jsonl"]
+
+
 @pytest.mark.fault(5, 6)
 def test_hidden_and_half_copied_files_are_left_out_and_named(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write(
-        tmp_path / ".logs",  # the folder that was asked for may be hidden itself
-        {
-            "a.jsonl": line(seq=1),
-            ".a.jsonl.swp": b"x",
-            ".~tmp~/b.jsonl": line(seq=2),
-            "c.jsonl._COPYING_": line(seq=3),
-            "d/.e.jsonl": line(seq=4),
-        },
-    )
+    # The folder that was asked for may be hidden itself.
+    folder = write(tmp_path / ".logs", {name: line(seq=seq) for seq, name in enumerate(["a.jsonl", *HIDDEN])})
     staged = stage(spark, folder)
     assert fates(staged) == {"PUBLISHED": 1}
-    assert [name.removeprefix(f"{folder}/") for name in staged.inputs[0].manifest.hidden] == [
-        ".a.jsonl.swp",
-        ".~tmp~/b.jsonl",
-        "c.jsonl._COPYING_",
-        "d/.e.jsonl",
-    ]
+    assert [name.removeprefix(f"{folder}/") for name in staged.inputs[0].manifest.hidden] == HIDDEN
+
+
+@pytest.mark.parametrize("path", [".logs", ".logs/*"])
+def test_those_of_another_store_are_left_out_too(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    write(tmp_path / ".logs", dict.fromkeys(["a.jsonl", *HIDDEN], line()))
+    monkeypatch.setattr(Stores, "is_local", lambda *_: False)
+    manifest = list_files(spark, [f"{tmp_path}/{path}"], f"{tmp_path}/scratch")
+    assert [file.name for file in manifest.files] == [f"{tmp_path}/.logs/a.jsonl"]
+    assert list(manifest.hidden) == [f"{tmp_path}/.logs/{name}" for name in HIDDEN]
 
 
 ODD_NAMES = [

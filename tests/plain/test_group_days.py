@@ -1,0 +1,13 @@
+"""The facts of a group as Arrow brings them, in as many batches as it likes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from jobs.allocation.group.observed_clients import Logged
+from jobs.allocation.group_days import _known
+
+
+def test_what_is_known_comes_from_every_batch() -> None:
+    batches = (pa.RecordBatch.from_pylist([{"logged": {"client_id": each, "strategy": "AVG"}}]) for each in "xy")
+    assert _known(batches).logged == [Logged("x", "AVG"), Logged("y", "AVG")]
