@@ -129,6 +129,37 @@ REPLAYED = (
 )
 
 
+def test_a_field_that_no_line_has_right_is_wrong(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", {"a.log": b"\n".join([line(outcome="OK")] * 2)})
+    code, said = _check(capsys, "--sends", logs, *REPLAYED)
+    assert code == 2
+    assert "  WRONG: outcome 'OK' is no outcome; nearest: SEND_OK (2 of 2 lines)" in said
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_of_many_the_first_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path, over: int) -> None:
+    """Five bad lines of a file, three unusable texts of a field, ten producers."""
+    lines = [line(client_id=f"c{n}", seq=str(n) if n < 3 + over else n) for n in range(10 + over)]
+    logs = write(tmp_path / "logs", {"a.log": b"\n".join([*lines, *[b"no JSON"] * (5 + over)])})
+    _, said = _check(capsys, "--sends", logs, *REPLAYED)
+    bad = [each.removeprefix(f"  WARNING: {logs}/a.log ") for each in said if "a.log" in each]
+    assert bad == [
+        *(f"line {len(lines) + n} is no JSON" for n in range(1, 6)),
+        *["has 1 more of such lines at its start"] * over,
+    ]
+    assert f"  WARNING: seq '0', '1', '2'{', …' * over} is a text in quotes" in "\n".join(said)
+    assert said[-1] == f"  producers: {', '.join(f'PG c{n} (1)' for n in range(10))}{', … 1 more' * over}"
+
+
+def test_a_share_is_none_or_all_only_where_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [f"c,b,{NOON_MS},1,SEND_OK,{'' if n else 't'},{'SYNC' if n else ''}" for n in range(3_000)]
+    text = "\n".join(("client_id,broker_name,ended_at_ms,latency_ms,outcome,topic,mode", *rows))
+    logs = write(tmp_path / "logs", {"a.csv": text.encode()})
+    _, said = _check(capsys, "--sends", logs, "--lines", 5_000)
+    assert _row(said, "topic") == "topic topic 99.9% 0% t"
+    assert _row(said, "mode") == "mode mode 0.1% 0% SYNC"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -312,6 +343,23 @@ def test_what_cannot_be_guessed_is_a_comment(capsys: pytest.CaptureFixture[str],
         '# "NOK" = …  # 1 lines',
         '"Success" = "SEND_OK"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("ended", "cost", "guessed"),
+    [
+        (NOON_MS, "cost_ms", ('"time"', '"cost_ms"')),
+        (NOON_MS * 10**3, "costMicros", ('{ column = "time", unit = "us" }', '{ column = "costMicros", unit = "us" }')),
+        (NOON_MS * 10**6, "cost_nanos", ('{ column = "time", unit = "ns" }', '{ column = "cost_nanos", unit = "ns" }')),
+    ],
+    ids=["ms", "us", "ns"],
+)
+def test_a_unit_is_guessed_from_the_size_of_a_time_and_the_name_of_a_latency(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ended: int, cost: str, guessed: tuple[str, str]
+) -> None:
+    logs = write(tmp_path / "logs", {"a.log": json.dumps({"time": ended, cost: 7}).encode()})
+    _, said = _check(capsys, "--sends", logs, "--propose")
+    assert said[3:5] == [f"ended_at_ms = {guessed[0]}  # such as {ended}", f"latency_ms = {guessed[1]}  # such as 7"]
 
 
 def test_a_check_imports_no_spark(tmp_path: Path) -> None:

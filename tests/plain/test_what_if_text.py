@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,18 @@ def test_the_best_are_beaten_by_none_before_them() -> None:
     assert [(each.policy, each.is_best) for each in with_best(lines)] == [
         ("b", True), ("a", False), ("c", False), ("d", False), ("e", True),
     ]  # fmt: skip
+
+
+def test_the_picture_has_good_sends_steered_away_to_the_right_and_bad_ones_avoided_upwards(tmp_path: Path) -> None:
+    found = tmp_path / "picture.html"
+    write_picture(summary(line("much", 30, 9), line("worse", 8, 50), line("little", 20, 2)), found)
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', found.read_text(encoding="utf-8"))
+    figure = json.loads(data)
+    assert [(each["text"], each["x"], each["y"]) for each in figure["data"]] == [
+        (["little", "much"], [2, 9], [20, 30]),
+        (["worse"], [50], [8]),
+    ]
+    assert [figure["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis")] == [
+        "good sends steered away",
+        "bad sends avoided",
+    ]

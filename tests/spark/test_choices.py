@@ -38,8 +38,8 @@ CASES: dict[tuple[int, str], Found | None] = {
 }
 
 
-@pytest.mark.parametrize("has_routes", [False, True])
-def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> None:
+@pytest.mark.parametrize(("topic", "has_routes"), [("t", False), ("t", True), (None, False)])
+def test_what_stood_at_a_choice(spark: SparkSession, topic: str | None, *, has_routes: bool) -> None:
     attempts = [
         (
             *OWNER,
@@ -47,7 +47,7 @@ def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> Non
             "P5",
             False,
             "SYNC",
-            "t",
+            topic,
             1,
             place,
             broker,
@@ -63,7 +63,7 @@ def test_what_stood_at_a_choice(spark: SparkSession, *, has_routes: bool) -> Non
         for place, (at_ms, broker) in enumerate(CASES)
     ]
     isolations = [(*OWNER, "a", 110_000, 140_000, 130_000, 145_000), (*OWNER, "z", 110_000, 140_000, 140_000, 140_000)]
-    sent = [("c", "t", broker) for broker in ("a", "b", "d")] + [("c", "u", "z")]
+    sent = [("c", topic, broker) for broker in ("a", "b", "d")] + [("c", "u", "z")]
     routes = [("c", "t", 0, 1_000_000, broker, 6, 4, 4, True) for broker in ("a", "b", "d")] if has_routes else []
     found = choices(
         spark.createDataFrame(attempts, ATTEMPTS),

@@ -115,6 +115,12 @@ def test_who_left_and_holds_it_on_counts_no_more(spark: SparkSession) -> None:
     assert _told(both, "start_ms", "end_ms", "isolating_producers", "producers") == [50_000, 120_000, 2, 2]
 
 
+def test_who_left_and_holds_it_on_over_midnight_counts_up_to_there(spark: SparkSession) -> None:
+    goes_on = (*isolation_row("b", "p0", 50_000, 600_000)[:-1], True)
+    (row,) = incidents_of(spark, [goes_on], _active(59_999, "p0"), [])
+    assert _told(row, "start_ms", "end_ms") == [50_000, 600_000]
+
+
 def test_an_incident_is_minor_when_it_is_both_short_and_cheap(spark: SparkSession) -> None:
     """Shorter than 2 s, and fewer than 10 sends lost, retried and slowed together."""
     rows = [

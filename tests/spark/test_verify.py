@@ -21,6 +21,7 @@ SENDS = [
     *of("alike", attempt(NOON, 1, REFUSED)),
     *of("too-old", attempt(NOON, 1, FAILED), version="3.6.2"),
     *of("off", attempt(NOON, 1, FAILED, fault_latency_enabled=False)),
+    *of("off", attempt(NOON, 1, producer_group="a group of its own, switched on")),
     *of("other-version", attempt(NOON, 1, FAILED), version="4.9.8"),
     *of("own-ladder", attempt(NOON, 1, latency_ms=700)),
     *of("torn", attempt(NOON, 1), attempt(NOON + 2_000, 4)),
@@ -195,7 +196,7 @@ def test_the_answer_adds_up(verified: Verified) -> None:
     names = ("written", "matched", "other_length", "missed", "extra", "differing_ms")
     assert [answer[name] for name in names] == [sum(row[place] for row in rows) for place in (0, 2, 3, 4, 5, 6)]
     assert (answer["log_lines"], answer["bad_lines"]) == (19, 1)
-    assert (answer["switched_on"], answer["recorded"]) == (16, 8)
+    assert (answer["switched_on"], answer["recorded"]) == (17, 8)
     assert sum(answer["causes"].values()) == sum(row[-1] is not None for row in rows)
     assert answer["causes"]["UNEXPLAINED"] == 2
     writes = [sum(each[name] for name in ("missed", "extra", "other_length")) for each in answer["worst"]]
@@ -217,7 +218,7 @@ def test_a_run_again_without_logs_keeps_what_was_recorded(
     assert checks(site, "CLIENT_LOG") == {}
     assert published_rows(site.lake / "quarantine", ["reason"], {"source": "fault_item_logs"}) == []
     assert "of 11 writes replayed alike" in text
-    for line in ("off (PG)", "OTHER_SWITCH (1): it isolates", "8 of 16 producers with the switch on recorded nothing"):
+    for line in ("off (PG)", "OTHER_SWITCH (1): it isolates", "9 of 17 producers with the switch on recorded nothing"):
         assert line in text
 
 
@@ -238,3 +239,22 @@ def test_what_cannot_be_compared_is_refused(site: Site, tmp_path: Path, capsys: 
     assert cli.main(["verify", "--lake", str(tmp_path / "none"), "--date", str(D1)]) == 3
     assert "holds no published day; run faultline nightly first" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.usefixtures("same_session")
+def test_a_cluster_is_compared_with_its_own_evening_and_its_own_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """An isolation lasts at midnight; a log is of cluster main, whose clients alone may have written it."""
+    night = Site(spark, tmp_path)
+    sends = [attempt(at(D1, "23:59:59"), 1, FAILED), attempt(at(D2, "00:00:03"), 3)]
+    north = attempt(at(D2, "12:00:00"), 1, cluster="north")
+    night.log([*of("late", *sends, version="4.9.8"), *of("elsewhere", north)])
+    updates = [update(at(D1, "23:59:59.001"), 2, 600_000), update(at(D2, "00:00:03.001"), 4)]
+    write_lines(tmp_path / "fault_item_updates" / "updates.jsonl", of("late", *updates))
+    night.run(D1, D2)
+    log = tmp_path / "rocketmq_client.log"
+    log.write_text(isolated().replace("2026-03-01", "2026-03-02"), encoding="utf-8")
+    assert cli.main(["verify", "--lake", str(night.lake), "--date", str(D2), "--client-logs", str(log)]) == 0
+    assert published_rows(night.lake / "replay_checks", ["cluster", "writer", "differing_ms", "cause"], {}) == [
+        {"cluster": "main", "writer": str(log), "differing_ms": 10_000, "cause": "UNKNOWN_CLIENT"},
+        {"cluster": "main", "writer": "late", "differing_ms": 1, "cause": None},
+    ]

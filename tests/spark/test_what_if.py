@@ -20,7 +20,7 @@ from jobs.tables.day import Day
 from jobs.what_if.fallback import all_isolated
 from jobs.what_if.job import WhatIf, what_if
 from jobs.what_if.requested_policies import RequestedPolicies, requested_policies
-from tests.given.published_sends import ROWS, Row, frame, sent
+from tests.given.published_sends import NOON, ROWS, Row, frame, sent
 from tests.given.site import D1, D2, START
 
 PROFILES = released_profiles()
@@ -138,6 +138,17 @@ def test_all_brokers_are_isolated_from_the_last_start_to_the_first_end(spark: Sp
         *((2, "a", 0, 4, True), (2, "b", 0, 4, True)),
         *((4, "a", 3, 7, True), (4, "b", 3, 7, True)),
     ]
+
+
+@pytest.mark.parametrize(("infer", "isolations"), [(True, 1), (False, 0)])
+def test_a_refusal_that_no_line_shows_isolates_when_it_is_inferred(
+    spark: SparkSession, *, infer: bool, isolations: int
+) -> None:
+    """Broker b answers what the client sent to a: a had refused it inside the submit call."""
+    given: Row = {"mode": "ASYNC", "client_version": "4.9.8", "result_broker_name": "b", "submitted_at_ms": NOON + 5}
+    asked = requested_policies(PROFILES, ladders=["x=100/1000@P5"])
+    found = replayed(spark, [sent(D1, NOON, NOON + 20, **given)], asked, D1, infer=infer)
+    assert figures(found, "isolations") == {(D1, "x", "a"): (isolations,)}
 
 
 OUTCOMES = ("SEND_OK", "SEND_OK", "SEND_OK", "SENT", "FLUSH_DISK_TIMEOUT", "RemotingTimeoutException",

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables.day import DAY_MS, Day
+from jobs.what_if.choices import brokers_of_process
 from jobs.what_if.fallback import all_isolated
 from jobs.what_if.isolations import cut_at_midnight, isolations
 from jobs.what_if.job import requested_rules
@@ -153,6 +154,17 @@ Isolation = tuple[str, str, int, int, int, bool]
 
 def _isolated(isolated: Sequence[Isolation]) -> list[tuple[object, ...]]:
     return [(D2, "c", "p", "g", process, broker, *rest) for process, broker, *rest in isolated]
+
+
+def test_a_broker_that_takes_no_writes_is_no_choice(spark: SparkSession) -> None:
+    chosen = spark.createDataFrame(
+        [(D2, "c", "p", "g", "1", "t", "a")], f"event_date date, {PROCESS}, topic string, broker_name string"
+    )
+    routes = spark.createDataFrame(
+        [(D2, "c", "t", *each) for each in (("b", 6, 4), ("readonly", 4, 4), ("empty", 6, 0))],
+        "event_date date, cluster string, topic string, broker_name string, perm int, write_queue_nums int",
+    )
+    assert [row.brokers for row in brokers_of_process(chosen, routes).collect()] == [["a", "b"]]
 
 
 def test_when_every_broker_is_isolated(spark: SparkSession) -> None:
