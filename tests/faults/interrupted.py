@@ -56,7 +56,8 @@ def _again(number: int, give_back: Callable[[], None]) -> Callable[[], None]:
 def main(name: str, how: str, step: str, after_s: str, *command: str) -> int:
     """Run the command, and be interrupted."""
     number = signal.Signals[name]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it, and hanging up
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
     def send() -> None:
         time.sleep(float(after_s))

@@ -32,7 +32,7 @@ def _interrupted(
     (site.folder / "no-settings.toml").touch()
     is_second = isinstance(site, SnapshotSite)
     command = "allocation" if is_second else "fault-latency"
-    kinds = ["consumers", "routes", "running-info"] if is_second else ["sends", "routes"]
+    kinds = ["consumers", "routes", "running-info"] if is_second else ["sends", "routes", "fault-item-updates"]
     inputs = [word for kind in kinds for word in (f"--{kind}", str(site.folder / kind.replace("-", "_")))]
     where = ["--lake", str(site.lake), "--settings", str(site.folder / "no-settings.toml"), *LENIENT]
     mark = uuid.uuid4().hex
