@@ -13,6 +13,22 @@ def is_version(client_version: Column) -> Column:
     return client_version.rlike(FORM)
 
 
+def highest_version(client_version: Column) -> Column:
+    """The highest version of a group, as versions compare; a text that is none only where there is no other.
+
+    Examples:
+        >>> frame = spark.createDataFrame([("5.9.0",), ("5.10.0",), ("latest",), (None,)], "client_version string")
+        >>> frame.select(highest_version(F.col("client_version")).alias("highest")).show()
+        +-------+
+        |highest|
+        +-------+
+        | 5.10.0|
+        +-------+
+        <BLANKLINE>
+    """
+    return F.max(F.struct(version_number(client_version), client_version.alias("version")))["version"]
+
+
 def version_number(client_version: Column) -> Column:
     """`5.1.4` → 50104, so that versions compare as numbers.
 

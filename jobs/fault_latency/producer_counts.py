@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from udfs.version import version_number
+from udfs.version import highest_version
 
 _ROWS = 8
 
@@ -67,9 +67,7 @@ def worst_producers(producers: DataFrame) -> DataFrame:
         producers.where("enforced")
         .groupBy("client_id", "producer_group")
         .agg(
-            F.max(F.struct(version_number(F.col("client_version")), "client_version"))["client_version"].alias(
-                "client_version"
-            ),
+            highest_version(F.col("client_version")).alias("client_version"),
             F.sum("isolated_ms").alias("isolated_ms"),
             F.sum("isolations").alias("isolations"),
             F.sum("contradictions").alias("contradictions"),

@@ -13,7 +13,7 @@ from jobs.fault_latency.producers.senders import Senders
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
 from udfs.policy import Policy, gated_by_reachable, has_reachable_flag
-from udfs.version import version_number
+from udfs.version import highest_version
 
 _ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
 
@@ -59,7 +59,7 @@ def facts_of_writers(
     other_log = ~is_recorded & (~F.col("has_flag") | (F.col("log_version") != F.col("version")))
     return known.groupBy(*WRITER).agg(
         F.array_sort(F.collect_set("client_id")).alias("client_ids"),
-        F.max_by("version", version_number(F.col("version"))).alias("client_version"),
+        highest_version(F.col("version")).alias("client_version"),
         F.max(F.when(is_recorded, policy)).alias("policy"),
         F.array_distinct(F.flatten(F.collect_set(_lengths_ms(policy, policies)))).alias("lengths_ms"),
         F.bool_or(F.coalesce("is_gated", F.lit(False))).alias("is_gated"),
