@@ -224,14 +224,17 @@ def test_it_can_be_used_by_keyboard(browser: Browser, file: Path) -> None:
 
 def test_a_printed_page_holds_its_tables_and_the_screen_is_then_as_before(browser: Browser, file: Path) -> None:
     page = Opened(browser, file).page
-    left_of_labels = "['timeline-plot', 'group-plot'].map((id) => document.getElementById(id)._fullLayout.margin.l)"
-    before = page.evaluate(left_of_labels)
+    of_both = "['timeline-plot', 'group-plot'].map((id) => document.getElementById(id)._fullLayout)"
+    left_of_labels = f"{of_both}.map(({{margin}}) => margin.l)"
+    size = f"{of_both}.map(({{width, height}}) => [width, height])"
+    before, size_before = page.evaluate(left_of_labels), page.evaluate(size)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
     assert page.evaluate(left_of_labels) == [170, 170]
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(left_of_labels) == before
     assert 170 not in before
+    assert page.evaluate(size) == size_before
 
 
 def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:

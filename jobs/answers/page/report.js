@@ -146,5 +146,8 @@
     setTheme(false);
     for (const { place } of shown) Plotly.relayout(place, { width: PRINTED_PX, "margin.l": 170, "yaxis.tickfont.size": 9 });
   });
-  addEventListener("afterprint", () => setTheme(themeOnScreen === "dark"));
+  addEventListener("afterprint", () => {
+    setTheme(themeOnScreen === "dark");
+    for (const { place } of shown) Plotly.relayout(place, { autosize: true }); // else it keeps the width of paper
+  });
 })();
