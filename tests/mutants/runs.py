@@ -16,8 +16,11 @@ from typing import IO, Any
 from tests.mutants.copies import MutantsError, environ_of
 from tests.mutants.listed import Mutant
 
-# No random order, the same drawn cases each time, and no complaint that a busy machine draws slowly.
-_PYTEST = ("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "--no-header", "-rN")
+# Slow ones too, in no random order, the same drawn cases each time; a busy machine may draw slowly.
+_PYTEST = (
+    *("-x", "-q", "-m", "", "--no-header", "-rN"),
+    *("-p", "no:randomly", "-p", "no:cacheprovider", "--hypothesis-profile=ci"),
+)
 _KILLED, _SURVIVED = (1, 2), 0  # a test failed, or could not even be imported
 _LONGEST_S = 900.0
 

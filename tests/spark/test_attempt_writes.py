@@ -60,6 +60,14 @@ def test_a_middle_try_is_hidden_where_no_time_was_left_at_the_last(
     )
 
 
+@pytest.mark.parametrize(("latency_ms", "not_available_ms"), [(549, 0), (550, 30_000)])
+def test_an_answer_at_a_floor_of_the_ladder_isolates(
+    spark: SparkSession, latency_ms: int, not_available_ms: int
+) -> None:
+    (written,) = _writes(spark, 40908, mode="SYNC", latency_ms=latency_ms, ended_at_ms=1_000 + latency_ms)
+    assert (written["current_latency_ms"], written["not_available_ms"]) == (latency_ms, not_available_ms)
+
+
 def test_a_refused_retry_is_charged_to_the_broker_tried_before_it(spark: SparkSession) -> None:
     """Up to 4.9.2: the one that refused last is not isolated, the one between was charged."""
     found = _writes(spark, 40902, outcome=REFUSED, error_broker="c")
@@ -84,6 +92,48 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
     found = attempts.with_addressed_broker(frame, names).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
+
+
+def test_an_address_has_the_name_that_most_attempts_give_it(spark: SparkSession) -> None:
+    counted = [("c", "a:1", "often", 3), ("c", "a:1", "mostly", 4), ("c", "a:1", "often", 2), ("d", "a:1", "here", 1)]
+    frame = spark.createDataFrame(
+        [*counted, ("c", None, "b", 9)], "cluster string, broker_addr string, broker_name string, sends int"
+    )
+    assert {tuple(row) for row in attempts.broker_names(frame).collect()} == {
+        ("c", "a:1", "often"),
+        ("d", "a:1", "here"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "other", "stale"),
+    [
+        pytest.param(40903, {}, [2], id="the hook fires again with the exception of the last try"),
+        pytest.param(40902, {}, [], id="4.9.2 retries after the submit call"),
+        pytest.param(40903, {"submitted_at_ms bigint": 1_000}, [], id="the submit call returned"),
+        pytest.param(40903, {"outcome string": "SEND_OK"}, [], id="an answer"),
+        pytest.param(40903, {"mode string": "SYNC"}, [], id="a sync send"),
+        pytest.param(40903, {"invoke_id bigint": None}, [], id="which send it was is not logged"),
+    ],
+)
+def test_the_second_line_of_a_refused_send_is_stale(
+    spark: SparkSession, version: int, other: dict[str, object], stale: list[int]
+) -> None:
+    """4.9.3 retries inside the submit call; two lines of two sends, and of one send twice."""
+    base: dict[str, object] = {
+        "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "#1",
+        "broker_addr string": None, "broker_name string": "a", "result_broker_name string": None,
+        "mode string": "ASYNC", "outcome string": REFUSED, "version_number int": version,
+        "started_at_ms bigint": 900, "submitted_at_ms bigint": None, "ended_at_ms bigint": 1_000,
+        "latency_ms bigint": 100, "attempt int": 1,
+    }  # fmt: skip
+    rows = [
+        base | {"row_hash bigint": row_hash, "seq bigint": row_hash, "invoke_id bigint": invoke_id} | other
+        for row_hash, invoke_id in [(1, 7), (2, 7), (3, 8)]
+    ]
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(rows[0]))
+    found = attempts.marked_lines(frame).where("is_stale_line").collect()
+    assert [row["row_hash"] for row in found] == stale
 
 
 @pytest.mark.parametrize(

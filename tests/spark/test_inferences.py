@@ -103,6 +103,7 @@ def _senders(spark: SparkSession, policy: str, detector: bool) -> DataFrame:  # 
         pytest.param(True, "P4", (100_500, 100_600), None, [103_600], id="the round after an answer"),
         pytest.param(True, "P4", (99_999, 100_600), None, [], id="sent before the flag fell"),
         pytest.param(True, "P4", (100_500, 100_600), 103_600, [], id="the next write came first"),
+        pytest.param(True, "P4", (100_500, 100_600), 103_601, [103_600], id="and after it"),
         pytest.param(False, "P4", (100_500, 100_600), None, [], id="no detector"),
         pytest.param(True, "P5", (100_500, 100_600), None, [], id="the flag does not count"),
     ],
@@ -143,6 +144,29 @@ def test_a_refusal_is_an_answer(spark: SparkSession, cause: str, other: str, exp
     sends = [(cause, None, "a", 99_000, 100_000), (other, None, "a", 100_500, 100_600)]
     found = detector_rounds(items, _answers(spark, sends), _senders(spark, "P4", True), POLICIES).collect()
     assert [row.at_ms for row in found] == expected
+
+
+def test_a_detector_needs_no_routes(spark: SparkSession) -> None:
+    """What it finds rests on answers alone; the walk, which needs routes, is left out."""
+    rules = {"policy": "P4", "profile": "P4"}
+    items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules)).drop("first_position")
+    sends = spark.createDataFrame([("SEND_OK", "a", "a", 100_500, 100_600, "c", None, "SYNC", None, None)], SENDS)
+    at_work = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=True, detects=True)
+    senders = Senders(
+        sends,
+        sends,
+        _senders(spark, "P4", True),
+        at_work,
+        broker_names(sends.withColumn("sends", F.lit(1))),
+        with_rules=lambda hours: hours,
+        with_owner=lambda attempts: attempts,
+    )
+    no_routes = known_routes_of(spark.createDataFrame([], TOPIC_BROKERS))
+    found = with_inferences(items, sends, senders, no_routes, POLICIES, 1, _keep)
+    assert [(row["at_ms"], row["evidence"]) for row in found.orderBy("at_ms").collect()] == [
+        (100_000, "LOGGED"),
+        (103_600, DETECTOR),
+    ]
 
 
 def test_nothing_inferred_leaves_the_first_pass(spark: SparkSession) -> None:

@@ -31,6 +31,9 @@ Named = tuple[str, int | None]
 CASES: dict[str, tuple[list[Attempt], tuple[str, int, int] | None, list[Named]]] = {
     "half of the seq before is no fall": ([(10, 0, 10), (5, 100, 110)], None, [("#1", None)] * 2),
     "less than half is": ([(11, 0, 10), (5, 100, 110)], None, [("#1", 100), ("#2", None)]),
+    "nor is half in an hour with a clear fall": (
+        [(100, 0, 10), (1, 100, 110), (10, 200, 210), (5, 300, 310)], None, [("#1", 100), *[("#2", None)] * 3],
+    ),
     "begun before the last one had ended": ([(100, 0, 10), (1, 10, 20)], None, [("#1", None)] * 2),
     "begun a millisecond after": ([(100, 0, 10), (1, 11, 20)], None, [("#1", 11), ("#2", None)]),
     "without a start it began its latency before its end": ([(100, 0, 10), (1, None, 20)], None, [("#1", None)] * 2),
@@ -40,6 +43,9 @@ CASES: dict[str, tuple[list[Attempt], tuple[str, int, int] | None, list[Named]]]
         [(100, 0, 10), (101, 59_000, 59_010), (1, 60_000, 60_010), (2, 61_000, 61_010)],
         None,
         [("#1", 60_000), ("#1", 60_000), ("#2", None), ("#2", None)],
+    ),
+    "from one hour to the next": (
+        [(100, 0, 10), (1, 3_600_000, 3_600_010)], None, [("#1", 3_600_000), ("#2", None)],
     ),
     "twice": (
         [(100, 0, 10), (1, 100, 110), (50, 200, 210), (2, 300, 310)],

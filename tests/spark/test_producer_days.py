@@ -31,8 +31,8 @@ def _choice(**other: Any) -> tuple[Any, ...]:
 
 def test_a_day_of_a_producer(spark: SparkSession) -> None:
     sent = [
-        (*OWN, True, False, "5.1.4", "P4", "P4", None, 10, 1, 500),
-        (*OWN, True, True, "5.3.3", "P5", "P5", None, 5, 2, 900),  # the last to send tells the rules
+        (*OWN, True, False, "5.3.3", "P5", "P5", None, 10, 1, 500),
+        (*OWN, True, True, "5.1.4", "P4", "P4", None, 5, 2, 900),  # the last to send tells the rules
         (*OWN, True, False, "4.9.8", "P2", "P2", None, 1, 0, 100),
         (*OWN, False, False, "5.3.3", "P5", "P5", None, 7, 0, 50),
         ("c", "go", "g", False, True, None, None, None, "NOT_A_JAVA_CLIENT", 3, 3, 50),
@@ -61,7 +61,7 @@ def test_a_day_of_a_producer(spark: SparkSession) -> None:
         "isolated_ms", "inferred_isolations", "contradictions",
     )  # fmt: skip
     assert {(row["client_id"], row["enforced"]): tuple(row[name] for name in names) for row in found.collect()} == {
-        ("p", True): ("5.3.3", "P5", "P5", None, True, 16, 3, 2, 101, 1, 2),
+        ("p", True): ("5.1.4", "P4", "P4", None, True, 16, 3, 2, 101, 1, 2),
         ("p", False): ("5.3.3", "P5", "P5", None, False, 7, 0, 1, 1_000, 0, 0),
         ("go", False): (None, None, None, "NOT_A_JAVA_CLIENT", True, 3, 3, 0, 0, 0, 0),
     }

@@ -39,7 +39,7 @@ def spark(spark: SparkSession) -> SparkSession:
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     """A lake without `findings`, in a folder whose name is hostile to SQL."""
-    folder = tmp_path_factory.mktemp("register") / "la'ke`; DROP"
+    folder = tmp_path_factory.mktemp("register") / "la'ke\"; DROP"
     made = LiteralLake(folder, [table for table in TABLES if table.name != LACKING])
     made.add("run_log", D1, {"run_id": "r", "flow": "FAULT_LATENCY", "status": "SUCCEEDED"})
     made.add("broker_windows", D1, {"broker_name": "broker-a", "isolated_ms": 90_000})

@@ -16,6 +16,7 @@ from jobs.fault_latency.fault_items.isolations import (
 )
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.replayed_day import UNORDERED_WITHIN_MS
 from jobs.settings.client_profiles import released_profiles
 from tests.given.writes import COLUMNS, WRITES, Write, carried, remove, write
 from udfs.fault_window import FAR_MS
@@ -51,6 +52,11 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
     ),
     "an answer at the very end finds nothing to clear": (
         LAST_WRITE, [write(1_000, 500), write(1_500)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
+    ),
+    "what midnight carried over keeps its band": (
+        LAST_WRITE, [carried(5_000, carried_earliest_ms=3_000, carried_latest_ms=6_000)],
+        [isolation(0, 5_000, "EXPIRED", end_earliest_ms=3_000, end_latest_ms=6_000, continued_from_previous_day=True)],
+        [],
     ),
     "running maximum: a fast answer changes nothing": (
         MAX, [write(1_000, 500), write(1_200)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
@@ -203,7 +209,7 @@ def writes(spark: SparkSession) -> DataFrame:
         for each in given
     ]
     frame = spark.createDataFrame([tuple(row[column] for column in COLUMNS) for row in rows], WRITES)
-    return replay(frame.drop("case"), POLICIES, 1).transform(isolation_relevant_writes).persist()
+    return replay(frame.drop("case"), POLICIES, UNORDERED_WITHIN_MS).transform(isolation_relevant_writes).persist()
 
 
 @pytest.fixture(scope="module")

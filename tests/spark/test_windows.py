@@ -37,6 +37,17 @@ def test_percentiles_are_measured_latencies_of_answered_sync_and_async_sends(spa
     )
 
 
+def test_a_percentile_is_the_lowest_latency_that_its_share_does_not_exceed(spark: SparkSession) -> None:
+    """Half of two answers do not exceed the lower one; that of a one-way send is none, whatever its outcome."""
+    sends = [
+        send_row("b", "p1", "SYNC", "SEND_OK", 10, 60_100),
+        send_row("b", "p1", "SYNC", "SEND_OK", 20, 60_200),
+        send_row("b", "p1", "ONEWAY", "SEND_OK", 9_000, 60_300),
+    ]
+    expected = [("c", "b", 60_000, 3, 0, 10, 20, 20, 20, 1, 0, 0)]
+    assert_df_equality(_windows(spark, sends, []), spark.createDataFrame(expected, WINDOWS), ignore_nullable=True)
+
+
 def test_isolation_is_split_over_the_minutes_it_touches(spark: SparkSession) -> None:
     isolations = [
         isolation_row("b", "p1", 59_000, 121_000),  # 1 s, 60 s, 1 s

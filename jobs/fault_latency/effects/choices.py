@@ -142,7 +142,5 @@ def contradictions(choices: DataFrame) -> DataFrame:
     Args:
         choices: as `choices` returns them; those not enforced are left out.
     """
-    against = choices.where("enforced AND NOT by_caller AND attempt = 1 AND is_surely_isolated").where(
-        has_other_available()
-    )
+    against = choices.where("enforced AND NOT by_caller AND attempt = 1").where(has_other_available())
     return against.groupBy(*(name for name in OWNER if name != "process")).agg(F.count("*").alias("contradictions"))
