@@ -48,6 +48,8 @@ def logs(spark: SparkSession) -> ProcessLogs:
         _line("idle", 1_000),
         _line("idle", 20_000),
         _line("goes on", 2_000, "REMOVED", **OF_QUEUE | {"popped": True, "queue_id": -1}),
+        # A later line in a file whose name comes first.
+        _line("goes on", 3_000, "ADDED", ("a", 0, 0), **OF_QUEUE | {"popped": True, "queue_id": -1}),
         _line("goes on", 86_399_000),
     ]
     opening = [
@@ -84,6 +86,7 @@ def test_holdings(logs: ProcessLogs) -> None:
     columns = ("process", *OF_QUEUE, "client_id", "start_ms", "end_ms")
     assert _rows(logs.holdings.select(*columns)) == [
         ("goes on", "G", "T", "a", -1, True, "y", 0, 2_000),
+        ("goes on", "G", "T", "a", -1, True, "y", 3_000, 86_400_000),
         ("goes on", "G", "T", "b", 1, False, "y", 0, 86_400_000),
         ("p", "G", "T", "a", 0, False, "x", 5_000, 26_001),
     ]
@@ -107,7 +110,7 @@ def test_a_client_is_not_silent_after_its_end(spark: SparkSession, logs: Process
 
 def test_silences(logs: ProcessLogs) -> None:
     assert _rows(logs.silences) == [
-        ("goes on", 2_000, 86_399_000),
+        ("goes on", 3_000, 86_399_000),
         ("idle", 1_000, 20_000),
         ("p", 16_000, 26_001),
     ]
