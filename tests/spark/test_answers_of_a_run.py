@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.allocation.summary import AllocationSummary, Fault, Group, summarize_allocation
 from jobs.fault_latency.broker_counts import Broker
 from jobs.fault_latency.incident_counts import Incident
-from jobs.fault_latency.producer_counts import Contradicting, Producer, ProducerGroup
+from jobs.fault_latency.producer_counts import Contradicting, Producer, ProducerGroup, contradicting
 from jobs.fault_latency.summary import FindingKind, Summary, summarize
 from jobs.runs.run import DayResult, Run, RunResult
 from jobs.settings.load import load_settings
@@ -237,6 +237,12 @@ def test_producers_are_counted_over_days_and_their_sums_are_of_those_with_the_sw
 def test_the_eight_producers_that_contradict_the_replay_most(said: Summary) -> None:
     assert said.contradicting[:2] == [Contradicting("p1", "g1", 2), Contradicting("p3", "g1", 1)]
     assert said.contradicting[2:] == [Contradicting(f"r{number}", "", 1) for number in range(6)]
+
+
+def test_a_producer_that_contradicts_nothing_is_not_among_them(spark: SparkSession) -> None:
+    days = [("p1", "g", 0), ("p2", "g", 1), ("p2", "g", 0), ("p3", "g", 0)]
+    found = contradicting(spark.createDataFrame(days, "client_id string, producer_group string, contradictions bigint"))
+    assert [tuple(row) for row in found.collect()] == [("p2", "g", 1)]
 
 
 def test_the_eight_producers_that_isolated_longest(said: Summary) -> None:

@@ -157,7 +157,7 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
 ]
 
 GOOD_LINES = [
-    line(seq=1),
+    line(seq=1, latency_ms=0),
     b"\xef\xbb\xbf" + line(seq=2),  # a byte order mark, as after joining files
     line(seq=3) + b"\r",
     b"  " + line(seq=4) + b" \t",

@@ -17,7 +17,7 @@ from jobs.fault_latency.fault_items.isolations import (
     with_change,
     with_isolation,
 )
-from jobs.fault_latency.fault_items.pruning import half_minutes, near_isolations
+from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, near_isolations
 from jobs.fault_latency.fault_items.replay import ITEM, UPDATE, replay
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
@@ -91,6 +91,44 @@ def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
     assert {len(rows) > ITEMS // 2 for rows in whole.values()} == {True}
     for name, rows in whole.items():
         assert pruned[name] == rows, name
+
+
+_AROUND = 300_000
+"""The half minute that is looked at begins here."""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "is_near"),
+    [
+        pytest.param({"started_at_ms": _AROUND - 60_000}, True, id="began a minute before"),
+        pytest.param({"started_at_ms": _AROUND - 60_001}, False, id="and a millisecond"),
+        pytest.param({"started_at_ms": _AROUND + 29_999}, True, id="in its last millisecond"),
+        pytest.param({"started_at_ms": _AROUND + 30_000}, False, id="after it"),
+        pytest.param({"started_at_ms": None, "ended_at_ms": _AROUND, "latency_ms": 60_000}, True, id="by its latency"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 60_000}, False, id="took a minute, far away"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 60_001}, True, id="took longer"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 1, "submitted_at_ms": 60_001}, True, id="was submitted later"),
+        pytest.param({"started_at_ms": 2, "ended_at_ms": 1}, True, id="ended before it began"),
+        pytest.param({"started_at_ms": 0, "ended_at_ms": 1, "policy": "P4"}, True, id="5.1.4"),
+        pytest.param({"started_at_ms": _AROUND, "producer_group": "h"}, False, id="another producer"),
+    ],
+)
+def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_near: bool) -> None:
+    base = {
+        "cluster": "c",
+        "client_id": "p",
+        "producer_group": "g",
+        "policy": "P5",
+        "latency_ms": 0,
+        "submitted_at_ms": None,
+    }
+    row = base | {"ended_at_ms": attempt["started_at_ms"]} | attempt
+    types = {"latency_ms": "bigint", "submitted_at_ms": "bigint", "started_at_ms": "bigint", "ended_at_ms": "bigint"}
+    schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in row)
+    producer = F.xxhash64(*(F.lit(name) for name in ("c", "p", "g")))
+    near = spark.range(1).select(producer.alias("producer"), F.lit(_AROUND // 30_000).cast("bigint").alias("bucket"))
+    found = attempts_near(spark.createDataFrame([tuple(row.values())], schema), near, POLICIES)
+    assert (found.count() == 1) == is_near
 
 
 def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:

@@ -49,8 +49,8 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     older = dataclasses.replace(RUN_LOG, columns=tuple(each for each in RUN_LOG.columns if each.name not in NEWER))
     lake.create_tables((older,))
     rows = [
-        (D1, "main", "old", "nightly", FAULT_LATENCY, status, hour)
-        for status, hour in (("SUCCEEDED", 5), ("FAILED", 6))
+        (date, "main", "old", "nightly", FAULT_LATENCY, status, hour)
+        for date, status, hour in ((D1, "SUCCEEDED", 5), (D1, "FAILED", 6), (D2, "FAILED", 7))
     ]
     kinds = "event_date date, cluster string, run_id string, command string, flow string, status string, hour int"
     logged = spark.createDataFrame(rows, kinds).selectExpr(
