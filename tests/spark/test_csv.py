@@ -133,12 +133,14 @@ def test_all_sends_may_fail_with_a_text_of_two_lines(spark: SparkSession, tmp_pa
 
 
 def test_what_lies_between_two_records_may_look_like_one(spark: SparkSession, tmp_path: Path) -> None:
-    """From the quote that closes one to the next one's text with as many commas as the header: no third record."""
-    error = ",".join("abcdefgh") + "\nend"
+    """`end`, what the closing and the next opening quote enclose, `b` to `g`: as many fields as the header has."""
+    error = ",b,c,d,e,f,g\nend,"
     folder = write(
         tmp_path / "logs", {"a.csv": "\n".join([HEAD, *(record(seq, error=error) for seq in range(3))]).encode()}
     )
-    assert _seqs(spark, folder) == [(0, error), (1, error), (2, error)]
+    staged = stage(spark, folder)
+    assert fates(staged) == {"PUBLISHED": 3}
+    assert [row["error"] for row in staged.sends(DAY).collect()] == [error] * 3
 
 
 def test_each_file_is_read_under_its_own_header(spark: SparkSession, tmp_path: Path) -> None:
