@@ -1,10 +1,15 @@
-"""Which processes have a record with a missing number: sends and recorded lines count together, over midnight too."""
+"""Records with missing numbers: sends and recorded lines count together, and what is unknown until when."""
 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.fault_items.record_holes import torn_processes
+from jobs.fault_latency.fault_items.record_holes import torn_processes, unknown_times
+from jobs.fault_latency.producers.senders import Senders
+from jobs.fault_latency.producers.sends_per_process import AtWork
+from jobs.tables.day import Day
+from tests.given.site import D1
+from udfs.fault_window import FAR_MS
 
 PROCESS = "cluster string, client_id string, producer_group string"
 # Numbers of the first and the last attempt, how many there were, those of recorded lines, the last of the day before.
@@ -33,3 +38,29 @@ def test_torn_processes(spark: SparkSession) -> None:
         "lost before the first": None,
         "lost at midnight": 10,
     }
+
+
+def test_what_is_unknown_from_the_line_before_a_hole_to_the_next_line_of_an_item(spark: SparkSession) -> None:
+    """The number 3 is missing: of `a` a line follows, of `b` none."""
+    process = ("c", "p", "g", "id")
+    sends = spark.createDataFrame(
+        [(*process, 1, 1, 1_000), (*process, 4, 4, 4_000)],
+        f"{PROCESS}, process_id string, seq bigint, row_hash bigint, ended_at_ms bigint",
+    )
+    lines = spark.createDataFrame(
+        [(*process, 2, 2, 1_100, "UPDATE", "a"), (*process, 5, 5, 4_100, "UPDATE", "a")],
+        f"{PROCESS}, process string, seq bigint, row_hash bigint, called_at_ms bigint, op string, broker_name string",
+    )
+    used = spark.createDataFrame(
+        [(*process, True, broker) for broker in "ab"],
+        f"{PROCESS}, process string, enforced boolean, broker_name string",
+    )
+    torn = spark.createDataFrame([(*process, None)], f"{PROCESS}, process string, carried_seq bigint")
+    idle = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=False, detects=False)
+    senders = Senders(sends, sends, used, idle, sends, with_rules=lambda rows: rows, with_owner=lambda rows: rows)
+    found = unknown_times(lines, torn, senders, Day(D1, "c"), lambda _, rows: rows.localCheckpoint())
+    names = ("broker_name", "unknown_from_ms", "unknown_until_ms", "lost_after_seq", "lost_before_seq")
+    assert sorted(map(tuple, found.select(*names).collect())) == [
+        ("a", 1_100, 4_100, 2, 4),
+        ("b", 1_100, FAR_MS, 2, 4),
+    ]
