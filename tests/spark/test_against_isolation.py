@@ -41,7 +41,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.fixture(scope="module")
 def causes(spark: SparkSession) -> dict[str, str]:
-    """Each case is a broker's name: the others are the same for all."""
+    """The cause by topic: each case is a topic of its own."""
     rows = [tuple((CHOICE | {"topic": case} | other).values()) for case, (other, _) in CASES.items()]
     tried = [("c", "p", "g", "#1", True, "b", 1, 7), ("c", "q", "g", "#1", True, "b", 1, 8)]
     doubtful = tuple((CHOICE | {"topic": "not surely isolated", "is_surely_isolated": False}).values())

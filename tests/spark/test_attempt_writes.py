@@ -119,7 +119,7 @@ def test_an_address_has_the_name_that_most_attempts_give_it(spark: SparkSession)
 def test_the_second_line_of_a_refused_send_is_stale(
     spark: SparkSession, version: int, other: dict[str, object], stale: list[int]
 ) -> None:
-    """4.9.3 retries inside the submit call; two lines of two sends, and of one send twice."""
+    """4.9.3 retries inside the submit call. Three lines: two of one send, one of another."""
     base: dict[str, object] = {
         "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "#1",
         "broker_addr string": None, "broker_name string": "a", "result_broker_name string": None,

@@ -140,7 +140,8 @@ def contradictions(choices: DataFrame) -> DataFrame:
     5.2 on when all are right.
 
     Args:
-        choices: as `choices` returns them; those not enforced are left out.
+        choices: as `choices` returns them; those not enforced are left out, and those whose broker was not surely
+            isolated, which have no `available`.
     """
     against = choices.where("enforced AND NOT by_caller AND attempt = 1").where(has_other_available())
     return against.groupBy(*(name for name in OWNER if name != "process")).agg(F.count("*").alias("contradictions"))
