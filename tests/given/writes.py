@@ -27,6 +27,11 @@ def write(at_ms: int, not_available_ms: int = 0, **other: object) -> Write:
     return base | other
 
 
+def recorded(at_ms: int, until_ms: int, **other: object) -> Write:
+    """What the client recorded of the item as its update left it."""
+    return write(at_ms, max(until_ms - at_ms, 0), carried_until_ms=until_ms, evidence="RECORDED", **other)
+
+
 def remove(at_ms: int) -> Write:
     """The item is taken out of the table."""
     return write(at_ms, op=REMOVE, reachable=None)

@@ -18,7 +18,7 @@ from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.producers.rules import policies
 from jobs.fault_latency.replayed_day import UNORDERED_WITHIN_MS
 from jobs.settings.client_profiles import released_profiles
-from tests.given.writes import COLUMNS, WRITES, Write, carried, remove, write
+from tests.given.writes import COLUMNS, WRITES, Write, carried, recorded, remove, write
 from udfs.fault_window import FAR_MS
 
 POLICIES = policies(released_profiles(), {})
@@ -196,6 +196,22 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
     "same millisecond, 5.1.4: the flag's order is the band": (
         GATED, [write(1_000, 500, seq=1), write(1_000, 300, seq=2, reachable=False), write(8_000)],
         [isolation(1_000, 8_000, "REACHABLE", end_earliest_ms=1_500, extensions=1)], ["OPENED", "EXTENDED", "CLEARED"],
+    ),
+    "running maximum: a recorded item is as recorded, whatever it was before": (
+        MAX, [write(1_000, 500), recorded(1_200, 1_300)], [isolation(1_000, 1_300, "EXPIRED", extensions=1)],
+        ["OPENED", "EXTENDED"],
+    ),
+    "running maximum: a logged write after a recorded one counts from there": (
+        MAX, [recorded(1_000, 1_500), recorded(1_100, 1_200), write(1_150, 250)],
+        [isolation(1_000, 1_400, "EXPIRED", extensions=2)], ["OPENED", "EXTENDED", "EXTENDED"],
+    ),
+    "same millisecond, recorded: the order and so the end are certain": (
+        LAST_WRITE, [recorded(1_000, 1_500, seq=1), recorded(1_000, 1_800, seq=2)],
+        [isolation(1_000, 1_800, "EXPIRED", extensions=1)], ["OPENED", "EXTENDED"],
+    ),
+    "same millisecond, recorded: the earlier write was there for no time": (
+        LAST_WRITE, [recorded(1_000, 1_800, seq=1), recorded(1_000, 1_500, seq=2)],
+        [isolation(1_000, 1_500, "EXPIRED", extensions=1)], ["OPENED", "EXTENDED"],
     ),
 }  # fmt: skip
 
