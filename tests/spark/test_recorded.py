@@ -11,9 +11,6 @@ from jobs.settings.load import load_settings
 from tests.given.recorded_lines import Line, attempt, change, of, update
 from tests.given.site import D1, D2, Site, at, write_lines
 
-pytestmark = pytest.mark.usefixtures("generated_code")
-
-
 FAILED = "RemotingTimeoutException"
 NOON = at(D1, "12:00:00")
 SENDS = [

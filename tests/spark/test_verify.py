@@ -14,7 +14,6 @@ from jobs.cli import main as cli
 from tests.given.recorded_lines import attempt, change, of, update
 from tests.given.site import D1, D2, Site, at, published_rows, write_lines
 
-pytestmark = pytest.mark.usefixtures("generated_code")
 FAILED, REFUSED = "RemotingTimeoutException", "MQBrokerException"
 NOON = at(D1, "12:00:00")
 SENDS = [
