@@ -31,7 +31,7 @@ class HashRing:
     (`getExistingReplicas`): one that another id has overwritten by an equal hash does not count.
     """
 
-    def __init__(self, client_ids: Iterable[str], virtual_nodes: int, charset: str = "UTF-8") -> None:
+    def __init__(self, client_ids: Iterable[str], virtual_nodes: int, charset: str) -> None:
         owners: dict[int, str] = {}
         replicas: Counter[str] = Counter()
         for client_id in client_ids:

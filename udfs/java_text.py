@@ -61,4 +61,4 @@ def encoded(text: str, charset: str) -> bytes:
     """
     if charset.upper() not in {"GBK", "CP936", "MS936"}:
         return text.encode(charset, "replace")
-    return b"".join(written if len(written := each.encode("gb18030", "replace")) <= 2 else b"?" for each in text)
+    return b"".join(written if len(written := each.encode("gb18030", "replace")) < 4 else b"?" for each in text)

@@ -61,8 +61,7 @@ def _of_topic(strategy: Strategy, topic: str) -> Strategy:
     """
     if not topic.startswith(RETRY_TOPIC):
         return strategy
-    own = () if strategy.name == "CONFIG" else strategy.queues
-    return dataclasses.replace(strategy, name=strategy.name.removeprefix(POP), queues=own)
+    return dataclasses.replace(strategy, name=strategy.name.removeprefix(POP), queues=())
 
 
 def shares(

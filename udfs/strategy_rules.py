@@ -32,9 +32,9 @@ def averagely(_: Strategy, __: str, queues: Sequence[Queue], client_ids: Sequenc
     def of(client_id: str) -> list[Queue]:
         index = indexes[client_id]
         has_extra = index < extra
-        size = 1 if count <= clients else count // clients + has_extra
+        size = count // clients + has_extra
         start = index * size if has_extra else index * size + extra
-        return list(queues[start : start + max(0, min(size, count - start))])
+        return list(queues[start : start + size])
 
     return of
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from udfs.allocation_udf import plain_shares
 from udfs.hash_ring import HashRing, ring_hash
 from udfs.pop import pop_allocator
-from udfs.shares import Share, shares
+from udfs.shares import Share, shares, shares_of_group
 from udfs.strategies import AllocationError, Queue, Strategy, allocate, sorted_clients, sorted_queues
 from udfs.strategy import UnknownStrategyError
 
@@ -70,15 +72,40 @@ def test_an_overwritten_replica_does_not_count_for_a_duplicate(monkeypatch: pyte
         return {"x-0": 5, "y-0": 5}.get(key, 1_000 + len(asked))
 
     monkeypatch.setattr("udfs.hash_ring.ring_hash", collides)
-    ring = HashRing(["x", "y", "x"], 2)
+    ring = HashRing(["x", "y", "x"], 2, "UTF-8")
     assert asked == ["x-0", "x-1", "y-0", "y-1", "x-1", "x-2"]  # x's one replica left is counted, not its two
     assert ring._owners[5] == "y"  # of equal hashes the later
 
 
+def test_the_later_of_two_ids_owns_what_both_hash_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {"x-0": 5, "x-1": 20, "x-2": 30, "y-0": 5, "y-1": 20, "k": 6}
+    monkeypatch.setattr("udfs.hash_ring.ring_hash", lambda key, _: places[key])
+    ring = HashRing(["x", "y", "x"], 2, "UTF-8")  # x has no replica left: it begins again, over those of y
+    assert ring._owners == {5: "x", 20: "x"}
+
+
+def test_a_ring_goes_round_and_is_of_its_charset() -> None:
+    names = ["订单-a", "订单-b", "订单-c"]
+    keys = [f"键-{number}" for number in range(50)]
+
+    def owners(charset: str) -> list[str]:
+        places = {ring_hash(f"{name}-{index}", charset): name for name in names for index in range(2)}
+        return [
+            places[min((place for place in places if place >= ring_hash(key, charset)), default=min(places))]
+            for key in keys
+        ]
+
+    for charset in ("UTF-8", "GBK"):
+        ring = HashRing(names, 2, charset)
+        assert [ring.owner(key) for key in keys] == owners(charset)
+    assert owners("UTF-8") != owners("GBK")
+
+
 def test_a_ring_without_nodes_owns_nothing_and_a_negative_number_throws() -> None:
     assert held(Strategy("CONSISTENT_HASH", virtual_nodes=0), QUEUES, ["x"]) == {"x": ""}
-    with pytest.raises(AllocationError, match="illegal virtualNodeCnt :-1"):
+    with pytest.raises(AllocationError) as thrown:
         allocate(Strategy("CONSISTENT_HASH", virtual_nodes=-1), "T", "x", QUEUES, ["x"])
+    assert str(thrown.value) == "java.lang.IllegalArgumentException: illegal virtualNodeCnt :-1"
 
 
 def test_ring_hashes() -> None:
@@ -203,6 +230,7 @@ def test_clients_of_one_group_may_differ() -> None:
 
 def test_queues_and_clients_sort_as_java_sorts() -> None:
     assert sorted_queues([("b2", 10), ("b2", 9), ("b10", 0)]) == [("b10", 0), ("b2", 9), ("b2", 10)]
+    assert sorted_queues([("\uff5e", 0), ("\U0001f680", 1)]) == [("\U0001f680", 1), ("\uff5e", 0)]
     assert sorted_clients(["\uff5e", "\U0001f680", "a", "a"]) == ["a", "a", "\U0001f680", "\uff5e"]
 
 
@@ -215,8 +243,15 @@ def test_a_strategy_comes_back_from_json() -> None:
 
 def test_a_strategy_is_written_readably_and_needs_a_name() -> None:
     assert '"订"' in Strategy("MACHINE_ROOM", machine_rooms=("订",)).as_json()
-    with pytest.raises(UnknownStrategyError, match="needs a name"):
+    with pytest.raises(UnknownStrategyError) as thrown:
         Strategy.from_json({"version": 40908})
+    assert str(thrown.value) == (
+        "strategy {'version': 40908} needs a name and may have machine_rooms, queues, broker_room, client_room,"
+        " virtual_nodes, charset, version, pop_share_queue_num"
+    )
+    full = {each.name: getattr(Strategy("AVG", version=1), each.name) for each in dataclasses.fields(Strategy)}
+    assert Strategy.from_json(full) == Strategy("AVG", version=1)
+    assert Strategy("AVG", version=1).is_before(2)
 
 
 def test_a_client_has_ten_places_on_the_ring_unless_it_is_told_otherwise() -> None:
@@ -271,13 +306,35 @@ def test_pop_gives_a_stranger_nothing_of_its_own(clients: str) -> None:
 
 def test_pop_refuses_what_the_broker_refuses() -> None:
     dealt = pop_allocator(Strategy("AVG"), "T", [("a", 0)], ["x", "y", "z"], 1)
-    with pytest.raises(AllocationError, match="currentCID is empty"):
-        dealt(" ")
-    with pytest.raises(AllocationError, match="cidAll is null"):
-        pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, 1)
-    assert pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, -1)("x") == [("a", -1)]
-    with pytest.raises(AllocationError, match="mqAll is null"):
-        pop_allocator(Strategy("AVG"), "T", None, ["x"], -1)
+    assert refused(lambda: dealt(" ")) == "IllegalArgumentException: currentCID is empty"
+    assert refused(lambda: dealt("")) == "IllegalArgumentException: currentCID is empty"
+    of_nothing = pop_allocator(Strategy("AVG"), "T", [], ["x", "y", "z"], 1)
+    assert refused(lambda: of_nothing("x")) == "IllegalArgumentException: mqAll is null or mqAll empty"
+    without_clients = refused(lambda: pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, 1))
+    assert without_clients == "NullPointerException: cidAll is null"
+    for number in (-1, 0):
+        assert pop_allocator(Strategy("AVG"), "T", [("a", 0)], None, number)("x") == [("a", -1)]
+    without_queues = refused(lambda: pop_allocator(Strategy("AVG"), "T", None, ["x"], -1))
+    assert without_queues == "NullPointerException: mqAll is null"
+
+
+def refused(call: Callable[[], object]) -> str:
+    """What the call throws, as the tables have it, less Java's package."""
+    with pytest.raises(AllocationError) as thrown:
+        call()
+    return str(thrown.value).removeprefix("java.lang.")
+
+
+@pytest.mark.parametrize("name", ["CONFIG", "MACHINE_ROOM_NEARBY-CONFIG"])
+def test_a_configured_queue_is_none_of_a_retry_topic(name: str) -> None:
+    given = {"*": {"name": name, "queues": [["a", 0]]}}
+    assert shares_of_group(given, "T", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, (("a", 0),))]
+    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, ())]
+
+
+def test_a_retry_topic_is_pulled_from() -> None:
+    given = {"*": {"name": "POP:AVG", "pop_share_queue_num": -1}}
+    assert shares_of_group(given, "%RETRY%G", [("a", 0)], ["x"]) == [Share("x", "RESULT", None, (("a", 0),))]
 
 
 def test_what_a_broker_hands_out_by_its_share_number_and_what_it_lacks() -> None:
@@ -322,6 +379,8 @@ RING = ["a0 a1 a2 b1 b2", "b0", "a3 b3"]
 def test_the_ring_hashes_the_topic_too() -> None:
     of = [allocate(Strategy("CONSISTENT_HASH"), "T", client_id, QUEUES, CLIENTS) for client_id in CLIENTS]
     assert [" ".join(f"{name[-1]}{queue_id}" for name, queue_id in queues or ()) for queues in of] == RING
+    of_group = shares_of_group({"*": {"name": "CONSISTENT_HASH"}}, "T", QUEUES[::-1], CLIENTS[::-1])
+    assert [list(share.queues) for share in of_group] == of
 
 
 @pytest.mark.parametrize("clients", [["A-1", "A-2", "A-3"], ["B-1", "B-2", "B-3"]])
