@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation.group.observed_clients import ObservedClient
+from jobs.allocation.group.observed_clients import Connected, Logged, ObservedClient, Running, observed_clients
 from jobs.allocation.group.strategy import group_strategy
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.allocation_udf import plain_shares
@@ -112,6 +112,55 @@ def test_pop_is_of_the_groups_own_topics() -> None:
 )
 def test_who_asks_the_broker(seen: ObservedClient, *, asks: bool) -> None:
     assert _of(GroupSettings(client_rebalance=False), seen)[3] == ("REQUEST_MODE_UNKNOWN" if asks else None)
+
+
+@pytest.mark.parametrize(
+    ("said", "own", "other", "asks"),
+    [
+        ({}, {"client_rebalance": False}, {}, True),
+        ({}, {"client_rebalance": True}, {}, False),
+        ({}, {}, {}, False),
+        ({}, {}, {"client_rebalance": False}, True),
+        ({"client_rebalance": True}, {"client_rebalance": False}, {}, False),
+        ({}, {"client_rebalance": False}, {"consume_orderly": True}, False),
+        ({}, {"client_rebalance": False, "consume_orderly": False}, {"consume_orderly": True}, True),
+        ({}, {"client_rebalance": False}, {"client_version": "4.9.8"}, False),
+        ({"client_version": "4.9.8"}, {"client_rebalance": False}, {}, False),
+        ({"client_version": "4.9.8"}, {"client_rebalance": False, "client_version": "5.0.0"}, {}, True),
+    ],
+)
+def test_its_own_answer_counts_then_that_of_the_others_then_settings(
+    said: dict[str, Any], own: dict[str, Any], other: dict[str, Any], *, asks: bool
+) -> None:
+    """But that settings come first in whether it asks."""
+    specs = _of(GroupSettings(**said), _told("x", RING, **own), _told("y", RING, **other))[0]
+    assert specs.get("x", specs["*"])["name"] == (f"BROKER:{RING}" if asks else RING)
+
+
+def test_what_is_known_of_a_client_is_put_together() -> None:
+    connected = [Connected("x", "CLUSTERING", 409), Connected("w", None, None)]
+    logged = [Logged("x", "AVG"), Logged("n", "MACHINE_ROOM_NEARBY-AVG"), Logged("z", "CONFIG")]
+    running = [
+        Running("x", "AVG_BY_CIRCLE", None, client_rebalance=False, consume_orderly=True, message_model=None),
+        Running("y", None, "5.3.3", client_rebalance=None, consume_orderly=None, message_model="BROADCASTING"),
+        Running("n", "MACHINE_ROOM_NEARBY", None, client_rebalance=None, consume_orderly=None, message_model=None),
+    ]
+    assert observed_clients(connected, logged, running) == [
+        ObservedClient("n", "MACHINE_ROOM_NEARBY-AVG", "CLIENT_LOG"),
+        ObservedClient("w"),
+        ObservedClient("x", "AVG_BY_CIRCLE", "RUNNING_INFO", "4.9.8", False, True, "CLUSTERING"),
+        ObservedClient("y", client_version="5.3.3", message_model="BROADCASTING"),
+        ObservedClient("z", "CONFIG", "CLIENT_LOG"),
+    ]
+
+
+def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
+    said = GroupSettings(client_rebalance=False, clients={"y": StrategySettings(strategy="CONFIG", queues=(("a", 0),))})
+    found = group_strategy("G", said, [_told("x", "AVG"), _told("z", "Stickily"), ObservedClient("y")])
+    assert (found.consumer_group, found.undetermined) == ("G", "STRATEGY_UNKNOWN")
+    rooms = GroupSettings(machine_rooms=("A",))
+    known = group_strategy("G", rooms, [_told("x", "MACHINE_ROOM")])
+    assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
 
 
 def test_one_that_asks_does_not_speak_for_those_that_cannot() -> None:
