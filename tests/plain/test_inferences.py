@@ -66,7 +66,16 @@ def test_an_error_without_an_address_hides_the_last_try_too(brokers: str) -> Non
 def test_removes(case: str) -> None:
     gone = [each for each in removes(REMOVED_ITEMS[case].process()) if each.op == "REMOVE"]
     assert [(each.broker_name, each.at_ms) for each in gone] == REMOVES[case][3]
-    assert all((each.evidence, each.first_position, each.thread) == (REMOVED, None, "t0") for each in gone)
+    first_in_its_millisecond = {"seq": -1, "step": 0}
+    of_no_write = {
+        "current_latency_ms": 0, "is_failure": False, "not_available_ms": 0, "carried_until_ms": None,
+        "carried_earliest_ms": None, "carried_latest_ms": None, "carried_extensions": 0, "middle_topic": None,
+        "middle_after": None, "first_position": None,
+    }  # fmt: skip
+    expected = {**first_in_its_millisecond, **of_no_write, "cause": "REMOVED", "evidence": REMOVED, "thread": "t0"}
+    for each in gone:
+        assert {name: getattr(each, name) for name in expected} == expected
+        assert (each.started_at_ms, each.reachable) == (each.at_ms, True)  # a new item is reachable
 
 
 @pytest.mark.parametrize("case", REMOVES)
