@@ -106,4 +106,5 @@ def test_an_item_before_a_moment_and_within_some() -> None:
         1_000, 1_000, 1_002, 1_005,
     ]  # fmt: skip
     assert [state.at_ms for state in item.written_within(1_002, 1_005)] == [1_002, 1_005]
+    assert [state.at_ms for state in item.written_within(1_001, 1_004)] == [1_002]
     assert [state.next_or_far_ms for state in item.states] == [1_002, 1_005, FAR_MS]

@@ -47,6 +47,7 @@ def found(*allocated: Allocated) -> list[tuple[str, str, str | None, int | None,
     """Kind, cause, broker, queue and clients of each."""
     rows = of_allocation(expected(allocated), allocated)
     assert all((row.topic, row.basis, row.owners_observed, row.sentence) == ("T", "EXPECTED", None, "") for row in rows)
+    assert all((row.start_ms, row.end_ms) == (START, START + 1_000) for row in rows)
     of_queues = [row for row in rows if row.queue_id is not None]
     assert all(row.owners_expected == row.client_ids for row in of_queues)
     assert all(row.owners_expected is None for row in rows if row.queue_id is None)

@@ -124,6 +124,8 @@ def test_who_asks_the_broker(seen: ObservedClient, *, asks: bool) -> None:
         ({"client_rebalance": True}, {"client_rebalance": False}, {}, False),
         ({}, {"client_rebalance": False}, {"consume_orderly": True}, False),
         ({}, {"client_rebalance": False, "consume_orderly": False}, {"consume_orderly": True}, True),
+        ({}, {"client_rebalance": False, "consume_orderly": True}, {"consume_orderly": False}, False),
+        ({}, {"client_rebalance": False}, {"client_rebalance": True}, True),
         ({}, {"client_rebalance": False}, {"client_version": "4.9.8"}, False),
         ({"client_version": "4.9.8"}, {"client_rebalance": False}, {}, False),
         ({"client_version": "4.9.8"}, {"client_rebalance": False, "client_version": "5.0.0"}, {}, True),
@@ -161,6 +163,32 @@ def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
     rooms = GroupSettings(machine_rooms=("A",))
     known = group_strategy("G", rooms, [_told("x", "MACHINE_ROOM")])
     assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
+    broadcasting = group_strategy("G", GroupSettings(message_model="BROADCASTING"), [])
+    assert broadcasting.consumer_group == "G"
+
+
+def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
+    nearby = "MACHINE_ROOM_NEARBY"
+    logged = [Logged("x", f"{nearby}-AVG")]
+    answers = {"AVG": ("AVG", "RUNNING_INFO"), nearby: (f"{nearby}-AVG", "CLIENT_LOG")}
+    for answered, expected in answers.items():
+        running = [Running("x", answered, None, client_rebalance=None, consume_orderly=None, message_model=None)]
+        (found,) = observed_clients([], logged, running)
+        assert (found.strategy, found.strategy_source) == expected
+    running = [Running("x", nearby, None, client_rebalance=None, consume_orderly=None, message_model=None)]
+    assert observed_clients([], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
+    assert observed_clients([Connected("x", None, None)], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
+
+
+def test_a_list_of_queues_is_set_up_by_settings() -> None:
+    assert _of(GroupSettings(queues=(("a", 0),)), _told("x", "CONFIG"))[3] is None
+    assert _of(GroupSettings(strategy="CONFIG"), ObservedClient("x"))[2:] == ("SETTINGS", None)
+
+
+def test_a_strategy_that_answers_and_logs_agree_on_is_as_if_answered() -> None:
+    logged = ObservedClient("y", "AVG_BY_CIRCLE", "CLIENT_LOG")
+    specs, strategy, source, _ = _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), logged, ObservedClient("z"))
+    assert (specs, strategy, source) == ({"*": CIRCLE}, "AVG_BY_CIRCLE", "RUNNING_INFO")
 
 
 def test_one_that_asks_does_not_speak_for_those_that_cannot() -> None:

@@ -118,10 +118,14 @@ def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
 def version_of(ordinal: int) -> str:
     """The release of a connection's version number (`MQVersion.Version`, 5.3.3).
 
-    >>> [version_of(ordinal) for ordinal in (355, 409, 479, 1, 9_999)]
-    ['4.7.1', '4.9.8', '5.3.3', '3.9.9', '5.9.9']
+    >>> [version_of(ordinal) for ordinal in (355, 409, 412, 479)]
+    ['4.7.1', '4.9.8', '5.0.0', '5.3.3']
+    >>> [version_of(ordinal) for ordinal in (211, 212, 611, 612)]
+    ['3.9.9', '4.0.0', '5.9.9', '5.9.9']
     """
-    if not _V4_0_0_SNAPSHOT <= ordinal < _HIGHER_VERSION:
-        return _OLDER if ordinal < _V4_0_0_SNAPSHOT else _NEWER
+    if ordinal < _V4_0_0_SNAPSHOT:
+        return _OLDER
+    if ordinal >= _HIGHER_VERSION:
+        return _NEWER
     release = (ordinal - _V4_0_0_SNAPSHOT) // 2
     return f"{4 + release // 100}.{release // 10 % 10}.{release % 10}"
