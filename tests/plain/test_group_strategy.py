@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -23,6 +24,12 @@ def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Any], str
 
 def _told(client_id: str, strategy: str | None = None, **what: Any) -> ObservedClient:
     return ObservedClient(client_id, strategy, "RUNNING_INFO" if strategy else None, **what)
+
+
+def _answer(client_id: str, **what: Any) -> Running:
+    """A client's own answer, of which only this is known."""
+    unknown = dict.fromkeys(each.name for each in dataclasses.fields(Running))
+    return Running(**{**unknown, "client_id": client_id, **what})
 
 
 def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
@@ -143,9 +150,9 @@ def test_what_is_known_of_a_client_is_put_together() -> None:
     connected = [Connected("x", "CLUSTERING", 409), Connected("w", None, None)]
     logged = [Logged("x", "AVG"), Logged("n", "MACHINE_ROOM_NEARBY-AVG"), Logged("z", "CONFIG")]
     running = [
-        Running("x", "AVG_BY_CIRCLE", None, client_rebalance=False, consume_orderly=True, message_model=None),
-        Running("y", None, "5.3.3", client_rebalance=None, consume_orderly=None, message_model="BROADCASTING"),
-        Running("n", "MACHINE_ROOM_NEARBY", None, client_rebalance=None, consume_orderly=None, message_model=None),
+        _answer("x", strategy="AVG_BY_CIRCLE", client_rebalance=False, consume_orderly=True),
+        _answer("y", client_version="5.3.3", message_model="BROADCASTING"),
+        _answer("n", strategy="MACHINE_ROOM_NEARBY"),
     ]
     assert observed_clients(connected, logged, running) == [
         ObservedClient("n", "MACHINE_ROOM_NEARBY-AVG", "CLIENT_LOG"),
@@ -163,8 +170,6 @@ def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
     rooms = GroupSettings(machine_rooms=("A",))
     known = group_strategy("G", rooms, [_told("x", "MACHINE_ROOM")])
     assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
-    broadcasting = group_strategy("G", GroupSettings(message_model="BROADCASTING"), [])
-    assert broadcasting.consumer_group == "G"
 
 
 def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
@@ -172,10 +177,9 @@ def test_an_answer_wins_over_a_log_but_for_what_only_the_log_has() -> None:
     logged = [Logged("x", f"{nearby}-AVG")]
     answers = {"AVG": ("AVG", "RUNNING_INFO"), nearby: (f"{nearby}-AVG", "CLIENT_LOG")}
     for answered, expected in answers.items():
-        running = [Running("x", answered, None, client_rebalance=None, consume_orderly=None, message_model=None)]
-        (found,) = observed_clients([], logged, running)
+        (found,) = observed_clients([], logged, [_answer("x", strategy=answered)])
         assert (found.strategy, found.strategy_source) == expected
-    running = [Running("x", nearby, None, client_rebalance=None, consume_orderly=None, message_model=None)]
+    running = [_answer("x", strategy=nearby)]
     assert observed_clients([], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
     assert observed_clients([Connected("x", None, None)], [], running) == [ObservedClient("x", nearby, "RUNNING_INFO")]
 
@@ -219,3 +223,4 @@ def test_broadcasting() -> None:
     broadcasts = ObservedClient("x", message_model="BROADCASTING")
     assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
     assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"
+    assert group_strategy("G", GroupSettings(), [broadcasts]).consumer_group == "G"
