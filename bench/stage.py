@@ -99,7 +99,7 @@ def _inputs(facts: DataFrame, settings: Settings) -> list[Input]:
 def _of_group(group: str, rows: list[dict[str, Any]], settings: Settings) -> list[Input]:
     of_group = known({kind: [row[kind] for row in rows if row.get(kind)] for kind in KINDS})
     observed = observed_clients(of_group.connected, of_group.logged, of_group.running)
-    strategy = group_strategy(group, settings.groups.get(group, GroupSettings()), observed)
+    strategy = group_strategy(settings.groups.get(group, GroupSettings()), observed)
     return inputs(of_group.topics, of_group.member_lists, strategy)
 
 

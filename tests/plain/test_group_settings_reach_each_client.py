@@ -20,7 +20,7 @@ OF_ONE: dict[str, Any] = {
 
 
 def _specs(said: GroupSettings, *seen: ObservedClient) -> dict[str, dict[str, Any]]:
-    specs: dict[str, dict[str, Any]] = json.loads(group_strategy("G", said, list(seen))[1])
+    specs: dict[str, dict[str, Any]] = json.loads(group_strategy(said, list(seen)).strategies_json)
     return specs
 
 
@@ -37,7 +37,7 @@ def test_a_parameter_of_the_group_holds_for_whoever_has_none_of_its_own(key: str
 
 def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
     named = ObservedClient("x", "AVG", "RUNNING_INFO")
-    _, specs, strategy, source, _ = group_strategy("G", GroupSettings(strategy="AVG_BY_CIRCLE"), [named])
+    specs, strategy, source, _ = group_strategy(GroupSettings(strategy="AVG_BY_CIRCLE"), [named])
     assert (json.loads(specs), strategy, source) == ({"*": {"name": "AVG_BY_CIRCLE"}}, "AVG_BY_CIRCLE", "SETTINGS")
 
 
@@ -60,16 +60,18 @@ def test_the_charset_of_a_member_wins_over_the_groups() -> None:
 
 
 def test_broadcasting_by_settings() -> None:
-    row = group_strategy(
-        "G", GroupSettings(message_model="BROADCASTING"), [ObservedClient("x", message_model="CLUSTERING")]
+    said = GroupSettings(message_model="BROADCASTING")
+    assert group_strategy(said, [ObservedClient("x", message_model="CLUSTERING")])[1:] == (
+        "BROADCASTING",
+        "SETTINGS",
+        None,
     )
-    assert row[2:] == ("BROADCASTING", "SETTINGS", None)
 
 
 def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> None:
     asks = ObservedClient("x", client_version="5.3.3", client_rebalance=False)
-    assert group_strategy("G", GroupSettings(), [asks])[4] == "REQUEST_MODE_UNKNOWN"
-    assert group_strategy("G", GroupSettings(client_rebalance=True), [asks])[4] is None
+    assert group_strategy(GroupSettings(), [asks]).undetermined == "REQUEST_MODE_UNKNOWN"
+    assert group_strategy(GroupSettings(client_rebalance=True), [asks]).undetermined is None
 
 
 @pytest.mark.parametrize(("mode", "name"), [("POP", "POP:AVG"), ("PULL", "AVG")])
@@ -77,4 +79,4 @@ def test_the_request_mode_and_the_share_of_a_queue(mode: Any, name: str) -> None
     said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=7)
     share = {"pop_share_queue_num": 7} if mode == "POP" else {}
     assert _specs(said, ObservedClient("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
-    assert group_strategy("G", said, [ObservedClient("x", client_version="5.3.3")])[4] is None
+    assert group_strategy(said, [ObservedClient("x", client_version="5.3.3")]).undetermined is None

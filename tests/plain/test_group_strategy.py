@@ -18,7 +18,7 @@ QUEUES = [("a", 0), ("a", 1), ("b", 0)]
 
 
 def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Any], str, str, str | None]:
-    _, specs, strategy, source, undetermined = group_strategy("G", said, list(seen))
+    specs, strategy, source, undetermined = group_strategy(said, list(seen))
     return json.loads(specs), strategy, source, undetermined
 
 
@@ -165,10 +165,10 @@ def test_what_is_known_of_a_client_is_put_together() -> None:
 
 def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
     said = GroupSettings(client_rebalance=False, clients={"y": StrategySettings(strategy="CONFIG", queues=(("a", 0),))})
-    found = group_strategy("G", said, [_told("x", "AVG"), _told("z", "Stickily"), ObservedClient("y")])
-    assert (found.consumer_group, found.undetermined) == ("G", "STRATEGY_UNKNOWN")
+    found = group_strategy(said, [_told("x", "AVG"), _told("z", "Stickily"), ObservedClient("y")])
+    assert found.undetermined == "STRATEGY_UNKNOWN"
     rooms = GroupSettings(machine_rooms=("A",))
-    known = group_strategy("G", rooms, [_told("x", "MACHINE_ROOM")])
+    known = group_strategy(rooms, [_told("x", "MACHINE_ROOM")])
     assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
 
 
@@ -223,4 +223,3 @@ def test_broadcasting() -> None:
     broadcasts = ObservedClient("x", message_model="BROADCASTING")
     assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
     assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"
-    assert group_strategy("G", GroupSettings(), [broadcasts]).consumer_group == "G"

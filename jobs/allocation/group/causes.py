@@ -219,9 +219,9 @@ def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
         lambda pair: (pair[0], pair[1].broker_name),
     )
     return [
-        Flap(client_id, third_ms, last_ms + _REBALANCE_MS)
+        Flap(client_id, first_ms, last_ms + _REBALANCE_MS)
         for (client_id, _), rows in of_members.items()
-        for third_ms, last_ms in _often(_returns(each for _, each in rows))
+        for first_ms, last_ms in _often(_returns(each for _, each in rows))
     ]
 
 

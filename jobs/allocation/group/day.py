@@ -49,7 +49,7 @@ def group_day(
     """
     observed = observed_clients(known.connected, known.logged, known.running)
     is_known = bool(observed) or configured is not None
-    strategy = group_strategy(consumer_group, configured or GroupSettings(), observed) if is_known else None
+    strategy = group_strategy(configured or GroupSettings(), observed) if is_known else None
     member_lists = [each for each in known.member_lists if each.end_ms > each.start_ms]
     all_inputs = inputs(known.topics, member_lists, strategy)
     strategies, had = Strategies(), had_at_midnight(known.owners_before)

@@ -31,32 +31,29 @@ class GroupStrategy(NamedTuple):
     """How a group allocates.
 
     Attributes:
-        consumer_group: the group.
         strategies_json: how each client does, as `udfs.shares` takes it; `*` = all others.
         strategy: MIXED when members differ.
         strategy_source: where it is known from.
         undetermined: why nothing can be computed; None = it can.
     """
 
-    consumer_group: str
     strategies_json: str
     strategy: str
     strategy_source: str
     undetermined: str | None
 
 
-def group_strategy(group: str, configured: GroupSettings, observed: list[ObservedClient]) -> GroupStrategy:
+def group_strategy(configured: GroupSettings, observed: list[ObservedClient]) -> GroupStrategy:
     """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
 
     Args:
-        group: the group.
         configured: what the site says of it; it wins.
         observed: as `observed_clients` returns them.
     """
     models = (configured.message_model, *(each.message_model for each in observed))
     if next((model for model in models if model), None) == "BROADCASTING":
         source = "SETTINGS" if configured.message_model else "CONNECTION"
-        return GroupStrategy(group, json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None)
+        return GroupStrategy(json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None)
     of_client, common = {each.client_id: each for each in observed}, in_common(observed)
     default = _how(configured, configured, common, common)
     of_clients = {
@@ -69,7 +66,6 @@ def group_strategy(group: str, configured: GroupSettings, observed: list[Observe
     names = {each.spec["name"] for each in used}
     others = {client_id: each.spec for client_id, each in of_clients.items() if each.spec != default.spec}
     return GroupStrategy(
-        group,
         json.dumps({"*": default.spec, **others}, sort_keys=True),
         names.pop() if len(names) == 1 else "MIXED",
         min((each.source for each in used), key=_SOURCES.index),

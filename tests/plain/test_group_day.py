@@ -1,0 +1,285 @@
+"""A consumer group's day as a whole: which of what is known reaches which table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from jobs.allocation.group.comparison import Compared
+from jobs.allocation.group.day import GroupDay, group_day
+from jobs.allocation.group.expected import Expected
+from jobs.allocation.group.finding import Finding
+from jobs.allocation.group.known import (
+    Answered,
+    AnswerGap,
+    Known,
+    Languages,
+    Lifetime,
+    LoggedHolding,
+    MemberList,
+    MembersBefore,
+    OwnerBefore,
+    ProcessQueue,
+    Route,
+    RoutedBroker,
+    Topic,
+)
+from jobs.allocation.group.observed_clients import Connected, Logged, Running
+from jobs.allocation.group.ownership import Holding
+from jobs.allocation.group.rebalances import Rebalance
+from jobs.settings.consumer_groups import GroupSettings, StrategySettings
+from jobs.tables.day import Day
+
+DAY = Day(dt.date(2026, 11, 21), "c")
+STALE_MS = 60_000
+TWO = (RoutedBroker("a", 2),)
+AVG = GroupSettings(strategy="AVG")
+
+
+def at(second: float) -> int:
+    """A second of the day."""
+    return DAY.start_ms + int(second * 1_000)
+
+
+def members(ids: str, since: float, until: float, last: float | None = None, broker: str = "a") -> MemberList:
+    return MemberList(broker, tuple(ids), at(since), at(until), at(until if last is None else last))
+
+
+def topic(*brokers: RoutedBroker, name: str = "T", before: tuple[RoutedBroker, ...] | None = TWO) -> Topic:
+    """Consumed from 00:00 to second 1,000."""
+    return Topic(name, at(0), at(1_000), (Route(brokers or TWO, at(0), at(1_000), at(1_000)),), before)
+
+
+def answer(client_id: str, queue_ids: str, since: float, until: float) -> Answered:
+    """Queues of broker a that the client works on."""
+    queues = tuple(ProcessQueue("T", "a", int(each), popped=False) for each in queue_ids)
+    return Answered(client_id, queues, at(since), at(until), at(until - 1))
+
+
+def of(known: Known, configured: GroupSettings | None = AVG) -> GroupDay:
+    return group_day("g", known, configured, DAY, STALE_MS)
+
+
+def found(day: GroupDay) -> list[tuple[str, str, float, float]]:
+    """Kind, cause, from and until (seconds after midnight) of each finding."""
+    return [
+        (each.kind, each.cause, (each.start_ms - at(0)) / 1_000, (each.end_ms - at(0)) / 1_000)
+        for each in day.allocation_findings
+    ]
+
+
+def given_to(day: GroupDay) -> list[tuple[int, int, str | None, bool]]:
+    """Queue, second from which on, owner, and whether it was carried."""
+    return [
+        (row.queue_id, (row.start_ms - at(0)) // 1_000, row.client_id, row.is_carried) for row in day.queue_allocation
+    ]
+
+
+JOINS = Known(
+    member_lists=[members("x", 0, 400, 390), members("xy", 400, 1_000)],
+    topics=[topic()],
+    running=[Running(each, "AVG", "4.9.8", None, None, "CLUSTERING") for each in "xy"],
+    answered=[answer("x", "01", 0, 500), answer("x", "0", 500, 1_000), answer("y", "", 400, 500),
+              answer("y", "1", 500, 1_000)],
+    answer_gaps=[AnswerGap("x", 10_000)],
+)  # fmt: skip
+"""y joins at second 400, when the last list without it is 10 s old, and has its queue 100 s later."""
+
+
+def test_each_table_of_a_day_on_which_a_client_joins() -> None:
+    day = of(JOINS, None)
+    should = Expected("T", at(0), at(400), "AVG", "RUNNING_INFO", None, "a", 0, True, "x", False)
+    own = Holding(at(0), at(1_000), "T", "a", 0, "x", "RUNNING_INFO", None, popped=False, last_answer_ms=at(999))
+    late = Finding(
+        at(400), at(431), "AGAINST_STRATEGY", "OBSERVED", "REBALANCE_NOT_RUN", "T", "a", 1, ("x", "y"), ("y",), ("x",)
+    )
+    after = replace(should, start_ms=at(400), end_ms=at(1_000))
+    assert day.queue_allocation == [
+        should, replace(should, queue_id=1), after, replace(after, queue_id=1, client_id="y")
+    ]  # fmt: skip
+    assert day.queue_ownership == [
+        own, replace(own, queue_id=1, end_ms=at(500), last_answer_ms=at(499)),
+        replace(own, queue_id=1, client_id="y", start_ms=at(500)),
+    ]  # fmt: skip
+    assert [replace(each, sentence="") for each in day.allocation_findings] == [
+        late, replace(late, start_ms=at(431), end_ms=at(500), cause="UNEXPLAINED")
+    ]  # fmt: skip
+    assert [each.sentence for each in day.allocation_findings] == [
+        (
+            "g, T, a queue 1: another than the strategy names has the queue for 31.0 s"
+            " (expected y, held by x; members had changed, and clients rebalance within 20 s)"
+        ),
+        (
+            "g, T, a queue 1: another than the strategy names has the queue for 69.0 s"
+            " (expected y, held by x; the data does not show why)"
+        ),
+    ]
+    assert day.rebalances == [Rebalance("T", at(400), "JOINED", ("y",), (), queues=2, moved=1, fewest_moves=1)]
+    assert day.strategy_comparison[0] == Compared(
+        "T", "AVG", True, 1, 1, 1, imbalance_max=0, broker_skew=0, unassigned_max=0, imbalance_mean=0.0
+    )  # fmt: skip
+    assert [each.strategy for each in day.strategy_comparison[1:]] == ["AVG_BY_CIRCLE", "CONSISTENT_HASH"]
+    assert not any(each.is_own for each in day.strategy_comparison[1:])
+
+
+@pytest.mark.parametrize(
+    ("shown", "configured", "source"),
+    [
+        (Known(connected=[Connected("x", "CLUSTERING", None)]), None, "ASSUMED"),
+        (Known(logged=[Logged("x", "AVG")]), None, "CLIENT_LOG"),
+        (Known(running=[Running("x", "AVG", None, None, None, None)]), None, "RUNNING_INFO"),
+        (Known(), AVG, "SETTINGS"),
+        (Known(), GroupSettings(), "ASSUMED"),
+        (Known(), None, None),
+    ],
+)
+def test_a_strategy_is_known_by_clients_or_by_settings(
+    shown: Known, configured: GroupSettings | None, source: str | None
+) -> None:
+    """Of a group that neither shows nothing can be expected; what else there is to say of it is said."""
+    known = replace(shown, topics=[topic()], member_lists=[members("xx", 0, 1_000)], answered=[answer("x", "0", 0, 9)])
+    day = of(known, configured)
+    assert {row.strategy_source for row in day.queue_allocation} == ({source} if source else set())
+    assert ("DUPLICATE_CLIENT_ID", "NONE_NEEDED", 0, 1_000) in found(day)
+    assert len(day.queue_ownership) == 1
+
+
+def test_a_client_whose_strategy_throws_keeps_what_it_had_at_midnight() -> None:
+    throws = StrategySettings(strategy="CONSISTENT_HASH", virtual_nodes=-1)
+    known = Known(
+        member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=[OwnerBefore("T", None, "a", 0, "y")]
+    )
+    day = of(known, GroupSettings(strategy="AVG", clients={"y": throws}))
+    assert given_to(day) == [(0, 0, "x", False), (0, 0, "y", True), (1, 0, None, False)]
+    assert found(day) == [
+        ("DOUBLY_OWNED", "STRATEGY_FAILS", 0, 1_000), ("UNASSIGNED", "STRATEGY_FAILS", 0, 1_000),
+        ("MIXED_STRATEGIES", "NONE_NEEDED", 0, 1_000),
+    ]  # fmt: skip
+
+
+BEFORE = Known(
+    topics=[topic()],
+    members_before=[MembersBefore("a", ("x",))],
+    owners_before=[OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "x")],
+)
+
+
+def test_what_changed_at_midnight_is_a_rebalance_of_the_day_and_counts_under_each_strategy() -> None:
+    day = of(replace(BEFORE, member_lists=[members("xy", 0, 1_000)]))
+    assert day.rebalances == [Rebalance("T", at(0), "JOINED", ("y",), (), queues=2, moved=1, fewest_moves=1)]
+    assert [(each.strategy, each.rebalances) for each in day.strategy_comparison] == [
+        ("AVG", 1), ("AVG_BY_CIRCLE", 1), ("CONSISTENT_HASH", 1)
+    ]  # fmt: skip
+    same = of(replace(BEFORE, member_lists=[members("x", 0, 1_000)]))
+    assert (same.rebalances, {each.rebalances for each in same.strategy_comparison}) == ([], {0})
+
+
+def test_owners_at_midnight_are_those_that_the_day_before_published() -> None:
+    """Whatever the strategy would have given them: z owned queue 1, and y now has it."""
+    owners = [OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "z")]
+    known = replace(BEFORE, members_before=[MembersBefore("a", ("x", "z"))], owners_before=owners)
+    (change,) = of(replace(known, member_lists=[members("xy", 0, 1_000)])).rebalances
+    assert (change.trigger, change.joined, change.left, change.moved) == ("JOINED_AND_LEFT", ("y",), ("z",), 1)
+    kept = [replace(each, queue_id=1 - each.queue_id) for each in owners]
+    (change,) = of(replace(known, owners_before=kept, member_lists=[members("xy", 0, 1_000)])).rebalances
+    assert change.moved == 2  # x had queue 1, and has queue 0 now
+
+
+def test_a_list_that_ended_at_midnight_shows_a_return_and_is_no_member_list_of_the_day() -> None:
+    """Its members have one id twice, for no time of this day; with it x returns three times."""
+    away = [members("y", since, since + 10) for since in (1, 21, 41)]
+    there = [members("xy", since, since + 10) for since in (11, 31)]
+    lists = [members("xxy", 0, 0), members("y", 0, 1), *away, *there, members("xy", 51, 1_000)]
+    known = Known(member_lists=lists, topics=[topic()])
+    assert found(of(known)) == [("FLAPPING", "NONE_NEEDED", 11, 72)]
+    assert found(of(replace(known, member_lists=lists[1:]))) == []
+
+
+def test_a_flapping_member_explains_what_is_owned_otherwise() -> None:
+    lists = [members("xy", 0, 10), members("y", 10, 20), members("xy", 20, 30), members("y", 30, 40),
+             members("xy", 40, 50), members("y", 50, 60), members("xy", 60, 1_000)]  # fmt: skip
+    known = Known(member_lists=lists, topics=[topic()], answered=[answer("y", "01", 60, 90), answer("x", "", 60, 90)])
+    (_, _, since, _), *_ = found(of(known))
+    assert (since, [cause for _, cause, _, _ in found(of(known))]) == (60, ["FLAPPING", "UNEXPLAINED", "NONE_NEEDED"])
+
+
+def test_brokers_that_differ_for_long() -> None:
+    """Each client asks one of them: the first counts as the history, and what is owned otherwise is explained."""
+    lists = [members("x", 0, 100), members("x", 0, 100, broker="b"),
+             members("x", 100, 1_000), members("xy", 100, 1_000, broker="b")]  # fmt: skip
+    known = Known(
+        member_lists=lists, topics=[topic(RoutedBroker("a", 1), RoutedBroker("b", 1))],
+        answered=[answer("y", "0", 200, 400)],
+    )  # fmt: skip
+    day = of(known)
+    assert {row.view_broker_name for row in day.queue_allocation} == {None, "a", "b"}
+    assert [(each.trigger, each.changed_at_ms) for each in day.rebalances] == [("VIEW", at(100))]
+    assert found(day) == [
+        ("AGAINST_STRATEGY", "VIEWS_DIFFER", 200, 400), ("UNASSIGNED", "VIEWS_DIFFER", 200, 400),
+        ("VIEWS_DIFFER", "NONE_NEEDED", 100, 1_000),
+    ]  # fmt: skip
+
+
+def test_of_a_strategy_that_nobody_knows_no_owner_is_expected() -> None:
+    known = Known(
+        member_lists=[members("x", 0, 1_000)], topics=[topic()], running=[Running("x", "Own", None, None, None, None)]
+    )
+    day = of(replace(known, owners_before=BEFORE.owners_before, members_before=BEFORE.members_before), None)
+    assert (day.queue_allocation, day.rebalances, day.strategy_comparison) == ([], [], [])
+    assert found(day) == [("NOT_DETERMINABLE", "STRATEGY_UNKNOWN", 0, 1_000)]
+
+
+def test_what_logs_show_of_a_client_that_stopped() -> None:
+    """It lacks its queues from then on until its group forgets it, for the cause that its end is."""
+    known = Known(
+        member_lists=[members("x", 0, 1_000)],
+        topics=[topic(RoutedBroker("a", 1))],
+        lifetimes=[Lifetime("x", at(0), at(500), ended=True)],
+        logged_holdings=[LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=at(0),
+                                       end_ms=at(500))],
+    )  # fmt: skip
+    day = of(known)
+    assert [(each.source, each.process, each.end_ms) for each in day.queue_ownership] == [("CLIENT_LOG", "p", at(500))]
+    assert found(day) == [("UNASSIGNED", "STOPPED_NOT_EXPIRED", 500, 630)]
+
+
+def test_what_is_in_sight_ends_with_the_day() -> None:
+    end = (DAY.end_ms - DAY.start_ms) / 1_000
+    late = Topic("T", at(0), DAY.end_ms, (Route((RoutedBroker("a", 1),), at(0), DAY.end_ms, DAY.end_ms),), None)
+    known = Known(
+        member_lists=[members("x", 0, end)], topics=[late], lifetimes=[Lifetime("x", at(0), at(end - 60), ended=True)]
+    )
+    assert found(of(known))[-1][3] == end
+
+
+def test_an_answer_holds_no_longer_than_is_said() -> None:
+    """Members of several languages: a finding up to the last answer and 60 s, and a cause up to then."""
+    known = Known(
+        member_lists=[members("x", 0, 1_000)], topics=[topic(RoutedBroker("a", 1))],
+        languages=[Languages(at(100), at(200))], answered=[answer("y", "0", 200, 300)],
+    )  # fmt: skip
+    assert found(of(known)) == [
+        ("AGAINST_STRATEGY", "MIXED_LANGUAGES", 200, 260), ("AGAINST_STRATEGY", "UNEXPLAINED", 260, 300),
+        ("MIXED_LANGUAGES", "NONE_NEEDED", 100, 260),
+    ]  # fmt: skip
+
+
+def test_a_topic_without_a_route_is_found() -> None:
+    missing = replace(topic(name="U"), routes=())
+    day = of(Known(member_lists=[members("x", 0, 1_000)], topics=[topic(), missing]))
+    (finding,) = day.allocation_findings
+    assert (finding.kind, finding.cause, finding.topic, finding.start_ms, finding.end_ms) == (
+        "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN", "U", at(0), at(1_000)
+    )  # fmt: skip
+    assert finding.sentence == (
+        "g, U: the name server knows no route for 1000.0 s (no snapshot tells of it, or it is a static topic, whose"
+        " logical queues are not read)"
+    )
+
+
+def test_rooms_of_the_settings_are_compared() -> None:
+    known = Known(member_lists=[members("x", 0, 1_000)], topics=[topic()])
+    rooms = GroupSettings(strategy="AVG", machine_rooms=("a",))
+    assert "MACHINE_ROOM" in {each.strategy for each in of(known, rooms).strategy_comparison}
