@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from jobs.fault_latency.inference.fault_item import State, Write
 from jobs.fault_latency.inference.known_route import named_throughout
 from jobs.fault_latency.inference.producer_process import ProducerProcess
-from jobs.fault_latency.producers.known_routes import ROUTE_LAG_MS
-from udfs.evidence import RETRY_MIDDLE
+from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS
+from udfs.evidence import RETRY_CHARGED, RETRY_MIDDLE
 
 _STEP = 2
 
@@ -57,19 +57,20 @@ def _tries(process: ProducerProcess) -> list[_Try]:
             named = {failure.broker_name, failure.middle_after}
             # An error without an address names the first broker alone: then the last one is hidden too.
             hidden = 2 if failure.broker_name == failure.middle_after else 1
-            since_ms = failure.at_ms - ROUTE_LAG_MS
-            for broker_name in sorted(named_throughout(route.writable, since_ms, failure.at_ms) - named):
+            since_ms, until_ms = failure.at_ms - ROUTE_LAG_MS, failure.at_ms + ROUTE_AHEAD_MS
+            for broker_name in sorted(named_throughout(route.writable, since_ms, until_ms) - named):
                 before = process.item_before(broker_name, failure.at_ms)
                 tries.append(_Try(_middle_write(process, failure, broker_name), before, hidden))
     return tries
 
 
 def _middle_write(process: ProducerProcess, failure: Write, broker_name: str) -> Write:
+    """The middle try took no time; where refused retries are charged, it is charged as the one before it was."""
     return replace(
         failure,
         broker_name=broker_name,
         step=_STEP,
-        current_latency_ms=0,
+        current_latency_ms=failure.current_latency_ms if failure.evidence == RETRY_CHARGED else 0,
         reachable=process.lets_last_write_win(failure),
         cause="HIDDEN_RETRY",
         evidence=RETRY_MIDDLE,
@@ -80,7 +81,11 @@ def _middle_write(process: ProducerProcess, failure: Write, broker_name: str) ->
 
 
 def _available_still(process: ProducerProcess, tries: list[_Try]) -> list[Write]:
-    """Those whose broker no try before them isolated: what each leaves stands to its end or the item's next write."""
+    """Those whose broker no try before them isolated: what each leaves stands to its end or the item's next write.
+
+    A write of the log so near to such a try that either may have come last ends nothing for sure.
+    """
+    tied_ms = process.knowledge.rules.unordered_within_ms
     last: dict[str, Write] = {}
     middles = []
     for each in sorted(tries, key=lambda each: (each.middle.at_ms, each.middle.row_hash or 0)):
@@ -88,7 +93,7 @@ def _available_still(process: ProducerProcess, tries: list[_Try]) -> list[Write]
         is_cleared = (
             before is not None
             and each.item is not None
-            and each.item.at_ms >= before.at_ms
+            and each.item.at_ms > before.at_ms + tied_ms
             and process.lets_last_write_win(write)
         )
         if before is not None and before.at_ms + before.not_available_ms >= write.at_ms and not is_cleared:

@@ -62,7 +62,7 @@ def _missed_picks(process: ProducerProcess, attempt: Attempt) -> Iterator[tuple[
     states = _if_all_isolated(process, at_ms)
     if len(states) < 2 or not _knows_its_brokers(states, attempt, route):
         return
-    all_isolated = all(_is_surely_isolated(state, at_ms) for state in states.values())
+    all_isolated = all(state.earliest_ms > at_ms for state in states.values())
     latencies = {name: _latencies(process, state) for name, state in states.items()}
     for broker_name, state in states.items():
         if attempt.goes_to(broker_name) or not _may_have_lost_its_queues(state, route, at_ms):
@@ -77,15 +77,11 @@ def _if_all_isolated(process: ProducerProcess, at_ms: int) -> Mapping[str, State
     states = {}
     for broker_name in sorted({*process.knowledge.written_first, *process.items}):
         state = process.item_before(broker_name, at_ms)
-        if state is not None and (_is_surely_isolated(state, at_ms) or state.latest_ms > at_ms):
+        if state is not None and state.latest_ms > at_ms:
             states[broker_name] = state
         elif state is not None or process.was_written_before(broker_name, at_ms):
             return {}
     return states
-
-
-def _is_surely_isolated(state: State, at_ms: int) -> bool:
-    return state.until_ms > at_ms and state.earliest_ms >= at_ms
 
 
 def _knows_its_brokers(states: Mapping[str, State], attempt: Attempt, route: KnownRoute) -> bool:

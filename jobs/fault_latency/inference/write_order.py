@@ -86,14 +86,15 @@ def _starved(tie: Tie, elsewhere: Sequence[Choice]) -> Verdict | None:
     nor by topics of which it has fewer queues than a send has choices: retries may pass those by again and again.
     """
     guessed_ms = tie.last.until_ms
+    ends_ms = [end_ms for end_ms in tie.ends_ms if end_ms >= guessed_ms]
     refuted = {}
-    for end_ms in (each for each in tie.ends_ms if each >= guessed_ms):
+    for end_ms in ends_ms:
         chances = list(_chances(tie, [choice for choice in elsewhere if choice.at_ms > end_ms]))
         if math.prod(chance for chance, _ in chances) < _UNLIKELY:
             refuted[end_ms] = math.prod(chance for chance, is_bound in chances if is_bound)
     if guessed_ms not in refuted:
         return None
-    left = (end_ms for end_ms in tie.ends_ms if end_ms > guessed_ms and end_ms not in refuted)
+    left = (end_ms for end_ms in ends_ms if end_ms not in refuted)
     return Verdict(next(left), max(refuted.values()) < _OUT_OF_QUESTION and tie.last.last_write.profile != "P1")
 
 
@@ -103,13 +104,12 @@ def _chances(tie: Tie, elsewhere: Sequence[Choice]) -> Iterator[tuple[float, boo
     for choice in elsewhere:
         by_topic.setdefault(choice.attempt.topic, []).append(choice)
     for choices in by_topic.values():
-        spans = [(each.route, each.at_ms - ROUTE_LAG_MS, each.at_ms) for each in choices]
+        spans = [(each.route, each.at_ms - ROUTE_LAG_MS, each.at_ms + ROUTE_AHEAD_MS) for each in choices]
         own = [fewest_queues(route.broker_counts, tie.broker_name, *span) for route, *span in spans]
         of_topic = [most_queues(route.queue_counts, *span) for route, *span in spans]
-        own_queues = min((each for each in own if each is not None), default=None)
-        queues = max((each for each in of_topic if each is not None), default=None)
-        if own_queues is not None and queues is not None:
-            yield chance_of_none(len(choices), own_queues, queues), own_queues >= _CHOICES_OF_A_SEND
+        own_queues = min(each for each in own if each is not None)  # the broker is in the routes of each choice
+        queues = max(each for each in of_topic if each is not None)
+        yield chance_of_none(len(choices), own_queues, queues), own_queues >= _CHOICES_OF_A_SEND
 
 
 def _passed_over(tie: Tie, elsewhere: Sequence[Choice], process: ProducerProcess) -> Verdict | None:
@@ -129,8 +129,8 @@ def _passed_over(tie: Tie, elsewhere: Sequence[Choice], process: ProducerProcess
             seen_at_ms = at_ms
     if seen_at_ms is None:
         return None
-    later = next((end_ms for end_ms in tie.ends_ms if end_ms > seen_at_ms), None)
-    return None if later is None else Verdict(later, is_sure=True)
+    later = (end_ms for end_ms in tie.ends_ms if end_ms > seen_at_ms)  # the last end is after every choice
+    return Verdict(next(later), is_sure=True)
 
 
 def _chosen_early(tie: Tie, choices: Choices, process: ProducerProcess) -> Verdict | None:
@@ -143,10 +143,11 @@ def _chosen_early(tie: Tie, choices: Choices, process: ProducerProcess) -> Verdi
     if came_at_ms is None or came_at_ms >= tie.last.until_ms:
         return None
     first_here = [each for each in choices.all if each.at_ms == came_at_ms and each.attempt.goes_to(tie.broker_name)]
+    since_ms, until_ms = came_at_ms - ROUTE_LAG_MS, came_at_ms + ROUTE_AHEAD_MS
     others = {
         broker_name
         for each in first_here
-        for broker_name in named_throughout(each.route.writable, came_at_ms - ROUTE_LAG_MS, came_at_ms)
+        for broker_name in named_throughout(each.route.writable, since_ms, until_ms)
         if broker_name != tie.broker_name
     }
     if not any(
