@@ -55,6 +55,24 @@ DROPPED = Event("DROPPED", queues=(A0,))
         pytest.param(
             [DROPPED, added(), shows("y", A0)], {"x": [A0], "y": [A0]}, "yyy", id="dropped by one of two, who shows it"
         ),
+        pytest.param(
+            [added(), DROPPED, added(), shows("y", A0), shows("z", A0)],
+            {"y": [A0]},
+            "zyyyz",
+            id="dropped and taken again after another had taken it",
+        ),
+        pytest.param(
+            [added(), DROPPED, added(), shows("y", A0), shows("z", A0)],
+            {"x": [A0], "y": [A0]},
+            "zyyyz",
+            id="dropped by one of two and taken again after a third had taken it",
+        ),
+        pytest.param(
+            [added(), DROPPED, shows("y", A0), shows("z", A0)],
+            {"x": [A0], "y": [A0]},
+            "z-yz",
+            id="dropped by another than who shows it: nothing was taken since",
+        ),
         pytest.param([shows("x", A0), removed()], {}, "x-", id="shown, but the lock was not granted"),
         pytest.param([turn("STOPPED", "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two has stopped"),
         pytest.param([added(), turn("STOPPED", "x"), added(), shows("x", A0)], {}, "-xxx", id="taken before its end"),

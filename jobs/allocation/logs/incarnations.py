@@ -46,7 +46,7 @@ def incarnations(events: Sequence[Event], times_ms: Sequence[int], start_ms: int
     numbers = _numbers(events)
     by_number: list[list[Event]] = [[] for _ in range(max(numbers, default=0) + 1)]
     for number, event, made in zip(numbers, events, _clients_made(events), strict=True):
-        by_number[number].append(event if made is None else replace(event, made_client_id=made))
+        by_number[number].append(replace(event, made_client_id=made))
     born_ms = [start_ms, *(of_one[0].at_ms for of_one in by_number[1:])]
     until = [*(bisect_left(times_ms, each) for each in born_ms[1:]), len(times_ms)]
     lasts_ms = [

@@ -48,8 +48,11 @@ class _Log:
     def __init__(self, owned_before: Mapping[str, Iterable[Queue]]) -> None:
         self.whose: list[str | None] = []
         self._owned = {client: set(queues) for client, queues in owned_before.items()}
-        self._spoke_at: defaultdict[str, int] = defaultdict(lambda: -1)
         self._written_ms: list[int] = []
+        # The place after each client's last result, start or end.
+        self._after_last: defaultdict[str, int] = defaultdict(int)
+        # The place after the last line with which it gave the queue up: what was taken before is another's.
+        self._after_given: defaultdict[tuple[str, Queue], int] = defaultdict(int)
         # Places of lines that wait for a result.
         self._taken: defaultdict[Queue, list[int]] = defaultdict(list)
         self._given: defaultdict[Queue, list[int]] = defaultdict(list)
@@ -64,7 +67,7 @@ class _Log:
             self._given_up(line.queues[0], self._given if line.event == "REMOVED" else self._dropped)
         elif line.event in {"BEGUN", "STOPPED"}:
             self._owned.pop(line.client_id, None)
-            self._spoke_at[line.client_id] = len(self.whose) - 1
+            self._after_last[line.client_id] = len(self.whose)
         else:
             self._result(line.client_id, set(line.queues))
 
@@ -73,31 +76,35 @@ class _Log:
         if len(owners) == 1:
             self.whose[-1] = owners[0]
             self._owned[owners[0]].remove(queue)
+            self._after_given[owners[0], queue] = len(self.whose)
         elif owners:
             waiting[queue].append(len(self.whose) - 1)
 
     def _result(self, client: str, shown: set[Queue]) -> None:
         own = self._owned.setdefault(client, set())
-        for queue in [each for each in own - shown if self._claims(client, self._given[each])]:
+        for queue in [each for each in own - shown if self._claims(client, each, self._given)]:
             own.remove(queue)
         # Dropped and taken again: shown all the same.
         for queue in shown & own:
-            if self._first(client, self._taken[queue]) is not None and self._claims(client, self._dropped[queue]):
-                self._claims(client, self._taken[queue])
-        for queue in [each for each in shown - own if self._claims(client, self._taken[each])]:
+            dropped = self._first(client, queue, self._dropped)
+            if dropped is not None and any(each > dropped for each in self._taken[queue]):
+                self._claims(client, queue, self._dropped)
+                self._after_given[client, queue] = dropped + 1
+                self._claims(client, queue, self._taken)
+        for queue in [each for each in shown - own if self._claims(client, each, self._taken)]:
             own.add(queue)
-        self._spoke_at[client] = len(self.whose) - 1
+        self._after_last[client] = len(self.whose)
 
-    def _claims(self, client: str, places: list[int]) -> bool:
+    def _claims(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> bool:
         """Whether one of the lines can be of this rebalance of the client, which is then its own."""
-        place = self._first(client, places)
+        place = self._first(client, queue, waiting)
         if place is None:
             return False
         self.whose[place] = client
-        places.remove(place)
+        waiting[queue].remove(place)
         return True
 
-    def _first(self, client: str, places: list[int]) -> int | None:
+    def _first(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> int | None:
         begun_ms = self._written_ms[-1] - _LASTS_MS
-        can_be = (each for each in places if each > self._spoke_at[client] and self._written_ms[each] >= begun_ms)
-        return next(can_be, None)
+        since = max(self._after_last[client], self._after_given[client, queue])
+        return next((each for each in waiting[queue] if each >= since and self._written_ms[each] >= begun_ms), None)
