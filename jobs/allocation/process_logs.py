@@ -103,13 +103,20 @@ def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize
 
 
 def silences_of_clients(logs: ProcessLogs) -> DataFrame:
-    """Times without one line of a client's log until the client ended, short ones too; of each log each once.
+    """Times without one line of a client's log from its first life to the end of its last, short ones too.
+
+    Of each log each once: one that ends as the client begins is of whoever wrote the log before.
 
     Columns: `consumer_group`, `client_id`, `silent_from_ms`, `silent_until_ms`.
     """
     client = ("consumer_group", "client_id")
-    last = logs.lifetimes.groupBy("process", *client).agg(F.max("lived_until_ms").alias("lived_until_ms"))
-    silent = logs.silences.join(last, "process").where("silent_from_ms < lived_until_ms")
+    lives = logs.lifetimes.groupBy("process", *client).agg(
+        F.min(F.coalesce("lived_from_ms", F.lit(0))).alias("lived_from_ms"),
+        F.max("lived_until_ms").alias("lived_until_ms"),
+    )
+    silent = logs.silences.join(lives, "process").where(
+        "silent_until_ms > lived_from_ms and silent_from_ms < lived_until_ms"
+    )
     return silent.select(*client, "silent_from_ms", "silent_until_ms")
 
 

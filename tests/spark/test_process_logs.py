@@ -97,15 +97,26 @@ def test_refusals(logs: ProcessLogs) -> None:
     assert _rows(logs.refused.select(*columns)) == [("G", "T", "a", 3, 5_000, "LOCK_FAILED")]
 
 
-def test_a_client_is_not_silent_after_its_end(spark: SparkSession, logs: ProcessLogs) -> None:
-    columns = "process string, consumer_group string, client_id string, lived_until_ms bigint"
-    silences = [("p", 1_000, 9_000), ("p", 9_000, 12_000), ("idle", 1_000, 9_000)]
+def test_a_client_is_silent_neither_before_its_first_life_nor_after_its_last(
+    spark: SparkSession, logs: ProcessLogs
+) -> None:
+    """Of y nobody knows since when it lives; between the lives of one client nothing is written either."""
+    columns = "process string, consumer_group string, client_id string, lived_from_ms bigint, lived_until_ms bigint"
+    lives = [
+        ("p", "G", "x", 9_000, 9_500), ("p", "G", "x", 1_000, 2_000),
+        ("p", "G", "y", None, 1_500), ("p", "G", "y", 9_000, 9_500),
+    ]  # fmt: skip
+    silences = [("p", 0, 1_000), ("p", 1_500, 9_000), ("p", 9_500, 12_000), ("idle", 1_000, 9_000)]
     of_p = dataclasses.replace(
         logs,
-        lifetimes=spark.createDataFrame([("p", "G", "x", 2_000), ("p", "G", "x", 9_000)], columns),
+        lifetimes=spark.createDataFrame(lives, columns),
         silences=spark.createDataFrame(silences, "process string, silent_from_ms bigint, silent_until_ms bigint"),
     )
-    assert [tuple(row) for row in silences_of_clients(of_p).collect()] == [("G", "x", 1_000, 9_000)]
+    assert sorted(tuple(row) for row in silences_of_clients(of_p).collect()) == [
+        ("G", "x", 1_500, 9_000),
+        ("G", "y", 0, 1_000),
+        ("G", "y", 1_500, 9_000),
+    ]
 
 
 def test_silences(logs: ProcessLogs) -> None:
