@@ -78,12 +78,12 @@ def touching(intervals: Iterable[AnInterval], value: Callable[[AnInterval], obje
 def covered_parts(intervals: Iterable[AnInterval]) -> Iterator[tuple[int, int, list[AnInterval]]]:
     """Time cut wherever an interval starts or ends: start and end of each part, and the intervals that cover it.
 
-    Parts that nothing covers are left out. An interval without length cuts and covers nothing.
+    Parts that nothing covers are left out. An interval that does not end after its start cuts and covers nothing.
 
     >>> from types import SimpleNamespace
-    >>> rows = [SimpleNamespace(start_ms=start, end_ms=end) for start, end in [(0, 5), (3, 9), (12, 14)]]
+    >>> rows = [SimpleNamespace(start_ms=start, end_ms=end) for start, end in [(0, 5), (3, 9), (12, 14), (7, 2)]]
     >>> [(start, end, [rows.index(row) for row in rows_of]) for start, end, rows_of in covered_parts(rows)]
-    [(0, 3, [0]), (3, 5, [0, 1]), (5, 9, [1]), (12, 14, [2])]
+    [(0, 2, [0]), (2, 3, [0]), (3, 5, [0, 1]), (5, 7, [1]), (7, 9, [1]), (12, 14, [2])]
     """
     rows = list(intervals)
     starting = grouped(range(len(rows)), lambda place: rows[place].start_ms)

@@ -18,7 +18,17 @@ from jobs.allocation.group.causes import (
     rebalance_not_run,
 )
 from jobs.allocation.group.inputs import Input
-from jobs.allocation.group.known import AnswerGap, Known, MemberList, Refusal, Route, Silence, Subscribed, Topic
+from jobs.allocation.group.known import (
+    AnswerGap,
+    Known,
+    Languages,
+    MemberList,
+    Refusal,
+    Route,
+    Silence,
+    Subscribed,
+    Topic,
+)
 from jobs.allocation.group.ownership import ANSWERS, LOG, Sight
 from jobs.tables.day import Day
 
@@ -56,14 +66,21 @@ def test_duplicate_ids_are_named_by_more_than_one_broker(
 ) -> None:
     acting = list(duplicate_ids(_lists(*answers)))
     assert _acts(acting) == expected
-    assert all(each.broker_name is None for each in acting)
+    assert all((each.cause, each.broker_name) == ("DUPLICATE_CLIENT_ID", None) for each in acting)
 
 
 def test_a_change_of_members_acts_on_every_brokers_queues() -> None:
     acting = list(rebalance_not_run(_lists(("a", "x", 100, 200), ("a", "xy", 210, 300)), DAY))
     first_answer, changed = (100, 121), (200, 231)
     assert _acts(acting) == [first_answer, changed]
-    assert [each.broker_name for each in acting] == [None, None]
+    assert [(each.cause, each.broker_name) for each in acting] == [("REBALANCE_NOT_RUN", None)] * 2
+
+
+def test_what_two_brokers_answer_in_turn_is_no_change() -> None:
+    both = [("a", "x", 0, 200), ("b", "xy", 0, 300), ("a", "x", 200, 900), ("b", "xy", 300, 900)]
+    acting = rebalance_not_run(_lists(*(answer for answer in both if answer[2] == 0)), DAY)
+    assert _acts(acting) == []
+    assert _acts(rebalance_not_run(_lists(*both), DAY)) == [(200, 221), (300, 321)]
 
 
 def test_what_stood_at_midnight_is_no_change_and_what_ended_then_is() -> None:
@@ -77,7 +94,9 @@ def _input(strategy: str, views: int = 2, until: float = 130) -> Input:
 
 @pytest.mark.parametrize(("strategy", "expected"), [("AVG", [(100, 151)]), ("BROADCASTING", [])])
 def test_who_takes_every_queue_asks_no_broker_for_members(strategy: str, expected: list[tuple[float, float]]) -> None:
-    assert _acts(differing_views([_input(strategy)])) == expected
+    acting = list(differing_views([_input(strategy)]))
+    assert _acts(acting) == expected
+    assert all(each.cause == "VIEWS_DIFFER" for each in acting)
 
 
 @pytest.mark.parametrize(("views", "until", "expected"), [(2, 110.001, 1), (2, 110, 0), (1, 130, 0)])
@@ -94,6 +113,7 @@ def test_views_differ_for_longer_than_a_change_takes_to_reach_all(views: int, un
         pytest.param([(100, 110), (220, 230), (590, 710.001)], [], id="a return after more than two minutes away"),
         pytest.param([(100, 110), (220, 230), (600, 711)], [], id="in more than ten minutes"),
         pytest.param([(100, 110), (220, 230), (400, 400)], [], id="never away"),
+        pytest.param([(9, 10), (20, 20.001), (30, 31)], [Flap("x", _ms(10), _ms(52))], id="away for a millisecond"),
     ],
 )
 def test_members_that_return_again_and_again(returns: list[tuple[float, float]], expected: list[Flap]) -> None:
@@ -124,6 +144,18 @@ def test_a_route_that_changed_acts_on_its_topic() -> None:
     assert _causes(Known(topics=[_topic("T", after, before), _topic("U", before)])) == [
         Cause("STALE_ROUTE", _ms(495), _ms(551), topic="T")
     ]
+
+
+def test_what_acts_on_the_whole_group() -> None:
+    languages, flap = Languages(_ms(100), _ms(200)), Flap("x", _ms(300), _ms(400))
+    assert causes(Known(languages=[languages]), [], [], [flap], DAY, STALE_MS) == [
+        Cause("FLAPPING", _ms(300), _ms(400)), Cause("MIXED_LANGUAGES", _ms(100), _ms(500))
+    ]  # fmt: skip
+
+
+def test_a_broker_that_dropped_the_group_at_midnight_does_not_count_as_one_that_has_it() -> None:
+    lists = _lists(("b", "x", 0, 0), ("a", "xxy", 0, 200))
+    assert _causes(Known(member_lists=lists)) == [Cause("DUPLICATE_CLIENT_ID", _ms(0), _ms(221))]
 
 
 def test_a_client_that_is_gone() -> None:

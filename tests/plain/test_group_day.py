@@ -241,7 +241,9 @@ def test_what_logs_show_of_a_client_that_stopped() -> None:
                                        end_ms=at(500))],
     )  # fmt: skip
     day = of(known)
-    assert [(each.source, each.process, each.end_ms) for each in day.queue_ownership] == [("CLIENT_LOG", "p", at(500))]
+    assert day.queue_ownership == [
+        Holding(at(0), at(500), "T", "a", 0, "x", "CLIENT_LOG", "p", popped=False, last_answer_ms=None)
+    ]
     assert found(day) == [("UNASSIGNED", "STOPPED_NOT_EXPIRED", 500, 630)]
 
 

@@ -98,6 +98,20 @@ def test_of_a_client_with_a_log_only_that_counts() -> None:
     assert _found([_should("x")], [], _sight("x", source=ANSWERS), _sight("x", 20_000, 30_000)) == []
 
 
+def test_each_queue_differs_by_itself() -> None:
+    """Though the one does from when the other no longer does, and in the same way."""
+    should = [_should("x"), _should("x", queue_id=1)]
+    did = [_did("y", 0, 5_000), _did("x", 5_000), _did("x", 0, 5_000, queue_id=1), _did("y", 5_000, queue_id=1)]
+    assert [(each.queue[2], each.start_ms, each.end_ms) for each in differences(should, did, [], DAY)] == [
+        (0, 0, 5_000), (1, 5_000, 10_000)
+    ]  # fmt: skip
+
+
+def test_of_a_topic_that_the_group_does_not_allocate_nothing_differs() -> None:
+    other = Holding(0, 10_000, "U", "a", 0, "x", LOG, "p", popped=False, last_answer_ms=None)
+    assert _found([_should("x")], [_did("x"), other]) == []
+
+
 def test_a_queue_that_the_topic_lacks_is_known_while_the_topic_is() -> None:
     assert _found([_should("x", 0, 6_000)], [_did("x", 0, 6_000), _did("x", 2_000, queue_id=9)]) == [
         ("AGAINST_STRATEGY", "x", 2_000, 6_000)
@@ -140,6 +154,14 @@ def test_time_without_a_cause_is_cut_off() -> None:
 ])  # fmt: skip
 def test_what_is_cut_off_may_be_a_hand_over(start_ms: int, expected: list[tuple[str, int, int]]) -> None:
     assert _caused(_difference(), Cause("FLAPPING", start_ms, 99_000)) == expected
+
+
+def test_a_difference_of_the_evening_is_cut_like_one_of_the_morning() -> None:
+    late = 80_000_000
+    difference = _difference(start_ms=late, end_ms=late + 10_000)
+    assert _caused(difference, Cause("FLAPPING", late + 1_000, late + 99_000)) == [
+        ("FLAPPING", late + 1_000, late + 10_000)
+    ]
 
 
 def test_time_with_causes_is_one_finding_by_the_first_of_all() -> None:
@@ -215,6 +237,14 @@ def test_findings_of_other_clients_are_apart() -> None:
         Finding(0, 50, "DOUBLY_OWNED", topic="T", broker_name="a", queue_id=0, client_ids=("x", "y"),
                 owners_expected=("x", "y")),
         "g, T, a queue 0: several clients are given the queue for 0.1 s (x, y)",
+    ),
+    (
+        Finding(0, 2_000, "AGAINST_STRATEGY", basis="OBSERVED", topic="T", broker_name="a", queue_id=9,
+                client_ids=("x",), owners_expected=(), owners_observed=("x",), cause="QUEUE_DOES_NOT_EXIST"),
+        (
+            "g, T, a queue 9: another than the strategy names has the queue for 2.0 s (expected nobody, held by x;"
+            " the topic has no such queue)"
+        ),
     ),
     (Finding(0, 49, "GROUP_WITHOUT_CONSUMERS"), "g: no broker knows a consumer of the group for 0.0 s"),
 ])  # fmt: skip

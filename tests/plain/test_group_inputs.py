@@ -165,4 +165,6 @@ def test_midnight_has_the_members_queues_and_owners_of_the_day_before() -> None:
         ("T", (("a", 0), ("a", 1)), DAY.start_ms)
     ]
     (row,) = allocated_before(at_midnight, had_at_midnight(owners))
-    assert row.shares == (Share("x", "RESULT", None, (("a", 1),)),)
+    assert row == Allocated(at_midnight[0], (Share("x", "RESULT", None, (("a", 1),)),))
+    (without,) = allocated_before(at_midnight, had_at_midnight([OwnerBefore("T", "b", "a", 1, "x")]))
+    assert without.shares == ()  # of this view nobody owned a queue

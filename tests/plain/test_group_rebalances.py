@@ -77,6 +77,13 @@ def test_one_view_is_the_first_brokers_where_it_lasts() -> None:
     assert of_one_view(rows[1:2]) == rows[1:2]
 
 
+def test_each_topic_has_a_view_of_its_own() -> None:
+    """Topic U is on broker b alone: what stands there counts, though T has an earlier name's."""
+    t, u = _input("x", 0, 5_000, view="a"), _input("x", 0, 5_000, view="b", topic="U")
+    rows = [Allocated(t, ()), Allocated(u, ())]
+    assert of_one_view(rows) == rows
+
+
 def test_each_strategy_over_the_same_day() -> None:
     today = [_input("xy", 0, 30, queues=FOUR[:3]), _input("xyz", 30, 40, queues=FOUR[:3])]
     of = {row.strategy: row for row in comparison(today, [], None, Strategies())}
@@ -109,6 +116,22 @@ def test_who_broadcasts_is_left_out_and_what_the_broker_assigns_is_compared_with
     assert _compared("BROADCASTING") == {}
     assert _compared("POP:AVG") == _compared("BROKER:CONFIG") == everywhere
     assert _compared("MIXED") == everywhere | {"MIXED": True}
+
+
+def test_of_a_group_that_broadcast_for_a_while_the_rest_is_compared() -> None:
+    today = [_input("x", 0, 10, strategy="BROADCASTING"), _input("x", 10, 20)]
+    assert {row.strategy for row in comparison(today, [], None, Strategies())} == {
+        "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"
+    }  # fmt: skip
+
+
+def test_a_room_is_near_by_the_patterns_of_brokers_and_of_clients() -> None:
+    """A client takes the queues of the broker in its own room, whatever their number."""
+    rooms = GroupSettings(broker_room="^(.)", client_room="^(.)")
+    queues = (("a", 0), ("a", 1), ("a", 2), ("b", 0))
+    today = [_input("ab", 0, 10, queues=queues)]
+    (nearby,) = (each for each in comparison(today, [], rooms, Strategies()) if each.strategy.startswith("MACHINE"))
+    assert (nearby.strategy, nearby.imbalance_max) == ("MACHINE_ROOM_NEARBY-AVG", 2)
 
 
 def test_rooms_that_settings_name_are_tried() -> None:

@@ -76,8 +76,7 @@ def _by_strategy(inputs: Iterable[Input], candidates: Mapping[str, str]) -> dict
 
 def _compared(of: tuple[str, str, bool], allocated: Sequence[Allocated], changes: Sequence[Rebalance]) -> Compared:
     topic, strategy, is_own = of
-    lasted = [row.end_ms - row.start_ms for row in allocated]
-    imbalances = [imbalance(row.owners, row.input.client_ids) for row in allocated]
+    uneven = [(imbalance(row.owners, row.input.client_ids), row.end_ms - row.start_ms) for row in allocated]
     return Compared(
         topic=topic,
         strategy=strategy,
@@ -85,10 +84,10 @@ def _compared(of: tuple[str, str, bool], allocated: Sequence[Allocated], changes
         rebalances=len(changes),
         moves=sum(each.moved for each in changes),
         fewest_moves=sum(each.fewest_moves for each in changes),
-        imbalance_max=max(imbalances),
+        imbalance_max=max(of_members for of_members, _ in uneven),
         broker_skew=max(broker_skew(row.owners, row.input.client_ids) for row in allocated),
         unassigned_max=max(sum(queue not in row.owners for queue in row.input.queues) for row in allocated),
-        imbalance_mean=sum(uneven * ms for uneven, ms in zip(imbalances, lasted, strict=True)) / sum(lasted),
+        imbalance_mean=sum(of_members * ms for of_members, ms in uneven) / sum(ms for _, ms in uneven),
     )
 
 

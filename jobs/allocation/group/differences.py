@@ -125,9 +125,11 @@ def _apart(
     strategy = max((each.strategy for each in covering if not isinstance(each, Holding)), default=None)
     owners = {each.client_id for each in should if each.client_id is not None}
     observed = {each.client_id for each in covering if isinstance(each, Holding)}
-    if strategy is None or (owners == observed and len(observed) <= 1):
+    if strategy is None:
         return
     is_double = len(observed) > 1 and not are_shared(strategy)
+    if owners == observed and not is_double:
+        return
     is_of_views = any(each.view_broker_name is not None for each in should)
     difference = Difference(
         queue=queue,
@@ -146,13 +148,9 @@ def _apart(
         return
     for client_id in owners - observed:
         for sight in in_sight.get(client_id, ()):
-            if sight.end_ms > start_ms and sight.start_ms < end_ms:
-                yield dataclasses.replace(
-                    difference,
-                    client_ids=(client_id,),
-                    start_ms=max(start_ms, sight.start_ms),
-                    end_ms=min(end_ms, sight.end_ms),
-                )
+            from_ms, until_ms = max(start_ms, sight.start_ms), min(end_ms, sight.end_ms)
+            if from_ms < until_ms:
+                yield dataclasses.replace(difference, client_ids=(client_id,), start_ms=from_ms, end_ms=until_ms)
 
 
 def _until_forgotten(sight: Sight, day: Day) -> Sight:

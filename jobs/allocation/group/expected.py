@@ -35,7 +35,7 @@ def expected(allocated: Iterable[Allocated]) -> list[Expected]:
 def _of_interval(row: Allocated) -> Iterator[Expected]:
     of, owners = row.input, dict[Queue, list[tuple[str | None, bool]]]()
     serves_any = any(queue_id < 0 for share in row.shares for _, queue_id in share.queues)
-    in_route = set() if serves_any else set(of.queues)
+    in_route = set(of.queues)
     for queue in () if serves_any else of.queues:
         owners[queue] = []
     for share in row.shares:

@@ -106,13 +106,12 @@ def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input
 
 
 def _consumed(topic: Topic) -> list[Route]:
-    """Its routes while the group consumes it."""
+    """Its routes while the group consumes it; one that is over before, or begins after, ends before it starts."""
     return [
         dataclasses.replace(
             route, start_ms=max(route.start_ms, topic.from_ms), end_ms=min(route.end_ms, topic.until_ms)
         )
         for route in topic.routes
-        if route.end_ms > route.start_ms and route.end_ms > topic.from_ms and route.start_ms < topic.until_ms
     ]
 
 
