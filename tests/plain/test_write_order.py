@@ -260,8 +260,7 @@ def test_a_broker_that_is_sent_to_was_available_by_then(ends_ms: list[int], sent
     [
         (60_051, 1_000_000, 200_000, []),  # the client may use the answer before
         (60_050, 1_000_000, 200_000, [100_000]),
-        (0, 115_050, 200_000, []),  # it may use the next answer already
-        (0, 115_051, 200_000, [100_000]),
+        (0, 100_050, 200_000, []),  # it may use the next answer already
         (0, 1_000_000, 100_050, []),  # perhaps before the choice
         (0, 1_000_000, 100_051, [100_000]),
     ],
@@ -272,6 +271,22 @@ def test_the_other_broker_was_known_and_available(
     route = (Answer(*ALWAYS, "ac", 2), Answer(since_ms, until_ms, "b", 2))
     writes = [*ISOLATED, B_AVAILABLE, write_to("b", isolated_at, 0, 60_000)]
     assert proved(writes, attempts_at([("a", 100_050)]), T=route) == expected
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "band"),
+    [
+        (100_051, (100_000, 160_000)),  # the client may have known by then that b is gone
+        (115_050, (100_000, 160_000)),
+        (115_051, (None, None)),
+    ],
+)
+def test_another_broker_that_leaves_soon_afterwards_makes_it_likely(
+    left_ms: int, band: tuple[int | None, int | None]
+) -> None:
+    route = (Answer(*ALWAYS, "ac", 2), Answer(0, left_ms, "b", 2))
+    (found,) = order_proofs(process_of([*ISOLATED, B_AVAILABLE], attempts_at([("a", 100_050)]), T=route))
+    assert (found.not_available_ms, (found.carried_earliest_ms, found.carried_latest_ms)) == (0, band)
 
 
 def test_the_other_broker_is_one_of_the_same_topic() -> None:

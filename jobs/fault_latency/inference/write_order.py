@@ -136,23 +136,26 @@ def _passed_over(tie: Tie, elsewhere: Sequence[Choice], process: ProducerProcess
 def _chosen_early(tie: Tie, choices: Choices, process: ProducerProcess) -> Verdict | None:
     """The ends refuted because a send went to the broker while another one was available: the latest end before it.
 
-    Selection skips an isolated broker while any other of the topic, writable in every route that the client may
-    have used, is available: here one that was so in any order of its writes, just before and at the choice.
+    Selection skips an isolated broker while any other of the topic is available: here one that was so in any order of
+    its writes, just before and at the choice. Not for sure when only the routes captured by then had it: the client
+    may have known the next one, without it.
     """
     came_at_ms = choices.came_at_ms
     if came_at_ms is None or came_at_ms >= tie.last.until_ms:
         return None
-    first_here = [each for each in choices.all if each.at_ms == came_at_ms and each.attempt.goes_to(tie.broker_name)]
-    since_ms, until_ms = came_at_ms - ROUTE_LAG_MS, came_at_ms + ROUTE_AHEAD_MS
-    others = {
-        broker_name
-        for each in first_here
-        for broker_name in named_throughout(each.route.writable, since_ms, until_ms)
-        if broker_name != tie.broker_name
-    }
-    if not any(
-        all(process.is_surely_available(other, at_ms) for at_ms in (came_at_ms, came_at_ms + 1)) for other in others
-    ):
-        return None
     before = [end_ms for end_ms in tie.ends_ms if end_ms <= came_at_ms]
-    return Verdict(before[-1], is_sure=True) if before else None
+    if not before:
+        return None
+    first_here = [each for each in choices.all if each.at_ms == came_at_ms and each.attempt.goes_to(tie.broker_name)]
+    for until_ms, is_sure in ((came_at_ms + ROUTE_AHEAD_MS, True), (came_at_ms, False)):
+        others = {
+            broker_name
+            for each in first_here
+            for broker_name in named_throughout(each.route.writable, came_at_ms - ROUTE_LAG_MS, until_ms)
+            if broker_name != tie.broker_name
+        }
+        if any(
+            all(process.is_surely_available(other, at_ms) for at_ms in (came_at_ms, came_at_ms + 1)) for other in others
+        ):
+            return Verdict(before[-1], is_sure)
+    return None
