@@ -27,9 +27,10 @@ def owners_of(shares: Iterable[tuple[str, Iterable[Queue]]]) -> dict[Queue, froz
 def moves(before: Owners, after: Owners, queues: Iterable[Queue], members: Iterable[str]) -> tuple[int, int]:
     """Queues that changed their owner, and the fewest that had to.
 
-    A queue counts that had an owner and is still there. The fewest are what any assignment with the same loads as
-    `after` would have moved: queues stay as far as the loads allow, which is most when the members with most queues
-    before get most queues after.
+    A queue counts that had an owner and is still there. Of several owners (BROADCASTING, where `RebalanceImpl` takes
+    every queue, and POP) each goes on as it did: the queue moved when a member that had it lacks it now, or when all
+    that had it do. The fewest are what any assignment with the same loads as `after` would have moved: queues stay as
+    far as the loads allow, which is most when the members with most queues before get most queues after.
 
     Args:
         before: owners before the change.
@@ -43,16 +44,22 @@ def moves(before: Owners, after: Owners, queues: Iterable[Queue], members: Itera
     (2, 2)
     >>> moves(dict(zip(queues, (x, x, y, y))), dict(zip(queues, (y, y, x, x))), queues, ["x", "y"])
     (4, 0)
+    >>> moves(dict.fromkeys(queues, x), dict.fromkeys(queues, x | y), queues, ["x", "y"])
+    (0, 0)
     """
     counted = [queue for queue in dict.fromkeys(queues) if queue in before]
-    moved = sum(before[queue] != after.get(queue) for queue in counted)
-    present = set(members)
+    present = frozenset(members)
+    moved = sum(_moved(before[queue], after.get(queue, frozenset()), present) for queue in counted)
     had = Counter(client for queue in counted for client in before[queue] if client in present)
     gets = Counter(client for clients in after.values() for client in clients)
     staying = sum(
         min(pair) for pair in zip(sorted(had.values(), reverse=True), sorted(gets.values(), reverse=True), strict=False)
     )
     return moved, min(moved, max(0, len(counted) - staying))
+
+
+def _moved(before: frozenset[str], after: frozenset[str], members: frozenset[str]) -> bool:
+    return bool(before & members - after) or before.isdisjoint(after)
 
 
 def imbalance(owners: Owners, members: Sequence[str]) -> int:

@@ -112,7 +112,8 @@ def allocation(
             "refusals": logs.refused,
             "silences": silences_of_clients(logs),
             "owners_before": opening.queue_allocation.select(
-                "consumer_group", "topic", "view_broker_name", "broker_name", "queue_id", "client_id"
+                *("consumer_group", "topic", "view_broker_name", "broker_name", "queue_id", "client_id"),
+                *("strategy", "strategy_source"),
             ),
             "members_before": opening.group_members.select("consumer_group", "broker_name", "client_ids"),
         }

@@ -103,21 +103,16 @@ def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize
 
 
 def silences_of_clients(logs: ProcessLogs) -> DataFrame:
-    """Times without one line of a client's log from its first life to the end of its last, short ones too.
+    """Times without one line of a client's log within one of its lives, short ones too, each once.
 
-    Of each log each once: one that ends as the client begins is of whoever wrote the log before.
+    Between two lives there was no process that could stand still.
 
     Columns: `consumer_group`, `client_id`, `silent_from_ms`, `silent_until_ms`.
     """
-    client = ("consumer_group", "client_id")
-    lives = logs.lifetimes.groupBy("process", *client).agg(
-        F.min(F.coalesce("lived_from_ms", F.lit(0))).alias("lived_from_ms"),
-        F.max("lived_until_ms").alias("lived_until_ms"),
-    )
-    silent = logs.silences.join(lives, "process").where(
-        "silent_until_ms > lived_from_ms and silent_from_ms < lived_until_ms"
-    )
-    return silent.select(*client, "silent_from_ms", "silent_until_ms")
+    lived_from = F.coalesce("lived_from_ms", F.lit(0))
+    is_alive = (F.col("silent_until_ms") > lived_from) & (F.col("silent_from_ms") < F.col("lived_until_ms"))
+    silent = logs.silences.join(logs.lifetimes, "process").where(is_alive)
+    return silent.select("consumer_group", "client_id", "silent_from_ms", "silent_until_ms").distinct()
 
 
 def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iterator[dict[str, Any]]:

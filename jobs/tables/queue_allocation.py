@@ -26,7 +26,7 @@ QUEUE_ALLOCATION = Table(
         required("topic", TEXT, "topic"),
         *instant("start", "the capture that changed an input; 00:00 when the inputs were the same before"),
         *instant("end", "the next change, or when an input had gone stale; exclusive"),
-        required("strategy", TEXT, "strategy of the group; MIXED when members differ"),
+        required("strategy", TEXT, "strategy of the members at that time; MIXED when they differ"),
         required(
             "strategy_source",
             TEXT,

@@ -17,11 +17,21 @@ REBALANCES = Table(
         required("topic", TEXT, "topic"),
         required("changed_at_ms", LONG, "capture that showed the change; epoch ms"),
         required("changed_at", INSTANT, "capture that showed the change; UTC"),
-        required("trigger", TEXT, "what changed; VIEW = brokers began or ceased to disagree on the members"),
+        required(
+            "trigger",
+            TEXT,
+            "what changed; VIEW = brokers began or ceased to disagree on the members, or the first by name of those"
+            " that disagree, whose list counts then, is another one",
+        ),
         required("joined", ArrayType(TEXT, False), "client ids that joined"),
         required("left", ArrayType(TEXT, False), "client ids that left"),
         required("queues", LONG, "queues of the topic after the change"),
-        required("moved", LONG, "queues there before and after whose owner is another one"),
+        required(
+            "moved",
+            LONG,
+            "queues there before and after whose owner is another one; of several owners, when one that is still a"
+            " member lost it, or all did",
+        ),
         required("fewest_moves", LONG, "fewest of them that any assignment with the same loads would have moved"),
         required("moved_beyond_fewest", LONG, "moved - fewest_moves"),
     ),

@@ -135,10 +135,12 @@ def _logs() -> Logs:
         _log(logs, group, "x", *WRONG_X, alive=ALIVE)
         _log(logs, group, "y", *WRONG_Y, alive=ALIVE)
     _log(logs, "ROUTED", "x", *WRONG_X, alive=ALIVE, topic="P")
-    _log(logs, "ROUTED", "y", *WRONG_Y, alive=ALIVE, topic="P")
+    _log(logs, "ROUTED", "y", *WRONG_Y, (-300, "ADDED a3"), (120, "REMOVED a3"), alive=ALIVE, topic="P")
     _log(logs, "ONE-LOGS", "y", *WRONG_Y, alive=ALIVE)
-    _log(logs, "VIEWS", "x", *WRONG_X, (-300, "ADDED V:a0"), alive=ALIVE)
-    _log(logs, "VIEWS", "y", *WRONG_Y, (-300, "ADDED V:b0"), alive=ALIVE)
+    wrong_x = ((-300, "ADDED W:a0 W:a1"), (0, "REMOVED W:a1"))
+    wrong_y = ((-300, "ADDED W:a2"), (0, "REMOVED W:a2"), (0, "ADDED W:a0 W:a1"))
+    _log(logs, "VIEWS", "x", *WRONG_X, *wrong_x, (-300, "ADDED V:a0"), alive=ALIVE)
+    _log(logs, "VIEWS", "y", *WRONG_Y, *wrong_y, (-300, "ADDED V:b0"), alive=ALIVE)
     _log(logs, "GHOSTS", "x", (-300, "ADDED a0 a1 a2 a5 a6"), (0, "REMOVED a6"), alive=ALIVE)
     _log(logs, "GHOSTS", "y", (-300, "ADDED a7"), (0, "REMOVED a7"), (0, "ADDED a5 a6"), alive=ALIVE)
     _log(logs, "STOPPED", "x", (-300, "ADDED a0 a1 a2"), (100, "ADDED a3 a4"), alive=ALIVE, topic="S")
@@ -201,7 +203,7 @@ def _consumers() -> list[Line]:
         ),
         *_told("TWICE-TO-ONE", "c", _each(TIMES, "xy", "")),
         *_told("FLAPS", "b", _each(TIMES, "xy", "x", 120, 240, 360)),
-        *_members("VIEWS", "xy", TIMES, "T", "V"),
+        *_members("VIEWS", "xy", TIMES, "T", "V", "W"),
         *_told("VIEWS", "b", _each(TIMES, "xy", "x", 120, 180)),
         *_members("STOPPED", "xyz", TIMES, "S"),
         *(last_speaks_go(line) if line["captured_at_ms"] == _ms(120) else line for line in _members("LANGUAGES", "xy")),
@@ -354,7 +356,8 @@ def _routes() -> list[Line]:
     return [
         *(route(_ms(each), a=3) for each in TIMES),
         *(route(_ms(each), topic="V", a=1, b=1) for each in TIMES),
-        *(route(_ms(each), topic="P", a=(3, 3 if each < 120 else 4, 6)) for each in TIMES),
+        *(route(_ms(each), topic="W", a=3, b=(0, 1, 6)) for each in TIMES),
+        *(route(_ms(each), topic="P", a=(4 if each < 120 else 3, 3 if each < 240 else 4, 6)) for each in TIMES),
         *(route(_ms(each), topic="S", a=9) for each in TIMES),
         *(route(_ms(each), topic="I", **{"IDC1@a": 3, "IDC2@b": 1, "IDC1@c@d": 1}) for each in TIMES),
         *(route(_ms(each), topic="THREE", a=1, b=1, c=1) for each in TIMES),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from jobs.allocation.group.causes import (
     Cause,
-    Flap,
     causes,
     differing_views,
     duplicate_ids,
-    flaps,
     of_several_views,
     rebalance_not_run,
 )
+from jobs.allocation.group.flapping import Flap, flaps
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
     AnswerGap,
@@ -25,6 +25,7 @@ from jobs.allocation.group.known import (
     MemberList,
     Refusal,
     Route,
+    RoutedBroker,
     Silence,
     Subscribed,
     Topic,
@@ -58,6 +59,7 @@ def _acts(found: Iterable[Cause]) -> list[tuple[float, float]]:
         pytest.param([("a", "xxy", 100, 200), ("b", "xy", 100, 200)], [], id="one of two: x came back to it"),
         pytest.param([("a", "xxy", 100, 200), ("b", "xxy", 200, 300)], [], id="one after the other"),
         pytest.param([("a", "xxy", 100, 200)], [(100, 221)], id="the only broker that has the group"),
+        pytest.param([("a", "xxy", 100, 200), ("b", "", 0, 300)], [(100, 221)], id="another knows no such group"),
         pytest.param([("a", "xy", 100, 200), ("b", "xy", 100, 200)], [], id="each id once"),
     ],
 )
@@ -70,17 +72,33 @@ def test_duplicate_ids_are_named_by_more_than_one_broker(
 
 
 def test_a_change_of_members_acts_on_every_brokers_queues() -> None:
-    acting = list(rebalance_not_run(_lists(("a", "x", 100, 200), ("a", "xy", 210, 300)), DAY))
+    lists = [MemberList("a", ("x",), _ms(100), _ms(210), _ms(200)), *_lists(("a", "xy", 210, 300))]
+    acting = list(rebalance_not_run(lists, DAY))
     first_answer, changed = (100, 121), (200, 231)
     assert _acts(acting) == [first_answer, changed]
     assert [(each.cause, each.broker_name) for each in acting] == [("REBALANCE_NOT_RUN", None)] * 2
 
 
 def test_what_two_brokers_answer_in_turn_is_no_change() -> None:
-    both = [("a", "x", 0, 200), ("b", "xy", 0, 300), ("a", "x", 200, 900), ("b", "xy", 300, 900)]
+    both = [("a", "x", 0, 200), ("b", "xy", 0, 300), ("a", "xz", 200, 900), ("b", "xyz", 300, 900)]
     acting = rebalance_not_run(_lists(*(answer for answer in both if answer[2] == 0)), DAY)
     assert _acts(acting) == []
     assert _acts(rebalance_not_run(_lists(*both), DAY)) == [(200, 221), (300, 321)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param("xy", "xy", [], id="the same members"),
+        pytest.param("xy", "x", [(95, 121), (900, 921)], id="others"),
+    ],
+)
+def test_a_broker_that_was_not_heard_shows_a_change_where_its_list_ends_and_begins(
+    before: str, after: str, expected: list[tuple[float, float]]
+) -> None:
+    """Not in between, where other brokers may name the members; the last answer of the first list was at 95."""
+    lists = [MemberList("b", tuple(before), _ms(0), _ms(100), _ms(95)), *_lists(("b", after, 900, 1_000))]
+    assert _acts(rebalance_not_run(lists, DAY)) == expected
 
 
 def test_what_stood_at_midnight_is_no_change_and_what_ended_then_is() -> None:
@@ -88,15 +106,21 @@ def test_what_stood_at_midnight_is_no_change_and_what_ended_then_is() -> None:
     assert _acts(rebalance_not_run(_lists(("a", "x", 0, 0), ("a", "y", 0, 200)), DAY)) == [(0, 21)]
 
 
-def _input(strategy: str, views: int = 2, until: float = 130) -> Input:
-    return Input("T", None, (), (), views, _ms(100), _ms(until), strategy=strategy)
+def _input(strategy: str, views: int = 2, until: float = 130, topic: str = "T") -> Input:
+    return Input(topic, None, (), (), views, _ms(100), _ms(until), strategy=strategy)
 
 
 @pytest.mark.parametrize(("strategy", "expected"), [("AVG", [(100, 151)]), ("BROADCASTING", [])])
 def test_who_takes_every_queue_asks_no_broker_for_members(strategy: str, expected: list[tuple[float, float]]) -> None:
     acting = list(differing_views([_input(strategy)]))
     assert _acts(acting) == expected
-    assert all(each.cause == "VIEWS_DIFFER" for each in acting)
+    assert all((each.cause, each.topic) == ("VIEWS_DIFFER", "T") for each in acting)
+
+
+def test_brokers_that_differ_act_on_the_topics_that_they_have() -> None:
+    """A client asks a broker of the topic: MQClientInstance.findBrokerAddrByTopic."""
+    acting = differing_views([_input("AVG", views=1), _input("AVG", topic="U"), _input("AVG", until=140, topic="V")])
+    assert [(each.topic, each.acts_until_ms) for each in acting] == [("U", _ms(151)), ("V", _ms(161))]
 
 
 @pytest.mark.parametrize(("views", "until", "expected"), [(2, 110.001, 1), (2, 110, 0), (1, 130, 0)])
@@ -114,6 +138,7 @@ def test_views_differ_for_longer_than_a_change_takes_to_reach_all(views: int, un
         pytest.param([(100, 110), (220, 230), (600, 711)], [], id="in more than ten minutes"),
         pytest.param([(100, 110), (220, 230), (400, 400)], [], id="never away"),
         pytest.param([(9, 10), (20, 20.001), (30, 31)], [Flap("x", _ms(10), _ms(52))], id="away for a millisecond"),
+        pytest.param([(0, 10), (20, 30), (40, 50)], [Flap("x", _ms(10), _ms(71))], id="there at midnight only"),
     ],
 )
 def test_members_that_return_again_and_again(returns: list[tuple[float, float]], expected: list[Flap]) -> None:
@@ -122,6 +147,20 @@ def test_members_that_return_again_and_again(returns: list[tuple[float, float]],
     away = [("a", "y", left, back) for left, back in returns if back > left]
     there = [("a", "xy", edges[n], edges[n + 1]) for n in range(0, len(edges), 2)]
     assert flaps(_lists(*there, *away)) == expected
+
+
+def test_a_member_that_is_on_each_list_of_its_broker_never_left() -> None:
+    """Asked each 90 s, an answer holds for 60 s; what another broker names in between is none of it."""
+    of_a = [("a", "x", since, since + 60) for since in range(0, 900, 90)]
+    of_b = [("b", "y", since + 60, since + 90) for since in range(0, 900, 90)]
+    assert flaps(_lists(*of_a, *of_b)) == []
+
+
+def test_each_broker_and_member_returns_by_itself() -> None:
+    """x thrice by broker a, y once by each."""
+    of_a = [("a", "x" if n % 2 else "y", n * 10, n * 10 + 10) for n in range(6)]
+    of_b = [("b", "y", 0, 10), ("b", "", 10, 20), ("b", "y", 20, 30)]
+    assert flaps(_lists(("a", "x", 0, 0), *of_a, *of_b)) == [Flap("x", _ms(10), _ms(71))]
 
 
 def _causes(known: Known, *sights: Sight) -> list[Cause]:
@@ -139,11 +178,35 @@ def test_a_client_without_the_topic(topics: tuple[str | None, ...], expected: in
     assert _causes(known) == acting * expected
 
 
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param([("U", 0, 500), ("T", 500, 900)], [(-300, 500)], id="names it from 500 on"),
+        pytest.param([("T", 0, 500), ("U", 500, 900)], [(500, 1_200)], id="named it until 500"),
+        pytest.param([("T", 0, 150), ("U", 500, 900), ("T", 1_250, 1_300)], [(200, 1_200)], id="not near"),
+        pytest.param(
+            [("T", 0, 300), ("V", 500, 600), ("U", 600, 700), ("T", 800, 900), ("T", 950, 990)],
+            [(300, 800), (300, 800)],
+            id="the nearest answers that do",
+        ),
+    ],
+)
+def test_a_client_without_the_topic_acts_no_longer_than_to_an_answer_with_it(
+    answers: list[tuple[str, int, int]], expected: list[tuple[float, float]]
+) -> None:
+    subscribed = [Subscribed("x", (topic,), _ms(since), _ms(until)) for topic, since, until in answers]
+    other = Subscribed("y", ("T",), _ms(0), _ms(2_000))
+    assert _acts(_causes(Known(topics=[_topic()], subscribed=[other, *subscribed]))) == expected
+
+
 def test_a_route_that_changed_acts_on_its_topic() -> None:
-    before, after = Route((), _ms(0), _ms(500), _ms(495)), Route((), _ms(500), _ms(900), _ms(900))
+    before = Route((), _ms(0), _ms(500), _ms(495))
+    after = Route((RoutedBroker("a", 1),), _ms(500), _ms(900), _ms(900))
     assert _causes(Known(topics=[_topic("T", after, before), _topic("U", before)])) == [
         Cause("STALE_ROUTE", _ms(495), _ms(551), topic="T")
     ]
+    not_heard = replace(before, end_ms=_ms(400)), replace(before, start_ms=_ms(700), end_ms=_ms(900))
+    assert _causes(Known(topics=[_topic("T", *not_heard)])) == []
 
 
 def test_what_acts_on_the_whole_group() -> None:
@@ -161,6 +224,20 @@ def test_a_broker_that_dropped_the_group_at_midnight_does_not_count_as_one_that_
 def test_a_client_that_is_gone() -> None:
     gone, there = (Sight(name, LOG, _ms(1), _ms(50), ended) for name, ended in (("x", True), ("y", False)))
     assert _causes(Known(), gone, there) == [Cause("STOPPED_NOT_EXPIRED", _ms(49), _ms(201), client_id="x")]
+
+
+def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
+    """Its group rebalances within 20 s of its return: an end of which another life knows nothing is none."""
+
+    def until(*lives: tuple[float, float]) -> list[tuple[float, float]]:
+        other = Sight("y", LOG, _ms(1), _ms(900), ended=False)
+        later = Sight("x", ANSWERS, _ms(60), _ms(900), ended=False)
+        return _acts(_causes(Known(), other, later, *(Sight("x", LOG, _ms(a), _ms(b), ended=True) for a, b in lives)))
+
+    assert until((1, 50), (55, 300)) == [(49, 76), (299, 451)]
+    assert until((1, 50), (200, 300)) == [(49, 201), (299, 451)]
+    assert until((55, 70), (1, 50), (400, 500)) == [(69, 221), (49, 76), (499, 651)]
+    assert until((1, 50), (20, 300)) == [(49, 71), (299, 451)]  # two have one id
 
 
 def test_a_process_that_stood_still() -> None:
@@ -182,3 +259,9 @@ def test_causes_act_longer_where_members_are_seen_by_answers_only() -> None:
     assert _acts(_causes(known)) == [(-9, 230)]
     assert _acts(_causes(known, Sight("y", ANSWERS, 0, 1, ended=False))) == [(-9, 230)]
     assert _acts(_causes(known, Sight("y", LOG, 0, 1, ended=False))) == [(-5, 226)]
+
+
+def test_causes_act_no_longer_than_an_answer_holds() -> None:
+    """A client that answered twice, 800 s apart."""
+    known = Known(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=[AnswerGap("x", 800_000)])
+    assert _acts(_causes(known)) == [(-300, 521)]

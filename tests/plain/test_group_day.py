@@ -159,6 +159,21 @@ def test_a_client_whose_strategy_throws_keeps_what_it_had_at_midnight() -> None:
     ]  # fmt: skip
 
 
+def test_what_was_carried_over_midnight_counts_in_the_own_strategy_and_in_no_other() -> None:
+    """No room is known of x, on which both strategies near by throw: x keeps queue 0, by the group's own."""
+    nearby = GroupSettings(strategy="MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE", client_room="^(room)")
+    known = Known(
+        member_lists=[members("x", 0, 1_000)], topics=[topic()], owners_before=[OwnerBefore("T", None, "a", 0, "x")]
+    )
+    day = of(known, nearby)
+    assert given_to(day) == [(0, 0, "x", True), (1, 0, None, False)]
+    compared = {(each.strategy, each.is_own): each.unassigned_max for each in day.strategy_comparison}
+    assert compared == {
+        ("MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE", True): 1, ("AVG", False): 0, ("AVG_BY_CIRCLE", False): 0,
+        ("CONSISTENT_HASH", False): 0, ("MACHINE_ROOM_NEARBY-AVG", False): 2,
+    }  # fmt: skip
+
+
 BEFORE = Known(
     topics=[topic()],
     members_before=[MembersBefore("a", ("x",))],
@@ -174,6 +189,20 @@ def test_what_changed_at_midnight_is_a_rebalance_of_the_day_and_counts_under_eac
     ]  # fmt: skip
     same = of(replace(BEFORE, member_lists=[members("x", 0, 1_000)]))
     assert (same.rebalances, {each.rebalances for each in same.strategy_comparison}) == ([], {0})
+
+
+@pytest.mark.parametrize(
+    "configured",
+    [
+        GroupSettings(message_model="BROADCASTING"),
+        GroupSettings(strategy="AVG", client_rebalance=False, request_mode="POP", pop_share_queue_num=1),
+    ],
+)
+def test_where_each_client_takes_everything_nothing_moves(configured: GroupSettings) -> None:
+    """y joins at second 400 and leaves at 700: x has both queues all the time."""
+    lists = [members("x", 0, 400), members("xy", 400, 700), members("x", 700, 1_000)]
+    changes = of(Known(member_lists=lists, topics=[topic()]), configured).rebalances
+    assert [(each.trigger, each.moved, each.fewest_moves) for each in changes] == [("JOINED", 0, 0), ("LEFT", 0, 0)]
 
 
 def test_owners_at_midnight_are_those_that_the_day_before_published() -> None:
@@ -219,6 +248,38 @@ def test_brokers_that_differ_for_long() -> None:
     assert found(day) == [
         ("AGAINST_STRATEGY", "VIEWS_DIFFER", 200, 400), ("UNASSIGNED", "VIEWS_DIFFER", 200, 400),
         ("VIEWS_DIFFER", "NONE_NEEDED", 100, 1_000),
+    ]  # fmt: skip
+
+
+def test_a_broker_that_differed_once_is_not_the_history_of_those_that_differ_later() -> None:
+    """Broker a lags for 20 s, and is off the route when b and c begin to differ: then b counts, by which z joins."""
+    three, two = (tuple(RoutedBroker(each, 1) for each in names) for names in ("abc", "bc"))
+    routes = Route(three, at(0), at(300), at(300)), Route(two, at(300), at(1_000), at(1_000))
+    lists = [
+        members("x", 0, 120), members("xy", 120, 300),
+        members("x", 0, 100, broker="b"), members("xy", 100, 700, broker="b"), members("xyz", 700, 1_000, broker="b"),
+        members("x", 0, 100, broker="c"), members("xy", 100, 300, broker="c"), members("x", 300, 1_000, broker="c"),
+    ]  # fmt: skip
+    day = of(Known(member_lists=lists, topics=[Topic("T", at(0), at(1_000), routes, None)]))
+    assert [(each.trigger, each.changed_at_ms, each.joined) for each in day.rebalances] == [
+        ("VIEW", at(100), ()), ("VIEW", at(120), ("y",)), ("VIEW", at(300), ()), ("JOINED", at(700), ("z",))
+    ]  # fmt: skip
+
+
+def test_a_broker_that_differs_at_noon_is_not_the_history_of_those_that_differ_at_midnight() -> None:
+    two, three = (tuple(RoutedBroker(each, 1) for each in names) for names in ("bc", "abc"))
+    routes = Route(two, at(0), at(500), at(500)), Route(three, at(500), at(1_000), at(1_000))
+    known = Known(
+        member_lists=[
+            members("xyz", 0, 1_000, broker="b"), members("x", 0, 1_000, broker="c"), members("x", 500, 1_000)
+        ],
+        topics=[Topic("T", at(0), at(1_000), routes, two)],
+        members_before=[MembersBefore("b", ("x", "y")), MembersBefore("c", ("x",))],
+        owners_before=[OwnerBefore("T", "b", "b", 0, "x"), OwnerBefore("T", "b", "c", 0, "y"),
+                       OwnerBefore("T", "c", "b", 0, "x"), OwnerBefore("T", "c", "c", 0, "x")],
+    )  # fmt: skip
+    assert [(each.trigger, each.changed_at_ms, each.joined) for each in of(known).rebalances] == [
+        ("JOINED", at(0), ("z",)), ("VIEW", at(500), ())
     ]  # fmt: skip
 
 
@@ -285,3 +346,20 @@ def test_rooms_of_the_settings_are_compared() -> None:
     known = Known(member_lists=[members("x", 0, 1_000)], topics=[topic()])
     rooms = GroupSettings(strategy="AVG", machine_rooms=("a",))
     assert "MACHINE_ROOM" in {each.strategy for each in of(known, rooms).strategy_comparison}
+
+
+def test_a_client_of_another_strategy_is_mixed_while_it_is_a_member() -> None:
+    lists = [members("x", 0, 100), members("xy", 100, 110), members("x", 110, 1_000)]
+    named = [Running("x", "AVG", None, None, None, None), Running("y", "AVG_BY_CIRCLE", None, None, None, None)]
+    day = of(Known(member_lists=lists, topics=[topic()], running=named), None)
+    assert {(row.start_ms - at(0), row.strategy) for row in day.queue_allocation} == {
+        (0, "AVG"), (100_000, "MIXED"), (110_000, "AVG")
+    }  # fmt: skip
+    assert ("MIXED_STRATEGIES", "NONE_NEEDED", 100, 110) in found(day)
+
+
+def test_a_quiet_day_has_the_strategy_of_the_day_before() -> None:
+    """Of which no line of today tells, nor of any client."""
+    owners = [OwnerBefore("T", None, "a", 0, "x", "AVG_BY_CIRCLE", "CLIENT_LOG")]
+    day = of(Known(member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=owners), None)
+    assert {(row.strategy, row.strategy_source) for row in day.queue_allocation} == {("AVG_BY_CIRCLE", "CLIENT_LOG")}

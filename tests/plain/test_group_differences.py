@@ -53,11 +53,23 @@ def test_another_has_it() -> None:
     assert _found([_should("x")], [_did("y")], _sight("y")) == [("AGAINST_STRATEGY", "xy", 0, 10_000)]
 
 
+def test_what_differs_in_one_way_over_two_allocations_is_one_difference() -> None:
+    should = [_should("x", 0, 5_000), _should("x", 5_000, 10_000)]
+    assert _found(should, [_did("y")]) == [("AGAINST_STRATEGY", "xy", 0, 10_000)]
+
+
 def test_two_have_it_unless_queues_are_shared() -> None:
     both = [_did("x"), _did("y")]
     assert _found([_should("x")], both) == [("DOUBLY_OWNED", "xy", 0, 10_000)]
     for strategy in ("BROADCASTING", "POP:AVG"):
         assert _found([_should(name, strategy=strategy) for name in "xy"], both) == []
+
+
+def test_any_queue_of_a_broker_has_several_owners_whatever_the_strategies_name() -> None:
+    """x and y pop, as one of a MIXED group that allocates itself does not."""
+    should = [_should(name, strategy="MIXED", queue_id=-1) for name in "xy"]
+    assert _found(should, [_did(name, queue_id=-1) for name in "xy"]) == []
+    assert _found(should, [_did(name, queue_id=-1) for name in "xyz"]) == [("AGAINST_STRATEGY", "xyz", 0, 10_000)]
 
 
 @pytest.mark.parametrize(("start_ms", "expected"), [(8_999, [("AGAINST_STRATEGY", "xy", 8_999, 10_000)]), (9_000, [])])
@@ -81,14 +93,18 @@ def test_a_client_that_is_gone_lacks_it_until_its_group_forgets_it() -> None:
     assert _found(should, [], _sight("x", late, late + 5_000, ended=True)) == [("UNASSIGNED", "x", late, DAY.end_ms)]
 
 
-def test_times_in_sight_that_overlap_give_a_difference_each() -> None:
-    overlapping = _sight("x", 0, 5_000), _sight("x", 3_000, 9_000)
-    assert _found([_should("x")], [], *overlapping) == [
-        ("UNASSIGNED", "x", 0, 5_000),
-        ("UNASSIGNED", "x", 3_000, 9_000),
-    ]
-    touching = _sight("x", 0, 5_000), _sight("x", 5_000, 9_000)
-    assert _found([_should("x")], [], *touching) == [("UNASSIGNED", "x", 0, 9_000)]
+@pytest.mark.parametrize(("back_ms", "is_one"), [(3_000, True), (5_000, True), (5_001, False)])
+def test_times_in_sight_that_overlap_or_touch_give_one_difference(back_ms: int, is_one: bool) -> None:  # noqa: FBT001
+    """Of one queue, kind and client no two findings overlap: these are their key."""
+    both = _sight("x", 0, 5_000), _sight("x", back_ms, 9_000)
+    apart = [("UNASSIGNED", "x", 0, 5_000), ("UNASSIGNED", "x", back_ms, 9_000)]
+    assert _found([_should("x")], [], *both) == ([("UNASSIGNED", "x", 0, 9_000)] if is_one else apart)
+
+
+def test_a_client_that_is_back_before_its_group_forgets_it_lacks_a_queue_once() -> None:
+    lives = _sight("x", 0, 100_000, ended=True), _sight("x", 105_000, 400_000)
+    owned = [_did("x", 0, 100_000), _did("x", 260_000, 400_000)]
+    assert _found([_should("x", 0, 400_000)], owned, *lives) == [("UNASSIGNED", "x", 100_000, 260_000)]
 
 
 def test_of_a_client_with_a_log_only_that_counts() -> None:
@@ -244,6 +260,14 @@ def test_findings_of_other_clients_are_apart() -> None:
         (
             "g, T, a queue 9: another than the strategy names has the queue for 2.0 s (expected nobody, held by x;"
             " the topic has no such queue)"
+        ),
+    ),
+    (
+        Finding(0, 2_000, "AGAINST_STRATEGY", basis="OBSERVED", topic="T", broker_name="a", queue_id=0,
+                client_ids=("y",), owners_expected=("x", "y"), owners_observed=("x",), cause="REBALANCE_NOT_RUN"),
+        (
+            "g, T, a queue 0: not everyone whom the strategy names has the queue for 2.0 s (expected x, y, held by x;"
+            " members had changed, and clients rebalance within 20 s)"
         ),
     ),
     (Finding(0, 49, "GROUP_WITHOUT_CONSUMERS"), "g: no broker knows a consumer of the group for 0.0 s"),

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from jobs.allocation.group.causes import Flap
 from jobs.allocation.group.expected import expected
 from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.findings import of_allocation, of_group, of_topics
+from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import Languages, MemberList, Route, RoutedBroker, Topic
 from jobs.allocation.group.shares import Allocated
+from jobs.allocation.group.strategy import GroupStrategy, group_strategy
+from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 from udfs.shares import shares_of_group
 from udfs.strategy import Queue
@@ -65,6 +67,8 @@ OF_ROOMS: tuple[Queue, ...] = (("A@x", 0), ("A@x", 1), ("B@x", 0))
         (of("AVG", ""), []),
         (of("AVG", "xyz"), [("IDLE_CLIENT", "MORE_CLIENTS_THAN_QUEUES", None, None, "z")]),
         (of("AVG", "xx"), [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "a", 1, "")]),
+        (of("AVG", "xxz"), [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "a", 1, ""),
+                            ("IDLE_CLIENT", "MORE_CLIENTS_THAN_QUEUES", None, None, "z")]),
         (of("AVG", "xxy", (*TWO, ("a", 2))), [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "a", 1, "")]),
         (of("CONFIG", "xx", specs={"*": {"name": "CONFIG", "queues": [["a", 0]]}}),
          [("UNASSIGNED", "STRATEGY_LEAVES_OUT", "a", 1, "")]),
@@ -81,6 +85,7 @@ OF_ROOMS: tuple[Queue, ...] = (("A@x", 0), ("A@x", 1), ("B@x", 0))
           ("IDLE_CLIENT", "STRATEGY_FAILS", None, None, "x")]),
         (of("POP:AVG", "xyz", (*TWO, ("a", 2), ("a", 3)),
             specs={"*": {"name": "POP:AVG", "pop_share_queue_num": 1}}), []),
+        (of("MIXED", "xyz", specs={"*": {"name": "POP:AVG"}, "x": {"name": "AVG"}}), []),
         (of("BROADCASTING", "xy"), []),
         (of("MACHINE_ROOM", "xx", OF_ROOMS, specs=ROOMS),
          [("UNASSIGNED", "DUPLICATE_CLIENT_ID", "A@x", 1, ""), ("UNASSIGNED", "STRATEGY_LEAVES_OUT", "B@x", 0, "")]),
@@ -113,8 +118,9 @@ def group(
     flaps: tuple[Flap, ...] = (),
     languages: tuple[Languages, ...] = (),
     stale_ms: int = 300_000,
+    strategy: GroupStrategy | None = None,
 ) -> list[Finding]:
-    return of_group(lists, inputs, flaps, languages, DAY, stale_ms)
+    return of_group(lists, inputs, strategy, flaps, languages, DAY, stale_ms)
 
 
 def test_a_group_whose_members_share_an_id_or_have_none() -> None:
@@ -122,6 +128,16 @@ def test_a_group_whose_members_share_an_id_or_have_none() -> None:
     assert group(twins) == [Finding(START, START + 5, "DUPLICATE_CLIENT_ID", client_ids=("x", "z"))]
     nameless = MemberList("a", ("", "x"), START, START + 5, START + 5)
     assert group(nameless) == [Finding(START, START + 5, "EMPTY_CLIENT_ID")]
+
+
+def test_who_broadcasts_takes_every_queue_whoever_else_is_there() -> None:
+    """Neither a second connection of the id nor another list of members changes that (`RebalanceImpl`, 5.3.3)."""
+    all_broadcast = group_strategy(GroupSettings(message_model="BROADCASTING"), [])
+    split = Input("T", "a", TWO, ("x",), views=2, start_ms=START, end_ms=START + 600_000, strategy="BROADCASTING")
+    assert group(list_of("xx", 0, 5), inputs=(split,), strategy=all_broadcast) == []
+    assert group(list_of("xx", 0, 5), strategy=group_strategy(GroupSettings(), [])) == [
+        Finding(START, START + 5, "DUPLICATE_CLIENT_ID", client_ids=("x",))
+    ]
 
 
 def test_a_group_is_without_consumers_while_no_broker_has_one() -> None:

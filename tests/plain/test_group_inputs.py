@@ -12,14 +12,14 @@ from jobs.allocation.group.expected import expected
 from jobs.allocation.group.inputs import Input, inputs
 from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, RoutedBroker, Topic
 from jobs.allocation.group.shares import Allocated, Had, Strategies, had_at_midnight
-from jobs.allocation.group.strategy import GroupStrategy
+from jobs.allocation.group.strategy import ClientStrategy, GroupStrategy
 from jobs.tables.day import Day
 from udfs.shares import Share
 
 DAY = Day(dt.date(2026, 11, 21), "c")
 A2, B1 = RoutedBroker("a", 2), RoutedBroker("b", 1)
 QUEUES = (("a", 0), ("a", 1), ("b", 0))
-AVG = GroupStrategy(json.dumps({"*": {"name": "AVG"}}), "AVG", "SETTINGS", None)
+AVG = GroupStrategy(ClientStrategy({"name": "AVG"}, "SETTINGS"), {})
 THROWS = json.dumps({"*": {"name": "AVG"}, "y": {"name": "CONSISTENT_HASH", "virtual_nodes": -1}})
 
 
@@ -85,13 +85,13 @@ def test_of_a_group_whose_clients_nothing_shows_nothing_is_said() -> None:
     ("T", "POP:AVG", "REQUEST_MODE_UNKNOWN"), ("%RETRY%g", "AVG", None),
 ])  # fmt: skip
 def test_of_retry_topics_the_broker_assigns_whole_queues(topic: str, strategy: str, undetermined: str | None) -> None:
-    pop = GroupStrategy("{}", "POP:AVG", "SETTINGS", "REQUEST_MODE_UNKNOWN")
+    pop = GroupStrategy(ClientStrategy({"name": "POP:AVG"}, "SETTINGS", "REQUEST_MODE_UNKNOWN"), {})
     (found,) = inputs([Topic(topic, 0, 100, (_route(),), None)], [_list("a", "x")], pop)
     assert (found.strategy, found.undetermined) == (strategy, undetermined)
 
 
 def test_an_unknown_strategy_is_one_on_retry_topics_too() -> None:
-    unknown = GroupStrategy("{}", "AVG", "SETTINGS", "STRATEGY_UNKNOWN")
+    unknown = GroupStrategy(ClientStrategy({"name": "AVG"}, "SETTINGS", "STRATEGY_UNKNOWN"), {})
     (found,) = inputs([Topic("%RETRY%g", 0, 100, (_route(),), None)], [_list("a", "x")], unknown)
     assert found.undetermined == "STRATEGY_UNKNOWN"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -77,6 +78,26 @@ def test_one_view_is_the_first_brokers_where_it_lasts() -> None:
     assert of_one_view(rows[1:2]) == rows[1:2]
 
 
+def _one_view(*views: tuple[str | None, int, int]) -> list[tuple[str | None, int, int]]:
+    """The views that count: broker, from, until."""
+    rows = of_one_view([Allocated(_input("x", start_ms, end_ms, view=view), ()) for view, start_ms, end_ms in views])
+    return [(row.input.view_broker_name, row.start_ms, row.end_ms) for row in rows]
+
+
+def test_one_view_is_at_each_time_that_of_the_first_broker_then() -> None:
+    agreed = None, 5_000, 9_000
+    assert _one_view(("a", 0, 5_000), ("b", 0, 5_000), agreed, ("c", 9_000, 12_000), ("b", 9_000, 12_000)) == [
+        ("a", 0, 5_000), agreed, ("b", 9_000, 12_000)
+    ]  # fmt: skip
+    assert _one_view(("b", 0, 9_000), ("a", 3_000, 6_000)) == [
+        ("b", 0, 3_000), ("a", 3_000, 6_000), ("b", 6_000, 9_000)
+    ]  # fmt: skip
+    assert _one_view(("b", 0, 9_000), ("a", 3_000, 4_000), ("c", 6_000, 7_000)) == [
+        ("b", 0, 3_000),
+        ("b", 4_000, 9_000),
+    ]
+
+
 def test_each_topic_has_a_view_of_its_own() -> None:
     """Topic U is on broker b alone: what stands there counts, though T has an earlier name's."""
     t, u = _input("x", 0, 5_000, view="a"), _input("x", 0, 5_000, view="b", topic="U")
@@ -116,6 +137,41 @@ def test_who_broadcasts_is_left_out_and_what_the_broker_assigns_is_compared_with
     assert _compared("BROADCASTING") == {}
     assert _compared("POP:AVG") == _compared("BROKER:CONFIG") == everywhere
     assert _compared("MIXED") == everywhere | {"MIXED": True}
+
+
+def test_a_group_whose_members_strategies_change_is_one_history_of_its_own() -> None:
+    """y, which allocates by circle, joins x: what each member does, and all of them by each strategy."""
+    of_y = json.dumps({"*": {"name": "AVG"}, "y": {"name": "AVG_BY_CIRCLE"}})
+    today = [
+        dataclasses.replace(each, strategies_json=of_y)
+        for each in (_input("x", 0, 10), _input("xy", 10, 20, strategy="MIXED"), _input("x", 20, 30))
+    ]
+    rows = comparison(today[1:], today[:1], None, Strategies())
+    assert [(row.strategy, row.is_own, row.rebalances, row.moves) for row in rows[:-1]] == [
+        ("MIXED", True, 2, 3), ("AVG", False, 2, 4), ("AVG_BY_CIRCLE", False, 2, 4)
+    ]  # fmt: skip
+    assert (rows[-1].strategy, rows[-1].is_own, rows[-1].rebalances) == ("CONSISTENT_HASH", False, 2)
+
+
+def test_the_groups_own_strategy_is_that_of_its_members() -> None:
+    """While there are none, that of all clients: x is the only one that came."""
+    nobody = _input("", 0, 10, strategy="MIXED")
+    (own,) = (row for row in comparison([nobody, _input("x", 10, 20)], [], None, Strategies()) if row.is_own)
+    assert own.strategy == "AVG"
+    (own,) = (row for row in comparison([nobody], [], None, Strategies()) if row.is_own)
+    assert own.strategy == "MIXED"
+    one_after_the_other = [_input("x", 0, 10), _input("y", 10, 20, strategy="AVG_BY_CIRCLE")]
+    (own,) = (row for row in comparison(one_after_the_other, [], None, Strategies()) if row.is_own)
+    assert own.strategy == "MIXED"
+
+
+def test_a_group_of_which_some_pop_is_compared_without_its_own_but_for_what_it_retries() -> None:
+    some_pop = json.dumps({"*": {"name": "AVG"}, "y": {"name": "POP:AVG"}})
+    today = [dataclasses.replace(_input("xy", 0, 10, strategy="MIXED", topic=topic), strategies_json=some_pop)
+             for topic in ("T", "%RETRY%g")]  # fmt: skip
+    rows = comparison(today, [], None, Strategies())
+    assert [(row.topic, row.strategy) for row in rows if row.is_own] == [("%RETRY%g", "MIXED")]
+    assert {row.strategy for row in rows if row.topic == "T"} == {"AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"}
 
 
 def test_of_a_group_that_broadcast_for_a_while_the_rest_is_compared() -> None:

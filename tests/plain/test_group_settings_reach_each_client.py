@@ -37,8 +37,9 @@ def test_a_parameter_of_the_group_holds_for_whoever_has_none_of_its_own(key: str
 
 def test_a_strategy_of_the_settings_wins_over_what_a_consumer_names() -> None:
     named = ObservedClient("x", "AVG", "RUNNING_INFO")
-    specs, strategy, source, _ = group_strategy(GroupSettings(strategy="AVG_BY_CIRCLE"), [named])
-    assert (json.loads(specs), strategy, source) == ({"*": {"name": "AVG_BY_CIRCLE"}}, "AVG_BY_CIRCLE", "SETTINGS")
+    said = GroupSettings(strategy="AVG_BY_CIRCLE")
+    assert _specs(said, named) == {"*": {"name": "AVG_BY_CIRCLE"}}
+    assert group_strategy(said, [named]).of_members("x")[:2] == ("AVG_BY_CIRCLE", "SETTINGS")
 
 
 def test_the_version_of_a_member_wins_over_the_snapshots_and_these_over_the_groups() -> None:
@@ -61,17 +62,14 @@ def test_the_charset_of_a_member_wins_over_the_groups() -> None:
 
 def test_broadcasting_by_settings() -> None:
     said = GroupSettings(message_model="BROADCASTING")
-    assert group_strategy(said, [ObservedClient("x", message_model="CLUSTERING")])[1:] == (
-        "BROADCASTING",
-        "SETTINGS",
-        None,
-    )
+    found = group_strategy(said, [ObservedClient("x", message_model="CLUSTERING")])
+    assert found.of_members("x") == ("BROADCASTING", "SETTINGS", None)
 
 
 def test_client_rebalance_of_the_settings_wins_over_what_a_consumer_says() -> None:
     asks = ObservedClient("x", client_version="5.3.3", client_rebalance=False)
-    assert group_strategy(GroupSettings(), [asks]).undetermined == "REQUEST_MODE_UNKNOWN"
-    assert group_strategy(GroupSettings(client_rebalance=True), [asks]).undetermined is None
+    assert group_strategy(GroupSettings(), [asks]).of_members("x").undetermined == "REQUEST_MODE_UNKNOWN"
+    assert group_strategy(GroupSettings(client_rebalance=True), [asks]).of_members("x").undetermined is None
 
 
 @pytest.mark.parametrize(("mode", "name"), [("POP", "POP:AVG"), ("PULL", "AVG")])
@@ -79,4 +77,4 @@ def test_the_request_mode_and_the_share_of_a_queue(mode: Any, name: str) -> None
     said = GroupSettings(client_rebalance=False, request_mode=mode, pop_share_queue_num=7)
     share = {"pop_share_queue_num": 7} if mode == "POP" else {}
     assert _specs(said, ObservedClient("x", client_version="5.3.3")) == {"*": {"name": name, **share}}
-    assert group_strategy(said, [ObservedClient("x", client_version="5.3.3")]).undetermined is None
+    assert group_strategy(said, [ObservedClient("x", client_version="5.3.3")]).of_members("x").undetermined is None

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import Connected, Logged, ObservedClient, Running, observed_clients
-from jobs.allocation.group.strategy import group_strategy
+from jobs.allocation.group.strategy import MembersStrategy, group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
 from udfs.allocation_udf import plain_shares
 
@@ -18,8 +19,9 @@ QUEUES = [("a", 0), ("a", 1), ("b", 0)]
 
 
 def _of(said: GroupSettings, *seen: ObservedClient) -> tuple[dict[str, Any], str, str, str | None]:
-    specs, strategy, source, undetermined = group_strategy(said, list(seen))
-    return json.loads(specs), strategy, source, undetermined
+    """All of a group whose members are those that were observed."""
+    found = group_strategy(said, list(seen))
+    return json.loads(found.strategies_json), *found.of_members(each.client_id for each in seen)
 
 
 def _told(client_id: str, strategy: str | None = None, **what: Any) -> ObservedClient:
@@ -166,7 +168,7 @@ def test_what_is_known_of_a_client_is_put_together() -> None:
 def test_the_strategy_of_a_group_is_one_text_and_has_the_first_reason() -> None:
     said = GroupSettings(client_rebalance=False, clients={"y": StrategySettings(strategy="CONFIG", queues=(("a", 0),))})
     found = group_strategy(said, [_told("x", "AVG"), _told("z", "Stickily"), ObservedClient("y")])
-    assert found.undetermined == "STRATEGY_UNKNOWN"
+    assert found.of_members("xyz").undetermined == "STRATEGY_UNKNOWN"
     rooms = GroupSettings(machine_rooms=("A",))
     known = group_strategy(rooms, [_told("x", "MACHINE_ROOM")])
     assert known.strategies_json == '{"*": {"machine_rooms": ["A"], "name": "MACHINE_ROOM"}}'
@@ -223,3 +225,69 @@ def test_broadcasting() -> None:
     broadcasts = ObservedClient("x", message_model="BROADCASTING")
     assert _of(GroupSettings(), broadcasts) == (everything, "BROADCASTING", "CONNECTION", None)
     assert _of(GroupSettings(message_model="CLUSTERING"), broadcasts)[1] == "AVG"
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ("x", ("AVG", "RUNNING_INFO", None)),
+        ("y", ("AVG_BY_CIRCLE", "RUNNING_INFO", None)),
+        ("xy", ("MIXED", "RUNNING_INFO", None)),
+        ("xx", ("AVG", "RUNNING_INFO", None)),
+        ("z", ("Stickily", "RUNNING_INFO", "STRATEGY_UNKNOWN")),
+        ("xz", ("MIXED", "RUNNING_INFO", "STRATEGY_UNKNOWN")),
+        ("w", ("CONFIG", "SETTINGS", None)),
+        ("v", ("AVG", "ASSUMED", None)),  # nobody knows it, and the others do not agree
+        ("vw", ("MIXED", "SETTINGS", None)),
+        ("", ("MIXED", "SETTINGS", "STRATEGY_UNKNOWN")),
+    ],
+)
+def test_members_allocate_by_their_own_rules_and_by_nobody_elses(
+    members: str, expected: tuple[str, str, str | None]
+) -> None:
+    """Whoever else was a member at some time of the day."""
+    said = GroupSettings(clients={"w": StrategySettings(strategy="CONFIG", queues=(("a", 0),))})
+    clients = [_told("x", "AVG"), _told("y", "AVG_BY_CIRCLE"), _told("z", "Stickily")]
+    assert group_strategy(said, clients).of_members(members) == MembersStrategy(*expected)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"), [("x", ("BROADCASTING", "CONNECTION", None)), ("y", ("AVG", "ASSUMED", None))]
+)
+def test_a_client_broadcasts_by_its_own_model(members: str, expected: tuple[str, str, str | None]) -> None:
+    clients = [ObservedClient("x", message_model="BROADCASTING"), ObservedClient("y", message_model="CLUSTERING")]
+    assert group_strategy(GroupSettings(), clients).of_members(members) == expected
+
+
+def _before(strategy: str | None, source: str | None = "CLIENT_LOG") -> OwnerBefore:
+    return OwnerBefore("T", None, "a", 0, "x", strategy, source)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ([_before("AVG_BY_CIRCLE")], ("AVG_BY_CIRCLE", "CLIENT_LOG")),
+        ([_before("AVG_BY_CIRCLE"), _before("AVG_BY_CIRCLE", "RUNNING_INFO")], ("AVG_BY_CIRCLE", "RUNNING_INFO")),
+        ([_before("BROKER:AVG_BY_CIRCLE")], ("AVG_BY_CIRCLE", "CLIENT_LOG")),
+        ([_before("POP:AVG_BY_CIRCLE"), _before("AVG_BY_CIRCLE")], ("AVG_BY_CIRCLE", "CLIENT_LOG")),
+        ([_before("AVG_BY_CIRCLE", "SETTINGS")], ("AVG", "ASSUMED")),  # which say otherwise today
+        ([_before("AVG_BY_CIRCLE"), _before("MIXED")], ("AVG_BY_CIRCLE", "CLIENT_LOG")),
+        ([_before("MIXED")], ("AVG", "ASSUMED")),
+        ([_before("AVG_BY_CIRCLE"), _before("CONSISTENT_HASH")], ("AVG", "ASSUMED")),
+        ([_before(None, None)], ("AVG", "ASSUMED")),
+        ([], ("AVG", "ASSUMED")),
+    ],
+)
+def test_what_clients_named_yesterday_holds_until_one_names_another(
+    before: list[OwnerBefore], expected: tuple[str, str]
+) -> None:
+    """A client writes its result only when that changed (`RebalanceImpl.rebalanceByTopic`): a quiet day names none."""
+    silent = [ObservedClient("x", client_version="4.9.8")]
+    assert group_strategy(GroupSettings(), silent, before).of_members("x")[:2] == expected
+    assert is_named_before(before) is (expected[0] != "AVG")
+    named = [ObservedClient("x"), ObservedClient("y", "CONSISTENT_HASH", "CLIENT_LOG")]
+    assert group_strategy(GroupSettings(), named, before).of_members("x")[:2] == ("CONSISTENT_HASH", "CLIENT_LOG")
+    assert group_strategy(GroupSettings(strategy="CONFIG"), silent, before).of_members("x")[:2] == (
+        "CONFIG",
+        "SETTINGS",
+    )

@@ -32,6 +32,10 @@ def held(text: str, queues: list[Queue] | None = None) -> Owners:
         pytest.param("x x y y -", "y y y x x", QUEUES, "xy", (3, 0), id="what was nobody's is somebody's load"),
         pytest.param("x x x y y", "x x x y y", QUEUES, "y", (0, 0), id="x is no member, and keeps all"),
         pytest.param("- - - - -", "x x x y y", QUEUES, "xy", (0, 0), id="nobody had anything"),
+        pytest.param("x x x x x", "x+y x+y x+y x+y x+y", QUEUES, "xy", (0, 0), id="y has all as well, and x keeps all"),
+        pytest.param("x+y x+y - - -", "x x - - -", QUEUES, "x", (0, 0), id="of two owners one left, and nothing else"),
+        pytest.param("x+y x+y - - -", "x+z z - - -", QUEUES, "xz", (1, 0), id="and the other one lost one queue"),
+        pytest.param("x+y x+y - - -", "z z - - -", QUEUES, "z", (2, 2), id="both left"),
     ],
 )
 def test_moves(before: str, after: str, queues: list[Queue], members: str, expected: tuple[int, int]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from jobs.allocation.group.differences import EXPIRES_MS
+from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
     AnswerGap,
@@ -18,18 +19,14 @@ from jobs.allocation.group.known import (
     Subscribed,
     Topic,
 )
-from jobs.allocation.group.ownership import Sight, clients_with_log
+from jobs.allocation.group.ownership import LOG, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
 from jobs.tables.day import Day
 
 _SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
-_REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
 _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 _SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
 _STOP_MS = 1_000  # before a client's last line it has begun to stop
-_FLAPS = 3  # returns of one member within ten minutes
-_FLAPPING_MS = 600_000
-_AWAY_MS = 120_000
 _REFUSED = {"LOCK_FAILED": "LOCK_NOT_GRANTED", "OFFSET_UNKNOWN": "OFFSET_UNKNOWN"}
 
 
@@ -46,15 +43,6 @@ class Cause:
     client_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flap:
-    """A time in which a member dropped off and returned again and again."""
-
-    client_id: str
-    start_ms: int
-    end_ms: int
-
-
 class _Answer(Protocol):
     @property
     def start_ms(self) -> int: ...
@@ -62,6 +50,9 @@ class _Answer(Protocol):
     def end_ms(self) -> int: ...
     @property
     def last_answer_ms(self) -> int: ...
+
+
+_AnAnswer = TypeVar("_AnAnswer", bound=_Answer)
 
 
 def causes(
@@ -77,7 +68,7 @@ def causes(
         day: the day.
         stale_ms: how long an answer holds at most.
     """
-    slack_ms = _slack_ms(known.answer_gaps, sights)
+    slack_ms = min(_slack_ms(known.answer_gaps, sights), stale_ms)
     plain = (
         *duplicate_ids([each for each in known.member_lists if each.end_ms > each.start_ms]),
         *_not_subscribed(known.subscribed, known.topics, stale_ms),
@@ -118,20 +109,25 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
     Args:
         member_lists: intervals that have a length.
     """
-    is_only_broker = len({each.broker_name for each in member_lists}) == 1
+    is_only_broker = len({each.broker_name for each in member_lists if each.client_ids}) == 1
     spans = (
         (start_ms, end_ms)
         for start_ms, end_ms, covering in covered_parts(each for each in member_lists if each.names_twice)
         if is_only_broker or len({each.broker_name for each in covering}) > 1
     )
     for start_ms, end_ms in joined(spans):
-        yield Cause("DUPLICATE_CLIENT_ID", start_ms, end_ms + _REBALANCE_MS)
+        yield Cause("DUPLICATE_CLIENT_ID", start_ms, end_ms + REBALANCE_MS)
 
 
 def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
-    """Brokers that name different members: each client asks one of them at random, unless it takes every queue."""
-    for start_ms, end_ms in of_several_views(each for each in inputs if each.strategy != "BROADCASTING"):
-        yield Cause("VIEWS_DIFFER", start_ms, end_ms + _REBALANCE_MS)
+    """Brokers that name different members: each client asks one at random, unless it takes every queue.
+
+    One of the topic's: MQClientInstance.findBrokerAddrByTopic (5.3.3).
+    """
+    of_topics = grouped((each for each in inputs if each.strategy != "BROADCASTING"), lambda each: each.topic)
+    for topic, of_topic in of_topics.items():
+        for start_ms, end_ms in of_several_views(of_topic):
+            yield Cause("VIEWS_DIFFER", start_ms, end_ms + REBALANCE_MS, topic=topic)
 
 
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
@@ -141,16 +137,23 @@ def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
 
 
 def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], stale_ms: int) -> Iterator[Cause]:
-    """A member that does not subscribe the topic gets a share and leaves it: running info has its own topics."""
-    for each in subscribed:
+    """A member that does not subscribe the topic gets a share and leaves it: running info has its own topics.
+
+    Not beyond the nearest answers of the client that do name the topic.
+    """
+    for client_id, answers in grouped(subscribed, lambda each: each.client_id).items():
         for topic in topics:
-            if topic.topic not in each.topics and None not in each.topics:
+            names = {topic.topic, None}
+            naming = [each for each in answers if not names.isdisjoint(each.topics)]
+            for each in (other for other in answers if names.isdisjoint(other.topics)):
+                before = (other.end_ms for other in naming if other.end_ms <= each.start_ms)
+                after = (other.start_ms for other in naming if other.start_ms >= each.end_ms)
                 yield Cause(
                     "NOT_SUBSCRIBED",
-                    each.start_ms - stale_ms,
-                    each.end_ms + stale_ms,
+                    max([each.start_ms - stale_ms, *before]),
+                    min([each.end_ms + stale_ms, *after]),
                     topic=topic.topic,
-                    client_id=each.client_id,
+                    client_id=client_id,
                 )
 
 
@@ -160,34 +163,37 @@ def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[
     Whichever broker names them: the change holds for the queues of every broker.
     """
     for of_broker in grouped(member_lists, lambda each: each.broker_name).values():
-        for from_ms, changed_ms in _changes(of_broker, day):
-            yield Cause("REBALANCE_NOT_RUN", from_ms, changed_ms + _REBALANCE_MS)
+        for from_ms, changed_ms in _changes(of_broker, lambda each: each.client_ids, day):
+            yield Cause("REBALANCE_NOT_RUN", from_ms, changed_ms + REBALANCE_MS)
 
 
 def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
     """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
     for topic in topics:
-        for from_ms, changed_ms in _changes(topic.routes, day):
-            yield Cause("STALE_ROUTE", from_ms, changed_ms + _ROUTE_POLL_MS + _REBALANCE_MS, topic=topic.topic)
+        for from_ms, changed_ms in _changes(topic.routes, lambda each: each.brokers, day):
+            yield Cause("STALE_ROUTE", from_ms, changed_ms + _ROUTE_POLL_MS + REBALANCE_MS, topic=topic.topic)
 
 
-def _changes(answers: Iterable[_Answer], day: Day) -> Iterator[tuple[int, int]]:
+def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object], day: Day) -> Iterator[tuple[int, int]]:
     """The last capture that still showed the old state, and the change, of intervals of equal answers.
 
-    The first capture counts as a change, as what was before is not known; what stood at 00:00 does not.
+    The first capture counts as a change, as what was before is not known; what stood at 00:00 does not. Where both lie
+    apart, the time in between is left out: what held since the last capture counts, and what begins then.
     """
     ordered = in_time(answers)
     if ordered and ordered[0].start_ms > day.start_ms:
         yield ordered[0].start_ms, ordered[0].start_ms
     for before, after in pairwise(ordered):
-        yield before.last_answer_ms, after.start_ms
+        if shown(before) != shown(after):
+            yield from joined([(before.last_answer_ms, before.end_ms), (after.start_ms, after.start_ms)])
 
 
 def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
-    """A client that is gone keeps its share until the broker drops it."""
-    for each in sights:
-        if each.ended:
-            until_ms = each.end_ms + EXPIRES_MS + _REBALANCE_MS
+    """A client that is gone keeps its share until the broker drops it, or until it is back; then all rebalance."""
+    for lives in grouped((each for each in sights if each.source == LOG), lambda each: each.client_id).values():
+        for each in (life for life in lives if life.ended):
+            back = (max(each.end_ms, other.start_ms) for other in lives if other.end_ms > each.end_ms)
+            until_ms = min([each.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
             yield Cause("STOPPED_NOT_EXPIRED", each.end_ms - _STOP_MS, until_ms, client_id=each.client_id)
 
 
@@ -195,7 +201,7 @@ def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
     """A process that stood still (paused, frozen) keeps its queues in memory while the broker drops it."""
     for each in silences:
         if each.silent_until_ms - each.silent_from_ms > _SILENCE_MS:
-            until_ms = each.silent_until_ms + _REBALANCE_MS
+            until_ms = each.silent_until_ms + REBALANCE_MS
             yield Cause("CLIENT_SILENT", each.silent_from_ms, until_ms, client_id=each.client_id)
 
 
@@ -204,39 +210,9 @@ def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
     for each in refusals:
         yield Cause(
             _REFUSED[each.event],
-            each.at_ms - _REBALANCE_MS,
-            each.at_ms + _REBALANCE_MS,
+            each.at_ms - REBALANCE_MS,
+            each.at_ms + REBALANCE_MS,
             topic=each.topic,
             broker_name=each.broker_name,
             queue_id=each.queue_id,
         )
-
-
-def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
-    """Members that drop off a broker's list and return within two minutes, three times in ten."""
-    of_members = grouped(
-        ((client_id, each) for each in member_lists for client_id in dict.fromkeys(each.client_ids)),
-        lambda pair: (pair[0], pair[1].broker_name),
-    )
-    return [
-        Flap(client_id, first_ms, last_ms + _REBALANCE_MS)
-        for (client_id, _), rows in of_members.items()
-        for first_ms, last_ms in _often(_returns(each for _, each in rows))
-    ]
-
-
-def _returns(lists: Iterable[MemberList]) -> list[int]:
-    """When a member was back after a short time away, in time."""
-    pairs = pairwise(in_time(lists))
-    return [after.start_ms for before, after in pairs if 1 <= after.start_ms - before.end_ms <= _AWAY_MS]
-
-
-def _often(returns: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and the last of each three in a row within ten minutes.
-
-    >>> list(_often([0, 300_000, 600_000, 901_000]))
-    [(0, 600000)]
-    """
-    for first_ms, last_ms in zip(returns, returns[_FLAPS - 1 :], strict=False):
-        if last_ms - first_ms <= _FLAPPING_MS:
-            yield first_ms, last_ms

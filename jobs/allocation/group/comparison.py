@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.rebalances import Rebalance, rebalances
-from jobs.allocation.group.shares import Allocated, Strategies
+from jobs.allocation.group.shares import Allocated, Had, Strategies
+from jobs.intervals.of_lists import grouped
 from jobs.settings.consumer_groups import GroupSettings
 from udfs.moves import broker_skew, imbalance
+from udfs.shares import EVERYONE
 from udfs.strategy import BY_BROKER, POP
 
 _EVERYWHERE = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
@@ -35,47 +37,66 @@ class Compared:
 
 
 def comparison(
-    today: Iterable[Input], before: Iterable[Input], configured: GroupSettings | None, strategies: Strategies
+    today: Iterable[Input],
+    before: Iterable[Input],
+    configured: GroupSettings | None,
+    strategies: Strategies,
+    had: Sequence[Had] = (),
 ) -> list[Compared]:
     """The same history under each strategy.
 
     As the members allocate, and all of them under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under MACHINE_ROOM and
-    MACHINE_ROOM_NEARBY-AVG where settings say the rooms. A group that broadcasts is left out, and what the broker
-    assigns is compared with nothing of its own.
+    MACHINE_ROOM_NEARBY-AVG where settings say the rooms. A group that broadcasts is left out, and one that the broker
+    assigns to, or of which some members pop, is compared with nothing of its own.
 
     Args:
         today: of one view only.
         before: what stood at 00:00, likewise; nothing but changes of it counts.
         configured: rooms and virtual nodes of the group.
         strategies: what has been computed already.
+        had: what clients had at 00:00, which is of the group's own strategy.
     """
-    candidates = _candidates(configured or GroupSettings())
-    at_midnight = _by_strategy(before, candidates)
+    candidates, at_midnight = _candidates(configured or GroupSettings()), _by_topic(before)
     compared = []
-    for of, inputs in _by_strategy(today, candidates).items():
-        earlier = at_midnight.get(of, [])
-        history = strategies.allocated([*earlier, *inputs])
-        compared.append(_compared(of, history[len(earlier) :], rebalances(history)))
+    for topic, inputs in _by_topic(today).items():
+        earlier, own = at_midnight.get(topic, []), _own_strategy(inputs)
+        as_they_are = [*earlier, *inputs]
+        histories = {} if any(_is_left_to_the_broker(each) for each in inputs) else {own: as_they_are}
+        for name, strategies_json in candidates.items():
+            if name != own:
+                histories[name] = [
+                    dataclasses.replace(each, strategy=name, strategies_json=strategies_json) for each in as_they_are
+                ]
+        for name, history in histories.items():
+            allocated = strategies.allocated(history, had if name == own else ())
+            changes = rebalances(allocated)
+            compared.append(_compared(topic, name, allocated[len(earlier) :], changes, is_own=name == own))
     return compared
 
 
-def _by_strategy(inputs: Iterable[Input], candidates: Mapping[str, str]) -> dict[tuple[str, str, bool], list[Input]]:
-    """Inputs by topic, strategy and whether it is the group's own."""
-    of_strategies = dict[tuple[str, str, bool], list[Input]]()
-    for each in inputs:
-        if each.strategy == "BROADCASTING":
-            continue
-        if not each.strategy.startswith((POP, BY_BROKER)):
-            of_strategies.setdefault((each.topic, each.strategy, True), []).append(each)
-        for name, strategies_json in candidates.items():
-            if name != each.strategy:
-                other = dataclasses.replace(each, strategy=name, strategies_json=strategies_json)
-                of_strategies.setdefault((each.topic, name, False), []).append(other)
-    return of_strategies
+def _by_topic(inputs: Iterable[Input]) -> dict[str, list[Input]]:
+    """Those whose queues are shared out."""
+    return grouped((each for each in inputs if each.strategy != "BROADCASTING"), lambda each: each.topic)
 
 
-def _compared(of: tuple[str, str, bool], allocated: Sequence[Allocated], changes: Sequence[Rebalance]) -> Compared:
-    topic, strategy, is_own = of
+def _own_strategy(inputs: Sequence[Input]) -> str:
+    """The one that all members have all day long, else MIXED; without members that of all clients."""
+    names = {each.strategy for each in inputs if each.client_ids} or {each.strategy for each in inputs}
+    return names.pop() if len(names) == 1 else "MIXED"
+
+
+def _is_left_to_the_broker(of: Input) -> bool:
+    """Whether the broker assigns to all members, or some pop; from a retry topic nobody pops."""
+    if of.strategy != "MIXED":
+        return of.strategy.startswith((POP, BY_BROKER))
+    given = json.loads(of.strategies_json)
+    names = (given.get(client_id, given[EVERYONE])["name"] for client_id in of.client_ids)
+    return not of.is_of_retries and any(name.startswith(POP) for name in names)
+
+
+def _compared(
+    topic: str, strategy: str, allocated: Sequence[Allocated], changes: Sequence[Rebalance], *, is_own: bool
+) -> Compared:
     uneven = [(imbalance(row.owners, row.input.client_ids), row.end_ms - row.start_ms) for row in allocated]
     return Compared(
         topic=topic,

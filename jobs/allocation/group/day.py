@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobs.allocation.group.before_midnight import allocated_before, inputs_before
-from jobs.allocation.group.causes import causes, flaps
+from jobs.allocation.group.causes import causes
 from jobs.allocation.group.comparison import Compared, comparison
 from jobs.allocation.group.differences import differences
 from jobs.allocation.group.expected import Expected, expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.findings import of_allocation, of_group, of_topics
+from jobs.allocation.group.flapping import flaps
 from jobs.allocation.group.inputs import inputs
 from jobs.allocation.group.known import Known
 from jobs.allocation.group.observed_clients import observed_clients
@@ -19,7 +20,7 @@ from jobs.allocation.group.ownership import Holding, holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
 from jobs.allocation.group.sentence import in_words
 from jobs.allocation.group.shares import Strategies, had_at_midnight
-from jobs.allocation.group.strategy import group_strategy
+from jobs.allocation.group.strategy import group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 
@@ -48,8 +49,8 @@ def group_day(
         max_staleness_ms: how long an answer holds at most.
     """
     observed = observed_clients(known.connected, known.logged, known.running)
-    is_known = bool(observed) or configured is not None
-    strategy = group_strategy(configured or GroupSettings(), observed) if is_known else None
+    is_known = bool(observed) or configured is not None or is_named_before(known.owners_before)
+    strategy = group_strategy(configured or GroupSettings(), observed, known.owners_before) if is_known else None
     member_lists = [each for each in known.member_lists if each.end_ms > each.start_ms]
     all_inputs = inputs(known.topics, member_lists, strategy)
     strategies, had = Strategies(), had_at_midnight(known.owners_before)
@@ -70,12 +71,12 @@ def group_day(
             for each in (
                 *explained(differences(should_own, owned, in_sight, day), acting),
                 *of_allocation(should_own, allocated),
-                *of_group(member_lists, all_inputs, flapping, known.languages, day, max_staleness_ms),
+                *of_group(member_lists, all_inputs, strategy, flapping, known.languages, day, max_staleness_ms),
                 *of_topics(known.topics, day),
             )
         ],
         rebalances=rebalances([*before, *today]),
         strategy_comparison=comparison(
-            [row.input for row in today], [row.input for row in before], configured, strategies
+            [row.input for row in today], [row.input for row in before], configured, strategies, had
         ),
     )

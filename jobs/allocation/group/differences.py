@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.ownership import ANSWERS, Holding, Sight, clients_with_log
-from jobs.intervals.of_lists import covered_parts, grouped, touching
+from jobs.intervals.of_lists import covered_parts, grouped, joined, touching
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
@@ -73,8 +73,7 @@ def differences(
     """
     with_log = clients_with_log(sights)
     observed = [each for each in holdings if each.source != ANSWERS or each.client_id not in with_log]
-    of_best_source = (each for each in sights if each.source != ANSWERS or each.client_id not in with_log)
-    in_sight = grouped((_until_forgotten(each, day) for each in of_best_source), lambda each: each.client_id)
+    in_sight = _in_sight((each for each in sights if each.source != ANSWERS or each.client_id not in with_log), day)
     if not observed and not in_sight:
         return []
     parts = (
@@ -91,12 +90,17 @@ def differences(
     ]
 
 
-def are_shared(strategy: str) -> bool:
-    """Whether a queue may well have several owners: all take everything, or several pop from it."""
-    return strategy == "BROADCASTING" or strategy.startswith(POP)
+def is_shared(queue_id: int, strategy: str) -> bool:
+    """Whether a queue may well have several owners: all take everything, or several pop from it.
+
+    Below 0 it is any queue of its broker, which only who pops has: some members of a MIXED group, maybe.
+    """
+    return queue_id < 0 or strategy == "BROADCASTING" or strategy.startswith(POP)
 
 
 _Row = Expected | Holding | _Allocation
+_Span = tuple[int, int]
+"""From and until."""
 
 
 def _by_queue(expected: Sequence[Expected], observed: Sequence[Holding]) -> Iterator[tuple[TopicQueue, list[_Row]]]:
@@ -115,19 +119,16 @@ def _queue_of(row: Expected | Holding) -> TopicQueue:
 
 
 def _apart(
-    queue: TopicQueue, start_ms: int, end_ms: int, covering: Sequence[_Row], in_sight: Mapping[str, Sequence[Sight]]
+    queue: TopicQueue, start_ms: int, end_ms: int, covering: Sequence[_Row], in_sight: Mapping[str, Sequence[_Span]]
 ) -> Iterator[Difference]:
-    """How the two differ in one part of a queue's time: of all who own it wrongly, else of each in sight that lacks it.
-
-    Times in sight may overlap, as may then what comes of them.
-    """
+    """How the two differ in one part of a queue's time: all who own it wrongly, else each in sight that lacks it."""
     should = [each for each in covering if isinstance(each, Expected)]
     strategy = max((each.strategy for each in covering if not isinstance(each, Holding)), default=None)
     owners = {each.client_id for each in should if each.client_id is not None}
     observed = {each.client_id for each in covering if isinstance(each, Holding)}
     if strategy is None:
         return
-    is_double = len(observed) > 1 and not are_shared(strategy)
+    is_double = len(observed) > 1 and not is_shared(queue[2], strategy)
     if owners == observed and not is_double:
         return
     is_of_views = any(each.view_broker_name is not None for each in should)
@@ -147,15 +148,25 @@ def _apart(
         yield difference
         return
     for client_id in owners - observed:
-        for sight in in_sight.get(client_id, ()):
-            from_ms, until_ms = max(start_ms, sight.start_ms), min(end_ms, sight.end_ms)
+        for since_ms, forgotten_ms in in_sight.get(client_id, ()):
+            from_ms, until_ms = max(start_ms, since_ms), min(end_ms, forgotten_ms)
             if from_ms < until_ms:
                 yield dataclasses.replace(difference, client_ids=(client_id,), start_ms=from_ms, end_ms=until_ms)
 
 
-def _until_forgotten(sight: Sight, day: Day) -> Sight:
-    """One that has ended longer, until its group forgets the client."""
-    return dataclasses.replace(sight, end_ms=min(sight.end_ms + EXPIRES_MS, day.end_ms)) if sight.ended else sight
+def _in_sight(sights: Iterable[Sight], day: Day) -> dict[str, list[_Span]]:
+    """When it is known what each client owns: as it lives, and after its end until its group forgets it.
+
+    Times that overlap are one: a client may be back before it is forgotten, and two may have one id.
+    """
+    return {
+        client_id: joined((each.start_ms, _forgotten_ms(each, day)) for each in of_client)
+        for client_id, of_client in grouped(sights, lambda each: each.client_id).items()
+    }
+
+
+def _forgotten_ms(sight: Sight, day: Day) -> int:
+    return min(sight.end_ms + EXPIRES_MS, day.end_ms) if sight.ended else sight.end_ms
 
 
 def _what_differs(each: Difference) -> tuple[object, ...]:

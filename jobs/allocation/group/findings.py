@@ -7,13 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from jobs.allocation.group.causes import Flap, of_several_views
-from jobs.allocation.group.differences import are_shared
+from jobs.allocation.group.causes import of_several_views
+from jobs.allocation.group.differences import is_shared
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.finding import Finding, without_pauses
+from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import Languages, MemberList, Topic
 from jobs.allocation.group.shares import Allocated
+from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped
 from jobs.tables.day import Day
 from udfs.shares import UNCHANGED
@@ -42,7 +44,7 @@ def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding
         return
     for (broker_name, queue_id), rows in grouped(expected, lambda each: (each.broker_name, each.queue_id)).items():
         owners = tuple(sorted({each.client_id for each in rows if each.client_id is not None}))
-        if not owners or (len(owners) > 1 and not are_shared(row.input.strategy)):
+        if not owners or (len(owners) > 1 and not is_shared(queue_id, row.input.strategy)):
             yield Finding(
                 start_ms=row.start_ms,
                 end_ms=row.end_ms,
@@ -79,7 +81,7 @@ def _is_left_out(of: Input, broker_name: str) -> bool:
 
 
 def _idle(row: Allocated) -> Iterator[Finding]:
-    has_more = len(set(row.input.client_ids)) > len(row.input.queues)
+    has_more = len(row.input.client_ids) > len(row.input.queues)  # of two connections each counts, whatever their ids
     for share in row.shares:
         if not share.queues:
             cause = "MORE_CLIENTS_THAN_QUEUES" if has_more else "STRATEGY_LEAVES_OUT"
@@ -96,6 +98,7 @@ def _idle(row: Allocated) -> Iterator[Finding]:
 def of_group(
     member_lists: Sequence[MemberList],
     inputs: Sequence[Input],
+    strategy: GroupStrategy | None,
     flaps: Iterable[Flap],
     languages: Iterable[Languages],
     day: Day,
@@ -106,6 +109,7 @@ def of_group(
     Args:
         member_lists: intervals that have a length.
         inputs: of its strategies.
+        strategy: how it allocates; None = nothing shows it.
         flaps: members that drop off and return.
         languages: when its members spoke several.
         day: the day.
@@ -120,7 +124,7 @@ def of_group(
             *(
                 Finding(each.start_ms, each.end_ms, "DUPLICATE_CLIENT_ID", client_ids=_twins(each.client_ids))
                 for each in member_lists
-                if each.names_twice
+                if each.names_twice and _share_queues(each.client_ids, strategy)
             ),
             *(Finding(each.start_ms, each.end_ms, "EMPTY_CLIENT_ID") for each in member_lists if "" in each.client_ids),
             *(
@@ -134,11 +138,19 @@ def of_group(
                 if each.undetermined is not None
             ),
             *(Finding(each.start_ms, each.end_ms, "MIXED_STRATEGIES") for each in inputs if each.strategy == "MIXED"),
-            *(Finding(start_ms, end_ms, "VIEWS_DIFFER") for start_ms, end_ms in of_several_views(inputs)),
+            *(
+                Finding(start_ms, end_ms, "VIEWS_DIFFER")
+                for start_ms, end_ms in of_several_views(each for each in inputs if each.strategy != "BROADCASTING")
+            ),
             *(Finding(*within(each.start_ms, each.end_ms), "FLAPPING", client_ids=(each.client_id,)) for each in flaps),
             *(Finding(*within(each.first_ms, each.last_ms + stale_ms), "MIXED_LANGUAGES") for each in languages),
         ]
     )
+
+
+def _share_queues(client_ids: Iterable[str], strategy: GroupStrategy | None) -> bool:
+    """Not when all broadcast: then each takes every queue, and asks for no members (`RebalanceImpl`, 5.3.3)."""
+    return strategy is None or strategy.of_members(client_ids).strategy != "BROADCASTING"
 
 
 def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:

@@ -24,8 +24,8 @@ class Input:
         views: number of different member lists.
         start_ms: start.
         end_ms: end, exclusive.
-        strategies_json: how each client allocates, as `udfs.shares` takes it.
-        strategy: of the group; MIXED when members differ.
+        strategies_json: how each client of the group allocates, as `udfs.shares` takes it.
+        strategy: of these members; MIXED when they differ.
         strategy_source: where it is known from.
         undetermined: why the owners cannot be computed; None = they can.
     """
@@ -116,8 +116,8 @@ def _consumed(topic: Topic) -> list[Route]:
 
 
 def _allocating(each: Input, strategy: GroupStrategy) -> Input:
-    """With the strategy; of a retry topic the broker assigns whole queues, whatever the mode."""
-    name, undetermined = strategy.strategy, strategy.undetermined
+    """With its members' strategy; of a retry topic the broker assigns whole queues, whatever the mode."""
+    name, source, undetermined = strategy.of_members(each.client_ids)
     if each.is_of_retries:
         name = name.removeprefix(POP)
         undetermined = None if undetermined == "REQUEST_MODE_UNKNOWN" else undetermined
@@ -125,6 +125,6 @@ def _allocating(each: Input, strategy: GroupStrategy) -> Input:
         each,
         strategies_json=strategy.strategies_json,
         strategy=name,
-        strategy_source=strategy.strategy_source,
+        strategy_source=source,
         undetermined=undetermined,
     )

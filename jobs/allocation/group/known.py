@@ -161,13 +161,15 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class OwnerBefore:
-    """A queue and its owner at 00:00, as the day before published them."""
+    """A queue and its owner at 00:00, and the strategy by which it is that, as the day before published them."""
 
     topic: str
     view_broker_name: str | None
     broker_name: str
     queue_id: int
     client_id: str | None
+    strategy: str | None = None
+    strategy_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

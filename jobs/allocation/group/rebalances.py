@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.shares import Allocated
-from jobs.intervals.of_lists import grouped, in_time
+from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from udfs.moves import moves
 
 _ROUND_MS = 1_000  # a collector's way round the brokers of one group
@@ -36,21 +36,28 @@ class Rebalance:
 def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
     """The intervals that make one history per topic.
 
-    Those on which all brokers agree, and the first broker's where they do not. Brokers are asked one after the other,
-    so a change that all of them know shows as views of some milliseconds: these are left out.
+    Those on which all brokers agree; where they do not, at each time the first by name of those that have a view then.
+    Brokers are asked one after the other, so a change that all of them know shows as views of some milliseconds: these
+    are left out.
     """
     of_topics = grouped(allocated, lambda row: row.input.topic)
-    return [row for rows in of_topics.values() for row in _of_one_view(rows)]
-
-
-def _of_one_view(rows: Sequence[Allocated]) -> list[Allocated]:
-    first = min((view for row in rows if (view := row.input.view_broker_name) is not None), default=None)
     return [
         row
-        for row in rows
-        if row.input.view_broker_name is None
-        or (row.input.view_broker_name == first and row.end_ms - row.start_ms > _ROUND_MS)
+        for rows in of_topics.values()
+        for row in _of_first_view(rows)
+        if row.input.view_broker_name is None or row.end_ms - row.start_ms > _ROUND_MS
     ]
+
+
+def _of_first_view(rows: Iterable[Allocated]) -> Iterator[Allocated]:
+    """Intervals as long as theirs is the first view; where brokers agree there is no other."""
+    firsts = (
+        (min(covering, key=lambda row: str(row.input.view_broker_name)), start_ms, end_ms)
+        for start_ms, end_ms, covering in covered_parts(rows)
+    )
+    for row, of_row in groupby(firsts, key=lambda part: part[0]):
+        parts = list(of_row)
+        yield replace(row, input=replace(row.input, start_ms=parts[0][1], end_ms=parts[-1][2]))
 
 
 def rebalances(allocated: Iterable[Allocated]) -> list[Rebalance]:

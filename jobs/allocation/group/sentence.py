@@ -32,6 +32,7 @@ WHY = {
     "UNEXPLAINED": "the data does not show why",
 }
 _GIVEN = {"UNASSIGNED": "nobody is given the queue", "DOUBLY_OWNED": "several clients are given the queue"}
+_NOT_ALL = "not everyone whom the strategy names has the queue"
 WHAT = {
     "UNASSIGNED": "nobody has the queue",
     "DOUBLY_OWNED": "several clients have the queue",
@@ -62,13 +63,19 @@ def sentence(consumer_group: str, finding: Finding) -> str:
     """
     queue = None if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
     whose = ", ".join(name for name in (consumer_group, finding.topic, queue) if name is not None)
-    is_given = finding.basis == "EXPECTED" and finding.kind in _GIVEN
-    fact = (_GIVEN if is_given else WHAT)[finding.kind]
     tenths = (finding.end_ms - finding.start_ms + 50) // 100
     clients = _listed(finding.client_ids) if finding.queue_id is None and finding.client_ids else None
     details = [each for each in (_owners(finding), clients, WHY.get(finding.cause)) if each is not None]
-    said = f"{whose}: {fact} for {tenths / 10} s"
+    said = f"{whose}: {_fact(finding)} for {tenths / 10} s"
     return f"{said} ({'; '.join(details)})" if details else said
+
+
+def _fact(finding: Finding) -> str:
+    """What is wrong: a queue may be owned against the strategy without any owner whom it does not name."""
+    if finding.basis == "EXPECTED":
+        return _GIVEN.get(finding.kind, WHAT[finding.kind])
+    others = {*(finding.owners_observed or ())} - {*(finding.owners_expected or ())}
+    return _NOT_ALL if finding.kind == "AGAINST_STRATEGY" and not others else WHAT[finding.kind]
 
 
 def _owners(finding: Finding) -> str | None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import ObservedClient, in_common
 from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
+from jobs.tables.queue_allocation import SOURCES
 from udfs.plain_version import plain_version_number
 from udfs.releases import since
 from udfs.strategy import BY_BROKER, OF_BROKERS, POP
 
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
-_SOURCES = ("SETTINGS", "RUNNING_INFO", "CLIENT_LOG", "ASSUMED")
+_BY_CLIENTS = ("RUNNING_INFO", "CLIENT_LOG")
 _UNDETERMINED = ("STRATEGY_UNKNOWN", "REQUEST_MODE_UNKNOWN")
 
 
 @dataclass(frozen=True)
-class _How:
+class ClientStrategy:
     """How one client allocates: `spec` (for `udfs.strategy`), where its name is from, why nothing can be computed."""
 
     spec: dict[str, Any]
@@ -27,34 +32,65 @@ class _How:
     undetermined: str | None = None
 
 
-class GroupStrategy(NamedTuple):
-    """How a group allocates.
+class MembersStrategy(NamedTuple):
+    """How some members of a group allocate.
 
     Attributes:
-        strategies_json: how each client does, as `udfs.shares` takes it; `*` = all others.
-        strategy: MIXED when members differ.
+        strategy: MIXED when they differ.
         strategy_source: where it is known from.
         undetermined: why nothing can be computed; None = it can.
     """
 
-    strategies_json: str
     strategy: str
     strategy_source: str
     undetermined: str | None
 
 
-def group_strategy(configured: GroupSettings, observed: list[ObservedClient]) -> GroupStrategy:
+@dataclass(frozen=True)
+class GroupStrategy:
+    """How the clients of a group allocate on one day.
+
+    Attributes:
+        default: of clients of which nothing is known.
+        of_clients: of each that is known.
+    """
+
+    default: ClientStrategy
+    of_clients: Mapping[str, ClientStrategy]
+
+    @cached_property
+    def strategies_json(self) -> str:
+        """How each client does, as `udfs.shares` takes it; `*` = all others."""
+        others = {client_id: each.spec for client_id, each in self.of_clients.items() if each.spec != self.default.spec}
+        return json.dumps({"*": self.default.spec, **others}, sort_keys=True)
+
+    def of_members(self, client_ids: Iterable[str]) -> MembersStrategy:
+        """How these do; of no members, how all that are known would.
+
+        Args:
+            client_ids: members, duplicates allowed.
+        """
+        members = [self.of_clients.get(client_id, self.default) for client_id in dict.fromkeys(client_ids)]
+        used = members or [self.default, *self.of_clients.values()]
+        names = {each.spec["name"] for each in used}
+        return MembersStrategy(
+            names.pop() if len(names) == 1 else "MIXED",
+            min((each.source for each in used), key=SOURCES.index),
+            min((each.undetermined for each in used if each.undetermined), key=_UNDETERMINED.index, default=None),
+        )
+
+
+def group_strategy(
+    configured: GroupSettings, observed: list[ObservedClient], before: Iterable[OwnerBefore] = ()
+) -> GroupStrategy:
     """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
 
     Args:
         configured: what the site says of it; it wins.
         observed: as `observed_clients` returns them.
+        before: owners at 00:00, with the strategy that the day before knew.
     """
-    models = (configured.message_model, *(each.message_model for each in observed))
-    if next((model for model in models if model), None) == "BROADCASTING":
-        source = "SETTINGS" if configured.message_model else "CONNECTION"
-        return GroupStrategy(json.dumps({"*": {"name": "BROADCASTING"}}), "BROADCASTING", source, None)
-    of_client, common = {each.client_id: each for each in observed}, in_common(observed)
+    of_client, common = {each.client_id: each for each in observed}, _in_common(observed, before)
     default = _how(configured, configured, common, common)
     of_clients = {
         client_id: _how(
@@ -62,30 +98,48 @@ def group_strategy(configured: GroupSettings, observed: list[ObservedClient]) ->
         )
         for client_id in sorted({*of_client, *configured.clients})
     }
-    used = [of_clients[client_id] for client_id in of_client] or [default, *of_clients.values()]
-    names = {each.spec["name"] for each in used}
-    others = {client_id: each.spec for client_id, each in of_clients.items() if each.spec != default.spec}
-    return GroupStrategy(
-        json.dumps({"*": default.spec, **others}, sort_keys=True),
-        names.pop() if len(names) == 1 else "MIXED",
-        min((each.source for each in used), key=_SOURCES.index),
-        min((each.undetermined for each in used if each.undetermined), key=_UNDETERMINED.index, default=None),
-    )
+    return GroupStrategy(default, of_clients)
 
 
-def _how(own: StrategySettings, configured: GroupSettings, observed: ObservedClient, common: ObservedClient) -> _How:
+def is_named_before(before: Iterable[OwnerBefore]) -> bool:
+    """Whether the day before knew by clients themselves how the group allocates."""
+    return _in_common([], before).strategy is not None
+
+
+def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) -> ObservedClient:
+    """What clients agree on, and the strategy of the day before when none names one: they log changes only."""
+    common = in_common(observed)
+    if any(each.strategy for each in observed):
+        return common
+    named = {
+        (each.strategy.removeprefix(BY_BROKER).removeprefix(POP), each.strategy_source)
+        for each in before
+        if each.strategy is not None and each.strategy_source in _BY_CLIENTS
+    }
+    names = {name for name, _ in named} - {"MIXED"}
+    if len(names) != 1:
+        return common
+    sources = (source for _, source in named)
+    return dataclasses.replace(common, strategy=names.pop(), strategy_source=min(sources, key=SOURCES.index))
+
+
+def _how(
+    own: StrategySettings, configured: GroupSettings, observed: ObservedClient, common: ObservedClient
+) -> ClientStrategy:
+    if _first(configured.message_model, observed.message_model, common.message_model) == "BROADCASTING":
+        return ClientStrategy({"name": "BROADCASTING"}, "SETTINGS" if configured.message_model else "CONNECTION")
     spec, source = _spec(own, configured, observed, common)
     name = spec["name"]
     is_set_up = source == "SETTINGS" or all(parameter in spec for parameter in _needed(name))
     if name.removeprefix(NEARBY) not in STRATEGIES or not is_set_up:
-        return _How(spec, source, "STRATEGY_UNKNOWN")
+        return ClientStrategy(spec, source, "STRATEGY_UNKNOWN")
     if not _asks_the_broker(configured, observed, common):
-        return _How(spec, source)
+        return ClientStrategy(spec, source)
     if name not in OF_BROKERS:
-        return _How({"name": f"{BY_BROKER}{name}"}, source)
+        return ClientStrategy({"name": f"{BY_BROKER}{name}"}, source)
     if configured.request_mode == "POP":
-        return _How({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
-    return _How(spec, source, None if configured.request_mode else "REQUEST_MODE_UNKNOWN")
+        return ClientStrategy({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
+    return ClientStrategy(spec, source, None if configured.request_mode else "REQUEST_MODE_UNKNOWN")
 
 
 def _needed(name: str) -> tuple[str, ...]:
