@@ -67,4 +67,5 @@ ALLOCATION_FLOW = Flow(
     carried=(TOPIC_QUEUES, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP),
     stage=stage_snapshots,
     derive=_derive,
+    needed=_TABLES.needed,
 )

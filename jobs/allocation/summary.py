@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
+from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.runs.read_back import rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
@@ -206,6 +207,7 @@ def _unused(topic_queues: DataFrame) -> DataFrame:
 
 
 def _reasons(quarantine: DataFrame) -> DataFrame:
-    """Number of rejected lines by reason, the most frequent first; a line counts under each of its reasons."""
-    of_flow = with_each_reason(quarantine.where("source <> 'sends'")).groupBy("reason").count()
-    return of_flow.orderBy(F.desc("count"), "reason").limit(20)
+    """Number of the flow's rejected lines by reason, most frequent first; a line counts under each of its reasons."""
+    of_flow = quarantine.where(F.col("source").isin(*FLOW_TABLES["allocation"].inputs))
+    reasons = with_each_reason(of_flow).groupBy("reason").count()
+    return reasons.orderBy(F.desc("count"), "reason").limit(20)

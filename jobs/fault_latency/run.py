@@ -131,6 +131,7 @@ FAULT_LATENCY_FLOW = Flow(
     published=named(_TABLES.published),
     derived=named(_TABLES.derived),
     carried=(FAULT_ITEM_STATE,),
+    needed=_TABLES.needed,
     forgotten=(SENDS, FAULT_ITEM_UPDATES, SEND_CALLS),
     stage=stage_sends,
     publish=_publish,

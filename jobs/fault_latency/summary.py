@@ -74,6 +74,7 @@ class Summary:
         forgotten_days: those that could not be: the lake no longer has their sends.
         read_otherwise: made anew from lines that were read with other settings of the input than today's.
         other_settings: days beside the run's that other settings made; they stay as they are.
+        bad_routes: lines of routes that cannot be used; none where the run reads no routes, though the other flow may.
     """
 
     run_id: str
@@ -188,7 +189,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
         missing_producers=[row["producer_group"] for row in answers["missing_producers"]],
         hidden_files=list(result.hidden_files),
         repeated_files=list(result.repeated_files),
-        bad_routes=bad_routes["count"],
+        bad_routes=bad_routes["count"] if settings.inputs.routes.path else 0,
         owners=owners_of(_groups_named(answers), settings.owners),
         rests_on=of_producers(total["switched_on"], total["recorded"], has_routes=answers["routes"][0]["count"] > 0),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from hashlib import sha256
 
 from pyspark.sql import SparkSession
 
@@ -48,8 +48,12 @@ class RunContext:
         return commit_metadata(self.run, self.settings, flow)
 
     def materializer(self, day: Day) -> Materialize:
-        """Writes the day's intermediate frames below the run's staging folder."""
-        return materializer(self.spark, f"{self.staging}/{quote(day.cluster, safe='')}-{day.date}")
+        """Writes the day's intermediate frames below the run's staging folder, each cluster's in one of its own.
+
+        A cluster's name may be longer than a folder's can be.
+        """
+        cluster = sha256(day.cluster.encode()).hexdigest()[:16]
+        return materializer(self.spark, f"{self.staging}/{cluster}-{day.date}")
 
 
 def commit_metadata(run: Run, settings: Settings, flow: str | None = None) -> dict[str, str]:

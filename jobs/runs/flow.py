@@ -52,6 +52,7 @@ class Flow(Generic[S]):
         stage: reads the input.
         derive: day, the state at 00:00 and the input → name of each derived table to its rows. The input is None when
             a later day is recomputed from the lake.
+        needed: the inputs without whose lines a day is empty.
         forgotten: the tables that `retention.sends_days` clears.
         publish: writes what the lines themselves say; a flow whose tables hold no lines publishes nothing there.
         can_recompute: whether a later day can be derived from the lake alone; it cannot unless the flow says so.
@@ -66,6 +67,7 @@ class Flow(Generic[S]):
     carried: tuple[Table, ...]
     stage: Stage[S]
     derive: Callable[[RunContext, Day, Opening, S | None], Mapping[str, DataFrame]]
+    needed: tuple[str, ...] = ()
     forgotten: tuple[Table, ...] = ()
     publish: Callable[[RunContext, Day, S], list[Commit]] = lambda *_: []
     can_recompute: Callable[[RunContext, Day], bool] = lambda *_: False

@@ -21,10 +21,10 @@ _OF_NO_ROWS = "0:0"
 
 
 def opening_of(flow: Flow[S], context: RunContext, day: Day) -> Opening:
-    """State that the day starts from, as the day before left it."""
+    """State that the day starts from, as the day before left it; a flow that carries nothing starts from nothing."""
     is_known = day.before in published_days(context, flow.name)
     rows = {table.name: _at_end(context.lake, table, day.before).where(F.lit(is_known)) for table in flow.carried}
-    if not is_known:
+    if not is_known or not rows:
         return Opening(is_known, rows, _OF_NO_ROWS)
     return Opening(is_known, rows, context.closings.get(day.before) or _hash(list(rows.values())))
 

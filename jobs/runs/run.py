@@ -47,6 +47,8 @@ class PublishedDay:
         settings: hash of the settings that its rows rest on.
         input_settings: hash of those by which its lines were read; None where an earlier release logged it.
         lines: its good lines when they were last read; None where no run counted them.
+        closing_state: hash of the state at 24:00.
+        is_broken_off: a later run began to recompute it, as the day before had changed, and did not come to the end.
     """
 
     started_from: str
@@ -54,6 +56,8 @@ class PublishedDay:
     settings: str | None = None
     input_settings: str | None = None
     lines: int | None = None
+    closing_state: str | None = None
+    is_broken_off: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ class RunResult:
         rows_read: lines of the run's input; None when it read none.
         other_days: lines of days that were not requested, by day.
         clusters: of the published days.
-        stale_days: later days that start from another state than they were computed from, and were left so.
+        stale_days: later days that start from another state than they were computed from, or whose recompute broke
+            off, and were left so.
         forgotten_days: days that were to be recomputed, whose sends the lake no longer has.
         other_settings: published days that the run left, where it stands beside one, made with other settings.
         cascading: the later day that was recomputed last, or is just being.

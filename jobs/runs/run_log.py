@@ -25,6 +25,7 @@ from jobs.tables.day import Day
 from jobs.text.redaction import redacted, secrets_of
 
 FAULT_LATENCY, ALLOCATION, VERIFY = "FAULT_LATENCY", "ALLOCATION", "VERIFY"
+_CASCADE = "cascade"
 
 
 def events(lake: Lake) -> DataFrame:
@@ -43,18 +44,28 @@ def published_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
 
 def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
     """The published days of the flow, in every cluster."""
-    succeeded = events(lake).where((F.col("status") == "SUCCEEDED") & (F.col("flow") == flow))
-    is_older = "input_settings_hash" not in succeeded.columns
+    log = events(lake).where(F.col("flow") == flow)
+    is_older = "input_settings_hash" not in log.columns
     read_by = F.lit(None).cast("string") if is_older else F.col("input_settings_hash")
     made_by = F.col("settings_hash")
-    what = F.struct("started_from", "opening_state", made_by.alias("settings"), read_by.alias("input_settings"))
-    counted = F.when(F.col("rows_published").isNotNull(), F.col("event_order"))  # a recompute reads no line
-    latest = succeeded.groupBy("event_date", "cluster").agg(
-        F.max_by(what, "event_order").alias("what"), F.max_by("rows_published", counted).alias("lines")
+    what = F.struct(
+        "started_from", "opening_state", made_by.alias("settings"), read_by.alias("input_settings"), "closing_state"
+    )
+    succeeded = F.when(F.col("status") == "SUCCEEDED", F.col("event_order"))
+    counted = F.when(F.col("rows_published").isNotNull(), succeeded)  # a recompute reads no line
+    cascaded = F.when(F.col("command") == _CASCADE, F.col("event_order"))
+    latest = (
+        log.groupBy("event_date", "cluster")
+        .agg(
+            F.max_by(what, succeeded).alias("what"),
+            F.max_by("rows_published", counted).alias("lines"),
+            F.coalesce(F.max(cascaded) > F.max(succeeded), F.lit(False)).alias("is_broken_off"),
+        )
+        .where(F.col("what").isNotNull())
     )
     return {
-        Day(date, cluster): PublishedDay(**made.asDict(), lines=lines)
-        for date, cluster, made, lines in latest.collect()
+        Day(date, cluster): PublishedDay(**made.asDict(), lines=lines, is_broken_off=is_broken_off)
+        for date, cluster, made, lines, is_broken_off in latest.collect()
     }
 
 
@@ -66,14 +77,24 @@ def log_run(
     *,
     done: DayResult | None = None,
     message: str | None = None,
+    cascading: Day | None = None,
 ) -> None:
-    """Append one event per day to the run log; each call's come after all before, as the table's versions do."""
+    """Append one event per day to the run log; each call's come after all before, as the table's versions do.
+
+    Args:
+        context: of the run.
+        flow: its name.
+        days: what it happened to.
+        status: STARTED, SUCCEEDED or FAILED.
+        done: result of the day that succeeded.
+        message: why it failed, or whose lock was taken.
+        cascading: the one of the days, if any, that is recomputed because the day before ends otherwise now.
+    """
     run, settings, lake = context.run, context.settings, context.lake
     counts = asdict(done.counts) if done and done.counts else dict.fromkeys(Counts.__dataclass_fields__)
     values = {
         **counts,
         "run_id": run.run_id,
-        "command": _command(run, done),
         "flow": flow,
         "status": status,
         "logged_at": run.clock(),
@@ -88,13 +109,23 @@ def log_run(
         "message": redacted(message, secrets_of({**os.environ, **settings.spark})) if message else None,
     }
     names = RUN_LOG.schema.fieldNames()
-    rows = [Row(**{**values, "event_date": day.date, "cluster": day.cluster}) for day in days]
+    own = _command(run, done)
+    commands = {day: _CASCADE if day == cascading else own for day in days}
+    rows = [
+        Row(**{**values, "command": command, "event_date": day.date, "cluster": day.cluster})
+        for day, command in commands.items()
+    ]
     if rows:
         ordered = [tuple(row[name] for name in names) for row in rows]
         lake.append(RUN_LOG, context.spark.createDataFrame(ordered, RUN_LOG.schema))
     if done and flow in context.published:
         context.published[flow][done.day] = PublishedDay(
-            done.started_from, done.opening_state, settings.content_hash(flow), done.input_settings, done.lines
+            done.started_from,
+            done.opening_state,
+            settings.content_hash(flow),
+            done.input_settings,
+            done.lines,
+            done.closing_state,
         )
 
 
@@ -102,7 +133,7 @@ def _command(run: Run, done: DayResult | None) -> str:
     """What made the day: the run's command, unless the day was made anew from the lake's own lines."""
     if done is None or done.counts is not None:
         return run.command
-    return "cascade" if done.cascaded else "recompute"
+    return _CASCADE if done.cascaded else "recompute"
 
 
 def _next_seq(lake: Lake) -> int:

@@ -49,7 +49,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             days[:] = staged.days(run.days, settings.cluster)
             log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")
             result.clusters = sorted({day.cluster for day in days})
-            check_fit_to_publish(staged, days, settings, allow_empty=run.allow_empty)
+            check_fit_to_publish(staged, days, settings, needed=flow.needed, allow_empty=run.allow_empty)
             result.rows_read = staged.rows_read
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
             result.repeated_files = staged.repeated_files
@@ -98,9 +98,8 @@ def logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days:
         unfinished = [day for day in begun if day not in [done.day for done in result.days]]
         # a full disk takes no record of it either
         with suppress(FaultlineError, Py4JError, PySparkException, OSError):
-            log_run(
-                context, flow.name, unfinished, "FAILED", message=failure_text(what_ended(error), context.lake.root)
-            )
+            why = failure_text(what_ended(error), context.lake.root)
+            log_run(context, flow.name, unfinished, "FAILED", message=why, cascading=result.cascading)
         raise
     finally:
         context.lake.clear_staging(context.run.run_id)
@@ -173,24 +172,29 @@ def _as_read(flow: Flow[S], context: RunContext, day: Day) -> tuple[int | None, 
 
 
 def cascade(flow: Flow[S], context: RunContext, result: RunResult, days: Sequence[Day]) -> None:
-    """Recompute the published days after the run's last one until a day's start is what it was.
+    """Recompute the published days after the run's last one that do not start from what the day before leaves.
 
-    It stops before one of `days`, which the run publishes from the input, and at a day that cannot be recomputed: that
-    day stays as it is and is reported in `stale_days`.
+    A day whose recompute broke off is recomputed too. It looks at every day up to one that is not published, or one of
+    `days`, which the run publishes from the input: an earlier run may have been killed between two of them. A day that
+    cannot be recomputed stays as it is and is reported in `stale_days`.
     """
-    last = result.days[-1]
     published = published_days(context, flow.name)
-    while (after := last.day.after) not in days and after in published:
-        start = published[after]
-        if (start.started_from, start.opening_state) == ("PREVIOUS_DAY", last.closing_state):
-            return
-        if not context.run.cascade or not flow.can_recompute(context, after):
-            result.stale_days.append(after.date)
-            return
-        result.cascading = after
-        log_run(context, flow.name, [after], "STARTED")
-        last = derive(flow, context, after, None, [], cascaded=True)
-        result.days.append(last)
+    day = result.days[-1].day
+    closing_state: str | None = result.days[-1].closing_state
+    while (day := day.after) not in days and day in published:
+        made = published[day]
+        start = (made.started_from, made.opening_state)
+        if start == ("PREVIOUS_DAY", closing_state) and not made.is_broken_off:
+            closing_state = made.closing_state
+        elif not context.run.cascade or not flow.can_recompute(context, day):
+            result.stale_days.append(day.date)
+            closing_state = made.closing_state
+        else:
+            result.cascading = day
+            log_run(context, flow.name, [day], "STARTED", cascading=day)
+            done = derive(flow, context, day, None, [], cascaded=True)
+            result.days.append(done)
+            closing_state = done.closing_state
 
 
 def _forget_old_sends(flow: Flow[S], context: RunContext, last: Day) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
@@ -24,16 +27,25 @@ from jobs.sources.staged import Counts, Staged
 from jobs.tables.day import Day
 from jobs.text.terminal import UNDER_EACH
 
-_MOST_CLUSTERS, _MOST_REASONS = 200, 5
+_MOST_CLUSTERS, _MOST_REASONS, _MOST_DAYS = 200, 5, 5
 
 
-def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *, allow_empty: bool) -> None:
+def check_fit_to_publish(
+    staged: Staged, days: list[Day], settings: Settings, *, needed: Sequence[str], allow_empty: bool
+) -> None:
     """Fail when the lines must not be published.
+
+    Args:
+        staged: the lines.
+        days: those that they are to be published as.
+        settings: all settings.
+        needed: the inputs without whose lines a day of the flow is empty, whatever lines others have.
+        allow_empty: such a day is published all the same.
 
     Raises:
         SettingValueError: they name more clusters than anybody has.
         TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
-        InputMissingError: not one line of a requested day, unless `allow_empty`.
+        InputMissingError: not one good line of a needed input on a requested day, unless `allow_empty`.
         ReconciliationError: the counts do not add up.
     """
     clusters = staged.clusters()
@@ -50,13 +62,10 @@ def check_fit_to_publish(staged: Staged, days: list[Day], settings: Settings, *,
             rejected = write_rejected(staged, day, settings.lake)
             raise TooManyBadLinesError(_too_many(staged, counts, settings, rejected))
     for date in sorted({day.date for day in days}):
-        published = sum(staged.counts(day).rows_published for day in days if day.date == date)
-        if not published and not allow_empty:
-            elsewhere = ", ".join(f"{other} ({count} lines)" for other, count in list(staged.other_days.items())[:5])
-            hint = f"the files hold {elsewhere}" if elsewhere else "the files hold no line that tells a day"
-            raise InputMissingError(
-                f"no line of {date} in {staged.rows_read} lines read; {hint}; give another --date, or --allow-empty"
-            )
+        for kind in needed:
+            published = sum(staged.rows_published(kind, day) for day in days if day.date == date)
+            if not published and not allow_empty:
+                raise InputMissingError(_no_line(staged, kind, date))
 
 
 def reason_text(reason: str, lines: int, example: str | None) -> str:
@@ -73,6 +82,24 @@ def reason_text(reason: str, lines: int, example: str | None) -> str:
     problem = problem_of(name, value) if name in FIELD_KINDS and value else None
     what, _, near = (problem or "").partition("; ")
     return f"{reason} {lines}: {example}{f' {what}' if what else ''}{f' ({near})' if near else ''}"
+
+
+def _no_line(staged: Staged, kind: str, date: dt.date) -> str:
+    lines = [
+        (day, count)
+        for source in staged.inputs
+        if source.name == kind
+        for (_, _, day), count in source.line_counts.items()
+    ]
+    others = Counter[dt.date]()
+    for day, count in lines:
+        if day and day != date:
+            others[day] += count
+    elsewhere = ", ".join(f"{day} ({count} lines)" for day, count in sorted(others.items())[:_MOST_DAYS])
+    return (
+        f"no good line of {date} in {sum(count for _, count in lines)} lines of {kind};"
+        f" they hold {elsewhere or 'no line of another day'}; give another --date, or --allow-empty"
+    )
 
 
 def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path | None) -> str:

@@ -38,7 +38,7 @@ BIDI = "[red]b\u202e\u2028roker\u0085"
 NAMES = [*SQL, *PATHS, BIDI]
 CLUSTER = "../../${env:HOME}x'; DROP TABLE sends; --\\"
 
-NEXT = f"{CLUSTER}~"  # it comes later
+NEXT = f"{CLUSTER}~{'c' * 10_000}"  # it comes later
 
 
 @pytest.fixture(scope="module")

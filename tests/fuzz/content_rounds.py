@@ -126,7 +126,7 @@ def _published(of: Round) -> list[str]:
     """What is wrong with how the command ended and what it published."""
     inputs = [text for name in of.inputs for text in (f"--{name.replace('_', '-')}", str(of.folder / name))]
     most_bad = of.random.choice(("1.0",) * 9 + ("0.01",))
-    arguments = [of.flow, *inputs, "--date", str(DATE), "--lake", str(of.lake), "--json",
+    arguments = [of.flow, *inputs, "--date", str(DATE), "--lake", str(of.lake), "--json", "--allow-empty",
                  "--settings", str(of.folder / "site.toml"), "--set", f"max_bad_fraction={most_bad}"]  # fmt: skip
     before = lakes.versions(of.lake, may_be_new=True)
     ended = call(arguments, of.folder, VARIABLES)

@@ -38,7 +38,7 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Day]:
     published = {day: PublishedDay("PREVIOUS_DAY", "old") for day in (D1, D2, D3, D4)}
     monkeypatch.setattr(runner, "published_days", lambda *_: published)
     monkeypatch.setattr(runner, "derive", derive)
-    monkeypatch.setattr(runner, "log_run", lambda *_: None)
+    monkeypatch.setattr(runner, "log_run", lambda *_, **__: None)
     return found
 
 

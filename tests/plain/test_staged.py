@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from pyspark.sql import DataFrame
 
-from jobs.errors import SettingValueError
+from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
 from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED
 from jobs.sources.files import Manifest
@@ -30,10 +30,74 @@ def test_a_field_that_is_no_clusters_name_stops_the_run(clusters: int, *, fits: 
     staged = Staged((_input("sends", {(PUBLISHED, f"c{number:03}", DATE): 1 for number in range(clusters)}),))
     days = [Day(DATE, cluster) for cluster in staged.clusters()]
     if fits:
-        check_fit_to_publish(staged, days, Settings(), allow_empty=False)
+        check_fit_to_publish(staged, days, Settings(), needed=["sends"], allow_empty=False)
         return
     with pytest.raises(SettingValueError, match=r"the lines name 201 clusters, such as 'c000' and 'c200'"):
-        check_fit_to_publish(staged, days, Settings(), allow_empty=False)
+        check_fit_to_publish(staged, days, Settings(), needed=["sends"], allow_empty=False)
+
+
+GOOD: LineCounts = {(PUBLISHED, "main", DATE): 2}
+BEFORE, AFTER = (DATE + dt.timedelta(days=days) for days in (-1, 1))
+
+
+@pytest.mark.fault(4)
+@pytest.mark.parametrize(
+    ("needed", "others", "sentence"),
+    [
+        pytest.param(
+            {"sends": {(OTHER_DAY, "main", AFTER): 3}},
+            {"fault_item_updates": GOOD},
+            "no good line of 2026-11-21 in 3 lines of sends; they hold 2026-11-22 (3 lines)",
+            id="only clients' own updates",
+        ),
+        pytest.param(
+            {"consumers": {(OTHER_DAY, "main", BEFORE): 7, (PUBLISHED, "main", AFTER): 1}, "routes": GOOD},
+            {},
+            "no good line of 2026-11-21 in 8 lines of consumers; they hold 2026-11-20 (7 lines), 2026-11-22 (1 lines)",
+            id="only routes; the day after is run as well",
+        ),
+        pytest.param(
+            {"consumers": GOOD, "routes": {(OTHER_DAY, "main", BEFORE): 7}},
+            {"client_logs": GOOD},
+            "no good line of 2026-11-21 in 7 lines of routes; they hold 2026-11-20 (7 lines)",
+            id="no routes",
+        ),
+        pytest.param(
+            {"sends": {(QUARANTINED, "main", DATE): 1, (QUARANTINED, "main", None): 1}},
+            {"fault_item_updates": GOOD},
+            "no good line of 2026-11-21 in 2 lines of sends; they hold no line of another day",
+            id="bad lines only",
+        ),
+        pytest.param(
+            {"sends": {}}, {}, "no good line of 2026-11-21 in 0 lines of sends; they hold no line", id="nothing at all"
+        ),
+        pytest.param({"consumers": GOOD, "routes": GOOD}, {"client_logs": {}}, None, id="all that is needed"),
+        pytest.param(
+            {"sends": {(PUBLISHED, "south", DATE): 1}}, {"fault_item_updates": GOOD}, None, id="of another cluster"
+        ),
+    ],
+)
+def test_a_day_without_a_line_of_what_a_flow_needs_is_no_empty_day(
+    needed: dict[str, LineCounts], others: dict[str, LineCounts], sentence: str | None
+) -> None:
+    """Else a published day would be swapped for one without sends, or without groups."""
+    staged = Staged(tuple(_input(name, fates) for name, fates in (needed | others).items()))
+    days, most = staged.days([DATE], "main"), Settings(max_bad_fraction=1.0)
+    check_fit_to_publish(staged, days, most, needed=list(needed), allow_empty=True)
+    if sentence is None:
+        check_fit_to_publish(staged, days, most, needed=list(needed), allow_empty=False)
+        return
+    with pytest.raises(InputMissingError) as refused:
+        check_fit_to_publish(staged, days, most, needed=list(needed), allow_empty=False)
+    assert (refused.value.exit_code, str(refused.value).startswith(sentence)) == (3, True), str(refused.value)
+    assert str(refused.value).endswith("; give another --date, or --allow-empty")
+
+
+def test_of_many_other_days_five_are_named() -> None:
+    others: LineCounts = {(OTHER_DAY, "main", DATE + dt.timedelta(days=day)): 1 for day in range(1, 8)}
+    with pytest.raises(InputMissingError) as refused:
+        check_fit_to_publish(Staged((_input("sends", others),)), [DAY], Settings(), needed=["sends"], allow_empty=False)
+    assert str(refused.value).count("(1 lines)") == 5
 
 
 def test_bad_lines_of_what_is_read_aside_are_kept_but_not_counted() -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from jobs.runs import context as run_context
 from jobs.runs import recompute, runner
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening
+from jobs.runs.midnight import opening_of
 from jobs.runs.recompute import recompute_days
 from jobs.runs.run import DayResult, PublishedDay, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run
@@ -148,9 +150,11 @@ class Steps:
         *,
         done: DayResult | None = None,
         message: str | None = None,
+        cascading: Day | None = None,
     ) -> None:
         said = f": {message}" if message else ""
-        self.step(f"{flow} {status} {', '.join(map(words, days)) or 'of no day'}{said}")
+        named = [f"{words(day)}{', again' if day == cascading else ''}" for day in days]
+        self.step(f"{flow} {status} {', '.join(named) or 'of no day'}{said}")
         assert (done is not None) == (status == "SUCCEEDED")
 
     def __call__(
@@ -167,9 +171,9 @@ class Steps:
 
     def flow(self) -> Flow[Any]:
         return Flow(
-            name="FLOW", reads="sends", derives="replaying", sources=("sends", "client_logs"), published=(SENDS,),
-            derived=(PRODUCER_DAYS, FAULT_ITEM_STATE), carried=(FAULT_ITEM_STATE,), stage=self.stage,
-            derive=self.derive, forgotten=(SENDS,), publish=self.publish,
+            name="FLOW", reads="sends", derives="replaying", sources=("sends", "client_logs"), needed=("sends",),
+            published=(SENDS,), derived=(PRODUCER_DAYS, FAULT_ITEM_STATE), carried=(FAULT_ITEM_STATE,),
+            stage=self.stage, derive=self.derive, forgotten=(SENDS,), publish=self.publish,
             can_recompute=lambda _, day: day not in self.gone,
         )  # fmt: skip
 
@@ -203,7 +207,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
     monkeypatch.setattr(
         runner,
         "check_fit_to_publish",
-        lambda _, days, __, allow_empty: made.step(f"fit {', '.join(map(words, days))}, empty {allow_empty}"),
+        lambda _, days, __, needed, allow_empty: made.step(
+            f"fit {', '.join(map(words, days))}, of {', '.join(needed)}, empty {allow_empty}"
+        ),
     )
     return made
 
@@ -231,7 +237,7 @@ def test_the_steps_of_a_run(run: Steps) -> None:
         *BEGIN,
         "stage 1 to 2 in /lake/_staging/r",
         "FLOW STARTED north 1, north 2, south 1",
-        "fit north 1, north 2, south 1, empty False",
+        "fit north 1, north 2, south 1, of sends, empty False",
         *published("north 1"),
         *published("north 2"),
         *published("south 1"),
@@ -259,7 +265,7 @@ def test_the_steps_of_a_run(run: Steps) -> None:
 def test_options_go_where_they_are_asked(run: Steps) -> None:
     run(D1, allow_empty=True, break_lock=True)
     assert run.steps[0] == "lock r, break True"
-    assert "fit north 1, empty True" in run.steps
+    assert "fit north 1, of sends, empty True" in run.steps
 
 
 def test_later_days_follow_the_last_one_of_a_cluster_only(run: Steps) -> None:
@@ -267,7 +273,7 @@ def test_later_days_follow_the_last_one_of_a_cluster_only(run: Steps) -> None:
     run.published = dict.fromkeys((N1, N2, N3), AS_NOW)
     result = run(D1, D2)
     assert run.steps[-6:] == [
-        "FLOW STARTED north 3", "derive north 3 from north 3 00:00, from the lake",
+        "FLOW STARTED north 3, again", "derive north 3 from north 3 00:00, from the lake",
         "publish producer_days=p watched, fault_item_state=s watched of north 3", "FLOW SUCCEEDED north 3", *END,
     ]  # fmt: skip
     assert [(done.day, done.cascaded) for done in result.days] == [(N1, False), (N2, False), (N3, True)]
@@ -302,7 +308,9 @@ def test_whose_lock_was_taken_is_on_record_before_anything_is_read(run: Steps) -
         pytest.param("fit", LakeError("too bad"), "north 1, south 1: too bad", id="before a day is published"),
         pytest.param("derive south 1", LakeError("lost"), "south 1: lost", id="after a day was published"),
         pytest.param("derive south 1", Interrupted(15), "south 1: interrupted by SIGTERM;", id="a signal"),
-        pytest.param("derive north 2", LakeError("late"), "south 1, north 2: late", id="a later day, recomputed"),
+        pytest.param(
+            "derive north 2", LakeError("late"), "south 1, north 2, again: late", id="a later day, recomputed"
+        ),
     ],
 )
 def test_the_days_that_a_failed_run_left_undone_are_on_record(
@@ -349,8 +357,8 @@ def test_the_steps_of_a_recompute(run: Steps) -> None:
     result = run.recompute(D1, D2)
     assert run.steps == [
         *BEGIN, "FLOW STARTED north 1, north 2, south 1",
-        *derived("north 1"), *derived("north 2"), "FLOW STARTED north 3", *derived("north 3"), *derived("south 1"),
-        *END,
+        *derived("north 1"), *derived("north 2"), "FLOW STARTED north 3, again", *derived("north 3"),
+        *derived("south 1"), *END,
     ]  # fmt: skip
     assert [(done.day, done.counts, done.cascaded) for done in result.days] == [
         (N1, None, False), (N2, None, False), (N3, None, True), (S1, None, False),
@@ -484,6 +492,11 @@ def test_an_event_of_the_run_log() -> None:
     assert logged(context) == []
 
 
+def test_a_day_that_follows_from_the_one_before_is_logged_as_such() -> None:
+    """In the same call as another when both fail."""
+    assert [row["command"] for row in logged(context, N1, N2, status="FAILED", cascading=N2)] == ["nightly", "cascade"]
+
+
 def test_a_success_in_the_run_log_says_from_what_to_what_and_where() -> None:
     done = DayResult(N1, COUNTS, "EMPTY", "opened", "closed", {"sends": 5, "findings": 2})
     (row,) = logged(context, N1, status="SUCCEEDED", done=done)
@@ -512,10 +525,19 @@ def test_no_secret_stands_in_the_run_log(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_run_stages_each_day_of_each_cluster_in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_context, "materializer", lambda _, folder: folder)
     of_run = context("run-1")
-    folders: list[Any] = [of_run.materializer(Day(day, name)) for name in ("north", "a/b c", "a") for day in (D1, D2)]
-    assert folders == [
-        f"/lake/_staging/run-1/{name}-2026-03-0{day}" for name in ("north", "a%2Fb%20c", "a") for day in (1, 2)
-    ]
+    names = ("north", "a/b c", "a", "c" * 300, "集" * 300)  # a file system takes 255 bytes of a name
+    folders: list[Any] = [of_run.materializer(Day(day, name)) for name in names for day in (D1, D2)]
+    assert folders[:2] == [f"/lake/_staging/run-1/dc365e79d41cfae1-2026-03-0{day}" for day in (1, 2)]  # sha256sum
+    assert len(set(folders)) == len(folders)
+    assert {len(folder) for folder in folders} == {len(folders[0])}
+
+
+def test_a_flow_that_carries_nothing_starts_from_nothing_after_a_published_day_too() -> None:
+    """`verify`, night after night."""
+    of_run = context()
+    of_run.published["FLOW"] = {N1: AS_NOW}
+    flow = replace(Steps().flow(), carried=())
+    assert [opening_of(flow, of_run, day) for day in (N1, N2)] == [Opening(False, {}, "0:0"), Opening(True, {}, "0:0")]
 
 
 def test_a_commit_says_which_run_made_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,8 @@ def _write_first_flow(lake: LiteralLake) -> None:
         *(NORTH | {"source": "consumers", "reason": reasons[0], "reasons": reasons, "line": n}
           for n, reasons in enumerate((["captured_at_missing"], ["captured_at_missing", "topic_missing"],
                                        ["body_not_json"]))),
+        NORTH | {"source": "fault_item_logs", "reason": "wrong_type", "reasons": ["wrong_type"]},  # verify's
+        NORTH | {"source": "fault_item_updates", "reason": "op_unknown", "reasons": ["op_unknown"]},
     )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
 @pytest.fixture(scope="module")
 def said(spark: SparkSession, result: tuple[Path, RunResult]) -> Summary:
     lake, done = result
-    return summarize(spark, load_settings([], [], {"lake": str(lake)}), done)
+    return summarize(spark, load_settings([], [], {"lake": str(lake), "inputs.routes.path": ["/routes"]}), done)
 
 
 @pytest.fixture(scope="module")
@@ -291,9 +293,18 @@ def test_findings_by_kind_the_critical_first_and_the_three_worst(said: Summary) 
 
 def test_reasons_of_bad_sends_and_bad_routes(said: Summary) -> None:
     """A line counts under each of its reasons."""
-    reasons = [("not_json", 2), ("latency_missing", 1), ("line_too_long", 1), ("outcome_missing", 1)]
+    reasons = [
+        ("not_json", 2), ("latency_missing", 1), ("line_too_long", 1), ("op_unknown", 1), ("outcome_missing", 1)
+    ]  # fmt: skip
     assert list(said.quarantine_reasons.items()) == reasons
     assert said.bad_routes == 3
+
+
+def test_bad_routes_of_the_other_flow_are_not_of_a_run_without_routes(
+    spark: SparkSession, result: tuple[Path, RunResult]
+) -> None:
+    lake, done = result
+    assert summarize(spark, load_settings([], [], {"lake": str(lake)}), done).bad_routes == 0
 
 
 def test_a_producer_that_no_longer_sends_is_named_once(said: Summary) -> None:

@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError, TooManyBadLinesError
-from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.fit_to_publish import check_fit_to_publish
@@ -268,13 +267,6 @@ def test_duplicates_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     assert staged.counts(DAY) == Counts(11, 7, 0, 4, 0, 0)
 
 
-def test_a_cluster_that_only_the_settings_tell_is_looked_at_too(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write(tmp_path / "logs", {"a.jsonl": line()})
-    settings = load_settings([], ['cluster="nor\\u001bth"'], {"inputs.sends.path": [str(folder)]})
-    staged = stage(spark, folder, settings=settings)
-    assert bad_lines(staged, folder) == {("a.jsonl", 1): ("control_character", "cluster=nor\ufffdth")}
-
-
 @pytest.mark.fault(14, 22)
 def test_lines_of_other_days_are_counted_and_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     midnight = DAY.start_ms
@@ -302,10 +294,10 @@ def test_more_bad_lines_than_allowed_stop_the_run(
     _, staged = two_of_ten
     settings = Settings(max_bad_fraction=fraction)
     if passes:
-        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)
+        check_fit_to_publish(staged, [DAY], settings, needed=["sends"], allow_empty=False)
         return
     with pytest.raises(TooManyBadLinesError) as caught:
-        check_fit_to_publish(staged, [DAY], settings, allow_empty=False)
+        check_fit_to_publish(staged, [DAY], settings, needed=["sends"], allow_empty=False)
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith(
         f"2 of 10 lines are bad (latency_missing 1, not_json 1), more than max_bad_fraction {fraction};"
@@ -321,7 +313,7 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
     lake.mkdir()
     (lake / "_rejected.jsonl").write_text("of an earlier run")
     with pytest.raises(TooManyBadLinesError) as caught:
-        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), allow_empty=False)
+        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), needed=["sends"], allow_empty=False)
     assert str(caught.value).endswith(f"max_bad_fraction=…; bad lines are in {lake}/_rejected.jsonl")
     rejected = [json.loads(each) for each in (lake / "_rejected.jsonl").read_text().splitlines()]
     assert [(each["line"], each["reason"], each["detail"]) for each in rejected] == [
@@ -344,7 +336,7 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
     (lake / "_rejected.jsonl").unlink()
     (lake / "_rejected.jsonl").mkdir()  # what cannot be written hides nothing
     with pytest.raises(TooManyBadLinesError, match=r"max_bad_fraction=…$"):
-        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), allow_empty=False)
+        check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), needed=["sends"], allow_empty=False)
     assert str(caught.value).startswith(
         "5 of 6 lines are bad (mode_unknown 2: mode=sync is none of SYNC, ASYNC, ONEWAY,"
         " outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK), not_json 1,"
@@ -367,14 +359,14 @@ def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
         (
             {"a.jsonl": b"", "b.jsonl.gz": b"", "c.jsonl.gz": gzip.compress(b""), "d.jsonl": b"\n\r\n \n"},
             (
-                "no line of 2026-11-21 in 0 lines read; the files hold no line that tells a day;"
+                "no good line of 2026-11-21 in 0 lines of sends; they hold no line of another day;"
                 " give another --date, or --allow-empty"
             ),
         ),
         (
             {"a.jsonl": line(ended_at_ms=DAY.end_ms) + b"\n" + line(ended_at_ms=DAY.start_ms - 1)},
             (
-                "no line of 2026-11-21 in 2 lines read; the files hold 2026-11-20 (1 lines), 2026-11-22 (1 lines);"
+                "no good line of 2026-11-21 in 2 lines of sends; they hold 2026-11-20 (1 lines), 2026-11-22 (1 lines);"
                 " give another --date, or --allow-empty"
             ),
         ),
@@ -386,9 +378,9 @@ def test_a_day_without_a_line_is_no_empty_day(
 ) -> None:
     staged = stage(spark, write(tmp_path / "logs", files))
     with pytest.raises(InputMissingError) as caught:
-        check_fit_to_publish(staged, [DAY], Settings(), allow_empty=False)
+        check_fit_to_publish(staged, [DAY], Settings(), needed=["sends"], allow_empty=False)
     assert (caught.value.exit_code, str(caught.value)) == (3, sentence)
-    check_fit_to_publish(staged, [DAY], Settings(), allow_empty=True)
+    check_fit_to_publish(staged, [DAY], Settings(), needed=["sends"], allow_empty=True)
 
 
 ZIPPED = gzip.compress(b"\n".join(line(seq=seq) for seq in range(5_000)), mtime=0)

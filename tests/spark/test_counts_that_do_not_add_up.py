@@ -118,7 +118,7 @@ def test_lines_read_are_published_quarantined_duplicates_or_of_other_days_or_clu
     monkeypatch.setattr(Staged, "counts", lambda *_: counts)
     staged, day = Staged(()), Day(dt.date(2026, 11, 21), "main")
     with pytest.raises(ReconciliationError) as refused:
-        check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), allow_empty=False)
+        check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), needed=[], allow_empty=False)
     assert str(refused.value).startswith("counts of 2026-11-21 do not add up: ")
     monkeypatch.setattr(Staged, "counts", lambda *_: Counts(9, 5, 1, 1, 1, 1))
-    check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), allow_empty=False)
+    check_fit_to_publish(staged, [day], Settings(max_bad_fraction=1), needed=[], allow_empty=False)

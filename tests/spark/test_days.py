@@ -147,12 +147,12 @@ def test_a_day_without_lines_is_refused_and_logged(nights: Site) -> None:
     derived = [table.name for table in TABLES if (nights.lake / table.name).is_dir() and table is not RUN_LOG]
     before = {name: nights.version(name) for name in derived}
     assert before
-    with pytest.raises(InputMissingError, match="no line of 2026-03-09 in 6 lines read; the files hold 2026-03-01"):
+    with pytest.raises(InputMissingError, match="no good line of 2026-03-09 in 6 lines of sends; they hold 2026-03-01"):
         nights.run(dt.date(2026, 3, 9))
     assert {name: nights.version(name) for name in derived} == before
     failed = nights.rows("run_log", "event_date", "message", status="FAILED")
     assert [row["event_date"] for row in failed] == [dt.date(2026, 3, 9)]
-    assert "no line of 2026-03-09" in failed[0]["message"]
+    assert "no good line of 2026-03-09" in failed[0]["message"]
 
 
 @pytest.mark.fault(27)

@@ -68,8 +68,40 @@ def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_pat
     log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
     assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
     assert logged_days(lake, FAULT_LATENCY) == {
-        day: PublishedDay("PREVIOUS_DAY", "opened", settings.content_hash(FAULT_LATENCY), "read by these")
+        day: PublishedDay(
+            "PREVIOUS_DAY", "opened", settings.content_hash(FAULT_LATENCY), "read by these", closing_state="closed"
+        )
     }
+
+
+def test_a_day_whose_recompute_broke_off_is_told_from_one_whose_own_run_did(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The second has other lines, which only its own input mends."""
+    lake, day, other = Lake(spark, str(tmp_path)), Day(D1, "main"), Day(D2, "main")
+    lake.create_tables((RUN_LOG,))
+    run = Run(
+        "r", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    )
+    context = RunContext(spark, lake, load_settings([], [], {}), run, Progress())
+    log_run(context, FAULT_LATENCY, [other], "STARTED", cascading=other)  # it never was published
+    events = [
+        (None, "SUCCEEDED", False),
+        (None, "STARTED", False),
+        (None, "FAILED", False),
+        (day, "STARTED", True),
+        (day, "FAILED", True),
+        (None, "FAILED", True),  # its own run, which published nothing
+        (None, "SUCCEEDED", False),
+    ]
+    for cascading, status, is_broken_off in events:
+        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), "EMPTY", "opened", "closed", {})
+        log_run(
+            context, FAULT_LATENCY, [day], status, done=done if status == "SUCCEEDED" else None, cascading=cascading
+        )
+        logged = logged_days(lake, FAULT_LATENCY)
+        assert {each: made.is_broken_off for each, made in logged.items()} == {day: is_broken_off}
+        assert logged[day].closing_state == "closed"
 
 
 def test_a_day_has_the_lines_of_the_run_that_read_them_last(spark: SparkSession, tmp_path: Path) -> None:
