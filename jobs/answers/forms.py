@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from jobs.answers.days import days_text
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import NOT_GIVEN
@@ -42,11 +43,12 @@ def as_text(answer: Answer) -> str:
 
 
 def as_json(answer: Answer) -> str:
-    """The answer as one JSON object: `rows` with every column, `not_shown` and `not_given`."""
+    """The answer as one JSON object: `rows` with every column, `not_published`, `not_shown` and `not_given`."""
     whole = {
         "question": answer.question,
         "cluster": answer.published.cluster,
         "days": answer.published.days,
+        "not_published": [{"from": first, "to": last} for first, last in answer.published.not_published],
         "rows": answer.rows,
         "not_shown": answer.not_shown,
         "not_given": answer.not_given,
@@ -81,13 +83,18 @@ def _nothing(question: Question, answer: Answer) -> str:
 
 
 def _when(answer: Answer) -> str:
-    """The days, or what of them was asked about."""
-    first, last = answer.published.days[0], answer.published.days[-1]
-    narrowed, several = answer.narrowed, first != last
+    """The published days, or the time that was asked about, which may reach beyond them."""
+    narrowed = answer.narrowed
     if narrowed.at_ms is not None:
         return clock_time(narrowed.at_ms, with_day=True)
     if narrowed.since_ms is None and narrowed.until_ms is None:
-        return f"{first} to {last}" if several else f"{first}"
+        return days_text(answer.published.days)
+    first, last = map(str, answer.published.span)
+    if narrowed.since_ms is not None:
+        first = clock_time(narrowed.since_ms, with_day=True)[:10]
+    if narrowed.until_ms is not None:
+        last = clock_time(narrowed.until_ms - 1, with_day=True)[:10]
+    several = first != last
     since = "00:00" if narrowed.since_ms is None else clock_time(narrowed.since_ms, with_day=several)
     until = "24:00" if narrowed.until_ms is None else safe_cell("end_ms", narrowed.until_ms, with_day=several)
     if not several:

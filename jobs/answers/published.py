@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.days import Span, spans_without
 from jobs.answers.delta_table import is_lake, opened, rows_of
 from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
@@ -30,6 +31,7 @@ class Published:
         all_days: every published day of the cluster, in order.
         producer_group: the only one whose rows count, in tables that name one; None = all.
         window: the only time whose rows count, in tables whose rows have a time; None = the whole days.
+        not_published: the requested days that are not published, as spans.
     """
 
     root: str
@@ -38,6 +40,7 @@ class Published:
     all_days: tuple[dt.date, ...]
     producer_group: str | None = None
     window: Window | None = None
+    not_published: tuple[Span, ...] = ()
 
     def rows(
         self,
@@ -135,6 +138,12 @@ class Published:
         columns = ("event_date", "flow", "status", "logged_at", "event_seq", *hashes)
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
+    @property
+    def span(self) -> Span:
+        """First and last of the requested days, published or not."""
+        ends = (*self.days, *(day for gap in self.not_published for day in gap))
+        return min(ends), max(ends)
+
     @cached_property
     def days_before(self) -> tuple[dt.date, ...]:
         """Published days before the requested ones, in order."""
@@ -170,14 +179,15 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         days.setdefault(run["cluster"], []).append(run["event_date"])
     name = _chosen_cluster(root, cluster, sorted(days))
     all_days = tuple(sorted(days[name]))
-    first = first or (last or all_days[-1])
-    requested = tuple(day for day in all_days if first <= day <= (last or first))
+    first = first or last or all_days[-1]
+    last = last or first
+    requested = tuple(day for day in all_days if first <= day <= last)
     if not requested:
-        wanted = f"{first}" if last in {None, first} else f"{first} to {last}"
+        wanted = f"{first}" if last == first else f"{first} to {last}"
         raise InputMissingError(
             f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
         )
-    return Published(root, name, requested, all_days)
+    return Published(root, name, requested, all_days, not_published=spans_without(requested, first, last))
 
 
 def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> str:

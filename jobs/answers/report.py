@@ -14,6 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from jobs.answers.closed_page import closed, part
+from jobs.answers.days import not_published_text
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
@@ -85,6 +86,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             published=published,
             span=span_text(published),
             night=on_night,
+            not_published=not_published_text(published.not_published) if published.not_published else None,
             unsure=unsure_text(unsure) if unsure else None,
             other_settings=other_settings(published),
             drawn=drawn,

@@ -16,7 +16,7 @@ NOT_GIVEN: Mapping[Flow, str] = {
     FAULT_LATENCY: "no send log was given",
     ALLOCATION: "no consumer snapshots were given",
 }
-"""Why the tables of a flow have no row of a day on which it did not run."""
+"""Why the tables of a flow have no row of a day on which no run of it succeeded."""
 
 
 def unsure_days(published: Published) -> tuple[dt.date, ...]:
@@ -33,10 +33,9 @@ def unsure_days(published: Published) -> tuple[dt.date, ...]:
 
 
 def days_with(published: Published) -> dict[Flow, set[dt.date]]:
-    """The published days on which each flow ran: its tables rest on input."""
-    return {
-        flow: {event["event_date"] for event in published.run_events if event["flow"] == flow} for flow in NOT_GIVEN
-    }
+    """The published days on which each flow ran to its end: its tables rest on input."""
+    succeeded = [event for event in published.run_events if event["status"] == "SUCCEEDED"]
+    return {flow: {event["event_date"] for event in succeeded if event["flow"] == flow} for flow in NOT_GIVEN}
 
 
 def not_given(published: Published, flow: Flow) -> str | None:

@@ -46,11 +46,11 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _again(flow: str, others: Sequence[dt.date], events: Sequence[Mapping[str, Any]]) -> str:
     """What makes the days alike: a run with the input, or from the lake's own sends if all were read alike."""
     read_by = {event["input_settings_hash"] for event in events}
-    which = "one of the two" if len(others) == 1 else "those"
+    is_one = len(others) == 1
     if flow != "FAULT_LATENCY" or None in read_by or len(read_by) > 1:
-        return f"run it again for {which}"
-    span = "" if len(others) == 1 else f" --from {others[0]} --to {others[-1]}"
-    return f"`faultline fault-latency --recompute{span}` makes {which} anew"
+        return f"run it again for {'one of the two' if is_one else 'those'}"
+    span = f"--date {others[0]}" if is_one else f"--from {others[0]} --to {others[-1]}"
+    return f"`faultline fault-latency --recompute {span}` makes {'it' if is_one else 'those'} anew"
 
 
 def _sentence(command: str, others: Sequence[dt.date], last: dt.date, again: str, *, is_sure: bool) -> str:

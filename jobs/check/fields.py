@@ -10,16 +10,7 @@ from dataclasses import dataclass, field
 
 from jobs.check.heads import Head, Number, Record
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import (
-    EARLIEST_MS,
-    FIELD_KINDS,
-    LATEST_MS,
-    LONGEST_LATENCY_MS,
-    REQUIRED,
-    TIMES,
-    Unit,
-    problem_of,
-)
+from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of, problem_of_time
 
 _MOST_EXAMPLES = 3
 _IN_MS: Mapping[str | None, float] = {"ns": 1e-6, "us": 1e-3, "ms": 1, None: 1, "s": 1e3}
@@ -178,13 +169,8 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
         return "is a text in quotes; write the number, or translate it with a table of values"
     if problem := problem_of(name, text, unit):
         return problem
-    if name in TIMES:
-        value = in_ms(text, unit)
-        if name == "latency_ms":
-            is_good = value is not None and 0 <= value <= LONGEST_LATENCY_MS
-            return None if is_good else "is no latency between 0 and a day; check its unit"
-        if value is None or not EARLIEST_MS <= value < LATEST_MS:
-            return "is no time between 2015 and 2100; check its unit"
+    if name in TIMES and (problem := problem_of_time(name, in_ms(text, unit))):
+        return f"{problem}; check its unit"
     return None
 
 

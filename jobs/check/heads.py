@@ -137,7 +137,10 @@ def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
 
 def _has_columns(lines: Sequence[str]) -> bool:
     """Whether the lines have the same number of columns, and more than a few."""
-    rows = list(csv.reader(lines))
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error:  # a field that is longer than Python takes
+        return False
     return len(rows) > 1 and len(rows[0]) >= _FEW and len({len(row) for row in rows}) == 1
 
 
@@ -163,8 +166,11 @@ def _json_text(value: Any) -> str | None:
 
 
 def _csv(name: str, text: str, most_lines: int) -> Head:
-    header = next((line for _, line in _lines(text)), "")
-    names = columns_of(header)
+    at, header = next(_lines(text), (0, ""))
+    try:
+        names = columns_of(header)
+    except csv.Error as error:
+        return Head(name, False, (), (), ((at, f"is no header: {error}"),))
     records: list[Record] = []
     bad: list[tuple[int, str]] = []
     above, _, below = text.partition(header) if header else ("", "", "")

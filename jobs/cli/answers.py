@@ -61,12 +61,15 @@ def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> 
         LakeError: no lake, or one that cannot be read.
         InputMissingError: the days are not published.
     """
+    from jobs.answers.days import not_published_text
     from jobs.answers.published import open_published
     from jobs.answers.runs import unsure_days
     from jobs.answers.settings_of_days import other_settings
     from jobs.answers.words import unsure_text
 
     published = open_published(where.lake, where.cluster, *(times or TimeOptions()).span(days))
+    if published.not_published:
+        sys.stderr.write(f"faultline: {not_published_text(published.not_published)}\n")
     if unsure := unsure_days(published):
         sys.stderr.write(f"faultline: {unsure_text(unsure)}\n")
     if others := other_settings(published):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from jobs.cli.options import InputOptions, LakeOptions
 from jobs.errors import UsageError
-from jobs.settings.load import load_settings
+from jobs.settings.load import load_settings, settings_of
 from jobs.settings.model import Settings
+from jobs.settings.paths import PATH_KEYS
 from jobs.text.redaction import secrets_of
 
 if TYPE_CHECKING:  # it imports Spark
@@ -37,7 +38,7 @@ class Call:
         return self.clock().date()
 
     def settings(self, lake: LakeOptions, inputs: InputOptions | None = None, *, with_lake: bool = True) -> Settings:
-        """All settings; those of the shipped samples where nothing is named.
+        """All settings; those of the shipped samples where no file, lake or input is named.
 
         Args:
             lake: where the tables lie, and what else is set.
@@ -50,7 +51,8 @@ class Call:
         """
         named = {f"inputs.{name}.path": list(paths) for name, paths in vars(inputs or InputOptions()).items() if paths}
         options = named if lake.lake is None else {**named, "lake": lake.lake}
-        files = [Path(name) for name in lake.settings] if lake.settings or options else _samples()
+        names_places = options or not settings_of(lake.assignments).isdisjoint(PATH_KEYS)
+        files = [Path(name) for name in lake.settings] if lake.settings or names_places else _samples()
         if lake.run_cluster is not None:
             options = {**options, "cluster": lake.run_cluster}
         settings = load_settings(files, lake.assignments, options)

@@ -155,6 +155,7 @@ def run_flows(
     from jobs.fault_latency.summary_text import as_text
     from jobs.runs.flow_tables import inputs_of, needed_of
     from jobs.spark.session import running
+    from jobs.spark.time_zones import check_time_zones
 
     flows = flows_of(run.command, settings)
     check_asked_of(flows, how.fail_on)
@@ -169,6 +170,7 @@ def run_flows(
     for warning in warnings:
         progress.say(f"warning: {warning}")
     with running(settings, progress, verbose=how.verbose) as spark:
+        check_time_zones(spark, settings.client_logs)
         texts, tables = [], {}
         try:
             if "fault-latency" in flows:

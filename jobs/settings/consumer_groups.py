@@ -16,6 +16,8 @@ MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 NEARBY = "MACHINE_ROOM_NEARBY-"
 _MOST_NODES = 100_000
+_NO_PLACES = {"Factory", "localtime"}
+"""Names in Python's list of time zones that stand for no place."""
 
 
 def check_version(text: str | None) -> None:
@@ -92,7 +94,7 @@ class ClientLogSettings:
 
     def __post_init__(self) -> None:
         check_version(self.client_version)
-        if self.time_zone is not None and self.time_zone not in available_timezones():
+        if self.time_zone is not None and self.time_zone not in available_timezones() - _NO_PLACES:
             raise SettingValueError(
                 f"time_zone {self.time_zone!r} is unknown; give a name such as Asia/Shanghai or UTC"
             )

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from jobs.errors import SettingValueError, UnknownSettingError
 from jobs.settings.line_pattern import LinePattern, line_pattern
 from jobs.settings.near_names import near_names
-from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of
+from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of, problem_of_time
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
 
@@ -64,6 +64,14 @@ class SendsInput:
     def __post_init__(self) -> None:
         for name, source in self.fields.items():
             _check_field(name, source)
+        for any_of in REQUIRED:
+            constants = [self.source_of(name).constant for name in any_of]
+            if all(constant is not None and not constant.strip() for constant in constants):
+                be, of = ("is", "it") if len(any_of) == 1 else ("are", "one of them")
+                raise SettingValueError(
+                    f"fields.{' and '.join(any_of)} {be} empty for every line; each line needs {of}, give a column or"
+                    " another value"
+                )
         for name, texts in self.values.items():
             _check_values(name, texts, self.source_of(name))
         if self.format == "text" and self.pattern is None:
@@ -129,8 +137,12 @@ def _check_field(name: str, source: FieldSource) -> None:
         raise SettingValueError(f"{at} has a unit, but only {', '.join(TIMES)} have one")
     if source.unit == "iso8601" and name == "latency_ms":
         raise SettingValueError(f"{at} is a duration; its unit is ns, us, ms or s")
-    if source.constant and (problem := problem_of(name, source.constant)):
-        raise SettingValueError(f"{at} is {source.constant!r}, which {problem}")
+    if constant := source.constant:
+        problem = problem_of(name, constant)
+        if problem is None and name in TIMES:
+            problem = problem_of_time(name, int(constant))
+        if problem:
+            raise SettingValueError(f"{at} is {constant!r}, which {problem}")
 
 
 def _check_values(name: str, texts: Mapping[str, Scalar], source: FieldSource) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.errors import SettingsError
+from jobs.settings.inputs import FieldSource
 from jobs.settings.model import Settings
 from jobs.settings.paths import with_full_paths
 from jobs.settings.toml_dataclass import typed
@@ -43,6 +44,22 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
         return dataclasses.replace(typed(Settings, table), origins=origins)
 
 
+def settings_of(assignments: Iterable[str]) -> set[str]:
+    """Full names of the settings that texts `key=value` set.
+
+    Raises:
+        SettingsError: a text is no such.
+
+    >>> sorted(settings_of(["lake=/lake", "inputs={sends='/logs'}"]))
+    ['inputs.sends.path', 'lake']
+    """
+    origins: dict[str, str] = {}
+    with not_too_deep("--set"):
+        for assignment in assignments:
+            _merge({}, _in_full(_parse_assignment(assignment), Path.cwd()), "--set", origins)
+    return set(origins)
+
+
 def setting_name(at: str, key: str) -> str:
     """Full name of a setting: the table's name with a final dot, then the key; Spark's keys are full names already."""
     return key if at == "spark." else f"{at}{key}"
@@ -67,8 +84,12 @@ def _nested(key: str, value: object) -> dict[str, Any]:
 
 
 def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins: dict[str, str], at: str = "") -> None:
+    """Put the table into another, key by key: a bare value replaces a whole table, a unit alone adds to a column."""
     for key, value in table.items():
         name = setting_name(at, key)
+        if at == "inputs.sends.fields." and _is_unit_alone(value) and isinstance(column := into.get(key), str):
+            into[key] = {FieldSource.SHORT: column}
+            origins[f"{name}.{FieldSource.SHORT}"] = origins.pop(name, origin)
         if isinstance(value, Mapping) and isinstance(into.get(key, {}), dict):
             _merge(into.setdefault(key, {}), value, origin, origins, f"{name}.")
         else:
@@ -76,6 +97,10 @@ def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins:
             for inner in [each for each in origins if each.startswith(f"{name}.")]:
                 del origins[inner]
             origins[name] = origin
+
+
+def _is_unit_alone(value: object) -> bool:
+    return isinstance(value, Mapping) and value.keys() == {"unit"}
 
 
 def origin_of(name: str, origins: Mapping[str, str]) -> str:

@@ -119,8 +119,10 @@ class Settings:
     origins: dict[str, str] = field(default_factory=dict, compare=False, metadata={"hidden": True})
 
     def __post_init__(self) -> None:
-        if not self.cluster:
-            raise SettingValueError('cluster is empty; give the cluster\'s name, such as "main"')
+        if not self.cluster.strip() or not self.cluster.isprintable():
+            raise SettingValueError(
+                f'cluster is {self.cluster!r}; give the cluster\'s name in printable letters, such as "main"'
+            )
         if any("\ud800" <= char <= "\udfff" for char in self.lake):  # how Python shows such bytes
             raise SettingValueError(f"lake is {self.lake}; Java and delta-rs open no path that is no UTF-8, rename it")
         if "`" in self.lake:

@@ -14,7 +14,7 @@ from typing import Any
 from jobs.errors import SettingValueError
 from jobs.uri import is_elsewhere, local_folder
 
-_PATH_KEYS = (
+PATH_KEYS = (
     "lake",
     "inputs.sends.path",
     "inputs.fault_item_updates.path",
@@ -23,6 +23,8 @@ _PATH_KEYS = (
     "inputs.running_info.path",
     "inputs.client_logs.path",
 )
+"""The settings that say where the tables and each kind of input lie."""
+
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
 
@@ -32,7 +34,7 @@ def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
     Raises:
         SettingValueError: a path that no folder is meant by.
     """
-    for dotted in _PATH_KEYS:
+    for dotted in PATH_KEYS:
         *parents, last = dotted.split(".")
         holder: Any = table
         for parent in parents:
@@ -58,12 +60,15 @@ def full_path(name: str, path: str, base: Path) -> str:
         base: folder that a relative one begins at.
 
     Raises:
-        SettingValueError: it holds a variable, or is a `file:` URI without a path from the root of this machine.
+        SettingValueError: it holds a variable, is a `file:` URI without a path from the root of this machine, or names
+            no input: an empty text, as of a shell variable that is not set, would be the working directory.
 
     >>> full_path("lake", "lake", Path("/site")), full_path("lake", "file:///a%20b/", Path("/site"))
     ('/site/lake', 'file:/a b')
     """
     path = _from_home(name, path)
+    if not path and name.startswith("inputs."):
+        raise SettingValueError(f"{name} is empty; give a file, a folder or a glob, or leave it out")
     if not path or is_elsewhere(path):
         return path
     if path.startswith("file:"):

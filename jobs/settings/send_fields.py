@@ -95,6 +95,23 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
     return "holds a control character" if _CONTROL.search(text) and name not in {"error", "order_key"} else None
 
 
+def problem_of_time(name: str, value_ms: float | None) -> str | None:
+    """What is wrong with a time or a duration; None when nothing is.
+
+    Args:
+        name: one of `TIMES`.
+        value_ms: None is none.
+
+    >>> problem_of_time("latency_ms", -1), problem_of_time("ended_at_ms", EARLIEST_MS)
+    ('is no latency between 0 and a day', None)
+    """
+    if name == "latency_ms":
+        is_good = value_ms is not None and 0 <= value_ms <= LONGEST_LATENCY_MS
+        return None if is_good else "is no latency between 0 and a day"
+    is_good = value_ms is not None and EARLIEST_MS <= value_ms < LATEST_MS
+    return None if is_good else "is no time between 2015 and 2100"
+
+
 def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
     if unit == "iso8601":
         return None if re.match(DAY_AND_HOUR, text, re.ASCII) else "is no time such as 2026-11-21T12:00:00Z"

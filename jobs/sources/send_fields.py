@@ -106,6 +106,8 @@ def _struct(tree: Mapping[str, object]) -> StructType:
 def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Column:
     """The site's value in the unit that the canonical name says; null when it is out of range.
 
+    A part of a millisecond is cut towards the past, as a clock cuts it: what is less than none stays so.
+
     Args:
         value: the column as `source_type` reads it.
         name: canonical field.
@@ -118,4 +120,5 @@ def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Colu
         return F.floor(value * 1000).try_cast("bigint")
     if unit == "iso8601":
         return F.when(value.rlike(DAY_AND_HOUR), F.unix_millis(F.try_to_timestamp(value)))
-    return F.call_function("div", value, F.lit(_PER_MS[str(unit)]))
+    per_ms = F.lit(_PER_MS[str(unit)])
+    return F.call_function("div", value, per_ms) - F.when(value % per_ms < 0, 1).otherwise(0)

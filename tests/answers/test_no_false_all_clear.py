@@ -14,6 +14,7 @@ from jobs.answers.causes import CAUSES
 from jobs.answers.night import night
 from jobs.answers.published import open_published
 from jobs.answers.report import render
+from jobs.answers.rests_on import rests_on
 from jobs.cli import main as cli
 from jobs.tables import (
     ALLOCATION_FINDINGS,
@@ -25,6 +26,7 @@ from jobs.tables import (
     PRODUCER_DAYS,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    RUN_LOG,
     SENDS,
 )
 from tests.given.lakes import publish, write_rows
@@ -219,6 +221,21 @@ def test_days_without_input_are_named_beside_the_others(capsys: pytest.CaptureFi
     write_rows(tmp_path, REBALANCES, [WHERE | {"event_date": D2}])
     assert _show(capsys, tmp_path, "rebalances", *span)[1].splitlines()[-1] == f"  {missing}"
     assert _show(capsys, tmp_path, "rebalances")[1].count("\n") == 3  # the last day has both
+
+
+@pytest.mark.parametrize("statuses", [("STARTED",), ("STARTED", "FAILED")])
+def test_a_run_that_did_not_succeed_gave_nothing_to_look_at(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, statuses: tuple[str, ...]
+) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, RUN_LOG, [WHERE | {"flow": "ALLOCATION", "status": status} for status in statuses])
+    missing = "no consumer snapshots were given"
+    code, out, err = _show(capsys, tmp_path, "owners")
+    assert (code, out) == (0, f"owners, 2026-03-01 UTC, cluster main: {missing}\n")
+    assert "the last run of 2026-03-01 has not succeeded" in err
+    published = open_published(str(tmp_path), None, None, None)
+    assert _tiles(render(published))["rebalances"] == f"– {missing}"
+    assert [each for each in rests_on(published) if "consumer" in each] == []
 
 
 def _tiles(page: str) -> dict[str, str]:

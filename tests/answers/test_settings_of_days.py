@@ -68,7 +68,7 @@ def ran(day: dt.date, settings: str | None, *, seq: int = 1, read: str | None = 
         # Lines that were all read alike need no input again, but only sends are in the lake.
         (
             [ran(D1, "a", read="i"), ran(D2, "b", read="i"), ran(D3, "b", read="i")],
-            f"fault-latency published {D1} with other settings than {D3}: {RECOMPUTE}` makes one of the two anew",
+            f"fault-latency published {D1} with other settings than {D3}: {RECOMPUTE} --date {D1}` makes it anew",
         ),
         (
             [ran(D1, "a", read="i"), ran(D2, "a", read="i"), ran(D3, "b", read="i")],

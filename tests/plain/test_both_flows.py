@@ -6,15 +6,16 @@ import contextlib
 import dataclasses
 import datetime as dt
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from jobs.cli.fail_on import parse_condition
 from jobs.cli.publish import RunOptions, run_flows
-from jobs.errors import ConditionMetError
+from jobs.errors import ConditionMetError, SettingValueError
 from jobs.runs.run import Run
+from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.load import load_settings
 from tests.given.quiet_answers import NO_GROUPS, QUIET
 
@@ -47,15 +48,27 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     return runs
 
 
-def _run(paths: dict[str, str], *fail_on: str, as_json: bool = False, command: str = "nightly") -> list[str]:
+def _run(given: Mapping[str, object], *fail_on: str, as_json: bool = False, command: str = "nightly") -> list[str]:
     said: list[str] = []
     options = RunOptions(as_json=as_json, fail_on=tuple(map(parse_condition, fail_on)))
-    settings = load_settings([], [], {**paths, "lake": "/the/lake"})
+    settings = load_settings([], [], {**given, "lake": "/the/lake"})
     try:
         run_flows(options, settings, dataclasses.replace(RUN, command=command), "a day", said.append)
     except ConditionMetError as error:
         said.append(str(error))
     return said
+
+
+def test_a_time_zone_that_java_lacks_ends_a_run_before_it_reads(
+    ran: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(_: None, client_logs: dict[str, ClientLogSettings]) -> None:
+        raise SettingValueError(f"{client_logs['/logs'].time_zone} is unknown")
+
+    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", refuses)
+    with pytest.raises(SettingValueError, match=r"^ROC is unknown$"):
+        _run(SENDS | CONSUMERS | {"client_logs": {"/logs": {"time_zone": "ROC"}}})
+    assert ran == []
 
 
 @pytest.mark.parametrize("as_json", [False, True])

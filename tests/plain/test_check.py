@@ -219,6 +219,24 @@ def test_a_log_that_looks_like_csv_is_said_to(capsys: pytest.CaptureFixture[str]
     assert "looks like CSV" not in "\n".join(_check(capsys, "--sends", logs / "words.log", "--propose")[1])
 
 
+LONG = "x" * 140_000
+"""Longer than Python's csv takes a field to be."""
+
+
+def test_one_long_line_is_a_bad_line_and_not_the_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = {"a.log": f"{LONG},a,b,c".encode(), "header.csv": f"{LONG},b\n1,2\n".encode()}
+    logs = write(tmp_path / "logs", files)
+    code, said = _check(capsys, "--sends", logs)
+    too_long = "field larger than field limit (131072)"
+    assert code == 2
+    assert [each.strip() for each in said if " line 1 " in each] == [
+        f"WARNING: {logs}/a.log line 1 is no JSON",
+        f"WARNING: {logs}/header.csv line 1 is no header: {too_long}",
+    ]
+    assert "it looks like CSV" not in "\n".join(said)
+    assert _before(logs, "inputs.sends.fields.mode=m") == []
+
+
 def test_a_column_that_no_file_has_is_named_with_the_nearest(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -86,6 +86,8 @@ def test_help_names_commands_options_and_exit_codes(
             "--to 2026-11-21 is before --from 2026-11-22; swap them",
         ),
         (["plan", "nightly"], "no lake is named; give --lake DIR or the setting lake"),
+        (["plan", "nightly", "--lake", ""], "no lake is named; give --lake DIR or the setting lake"),
+        (["check", "--sends", ""], "inputs.sends.path is empty; give a file, a folder or a glob, or leave it out"),
         (["plan", "nightly", "--settings", "none.toml"], "settings file none.toml does not exist"),
         (["plan", "nightly", "--lake", "x", "--set", "clutser=a"], "did you mean 'cluster'?"),
         (["nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is no condition"),
@@ -249,7 +251,16 @@ def test_without_settings_conf_local_is_read_here_or_at_home(
     assert "cluster main" in _plan(capsys, "--settings", str(tmp_path / "own.toml"), lake=())  # it replaces both
 
 
-@pytest.mark.parametrize("named", [("--lake", "mine"), ("--sends", "mine", "--set", "lake=own")])
+@pytest.mark.parametrize(
+    "named",
+    [
+        ("--lake", "mine"),
+        ("--sends", "mine", "--set", "lake=own"),
+        ("--set", "lake=own", "--set", "inputs.sends.path=mine"),
+        ("--set", "inputs = {sends = 'mine'}", "--set", "lake=own"),
+        ("--set", "lake=own"),
+    ],
+)
 def test_who_names_a_lake_or_input_gets_nothing_of_the_samples(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, named: tuple[str, ...]
 ) -> None:

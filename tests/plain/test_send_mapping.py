@@ -30,6 +30,13 @@ REFUSED: list[tuple[str, type[SettingsError], str]] = [
     ("fields.mode = {value = 'SYNC', column = 'm'}", SettingValueError, "leave out column and unit, or the value"),
     ("fields.latency_ms = {value = 3, unit = 's'}", SettingValueError, "leave out column and unit, or the value"),
     ("fields.mode = {}", SettingValueError, "has neither column nor value; add one of them"),
+    ("fields.outcome = {value = ''}", SettingValueError, "fields.outcome is empty for every line; each line needs it,"),
+    ("fields.client_id = {value = ' '}", SettingValueError, "fields.client_id is empty for every line"),
+    ("fields.latency_ms = {value = -5}", SettingValueError, "latency_ms is '-5', which is no latency between 0 and a"),
+    ("fields.latency_ms = {value = 86400001}", SettingValueError, "which is no latency between 0 and a day"),
+    ("fields.ended_at_ms = {value = 5}", SettingValueError, "ended_at_ms is '5', which is no time between 2015 and 21"),
+    ("fields.started_at_ms = {value = 1420070399999}", SettingValueError, "which is no time between 2015 and 2100"),
+    ("fields.submitted_at_ms = {value = 4102444800000}", SettingValueError, "which is no time between 2015 and 2100"),
 ]  # fmt: skip
 
 
@@ -47,6 +54,22 @@ def test_a_value_that_cannot_be_ours_is_named(text: str, error: type[SettingsErr
     assert sentence in str(caught.value)
 
 
+def test_of_two_fields_of_which_a_line_needs_one_not_both_are_empty() -> None:
+    empty = FieldSource(value="")
+    with pytest.raises(SettingValueError, match=r"^fields\.broker_name and broker_addr are empty for every line;"):
+        SendsInput(fields={"broker_name": empty, "broker_addr": empty})
+
+
+def test_a_unit_is_added_to_a_column_that_an_earlier_source_names() -> None:
+    """A bare text is short for a table with a column, and later sources win key by key."""
+    settings = load_settings([], ["inputs.sends.fields.latency_ms=cost"], {"inputs.sends.fields.latency_ms.unit": "us"})
+    assert settings.inputs.sends.fields == {"latency_ms": FieldSource("cost", "us")}
+    at = "inputs.sends.fields.latency_ms"
+    assert settings.origins == {f"{at}.column": "--set", f"{at}.unit": "command line"}
+    constant = load_settings([], ["inputs.sends.fields.mode=how"], {"inputs.sends.fields.mode.value": "SYNC"})
+    assert constant.inputs.sends.fields == {"mode": FieldSource(value="SYNC")}  # which has no column to be added to
+
+
 def test_a_constant_and_a_table_of_values_exclude_each_other() -> None:
     with pytest.raises(SettingValueError, match="has nothing to translate"):
         SendsInput(fields={"mode": FieldSource(value="SYNC")}, values={"mode": {"0": "SYNC"}})
@@ -61,6 +84,11 @@ def test_a_constant_and_a_table_of_values_exclude_each_other() -> None:
         ("fields.queue_id = {value = 2147483647}", "queue_id", "2147483647"),
         ("fields.thread = {value = ''}", "thread", ""),
         ("fields.client_language = 'lang'", "client_language", None),
+        ("fields.broker_name = {value = ''}", "broker_name", ""),  # its address is enough
+        ("fields.latency_ms = {value = 0}", "latency_ms", "0"),
+        ("fields.latency_ms = {value = 86400000}", "latency_ms", "86400000"),
+        ("fields.ended_at_ms = {value = 1420070400000}", "ended_at_ms", "1420070400000"),
+        ("fields.ended_at_ms = {value = 4102444799999}", "ended_at_ms", "4102444799999"),
     ],
 )
 def test_one_value_may_stand_for_every_line(text: str, field: str, constant: str | None) -> None:

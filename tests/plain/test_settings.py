@@ -141,7 +141,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("incident_share = -0.1", SettingValueError, "incident_share is -0.1"),
         ("slow_ms = 0", SettingValueError, "slow_ms is 0; give at least 1"),
         ("max_line_bytes = 0", SettingValueError, "max_line_bytes is 0; give at least 1"),
-        ("cluster = ''", SettingValueError, "cluster is empty"),
+        ("cluster = ''", SettingValueError, "cluster is ''; give"),
         (
             "slow_ms = 9223372036854775808",
             SettingValueError,
@@ -228,7 +228,10 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             for table in ("producers", "groups", "client_logs")
         ),
         ('[client_logs."p1"]\ntime_zone = "America"', SettingValueError, "time_zone 'America' is unknown"),  # a folder
-        ('[client_logs."p1"]\ntime_zone = ""', SettingValueError, "time_zone '' is unknown"),
+        *(
+            (f'[client_logs."p1"]\ntime_zone = "{zone}"', SettingValueError, f"time_zone '{zone}' is unknown")
+            for zone in ("", "Factory", "localtime")
+        ),
         ('[client_logs."p1"]\ntime_zone = 8', SettingTypeError, "time_zone' is 8 (int); it must be a text"),
         ('[client_logs."p1"]\nzone = "UTC"', UnknownSettingError, "unknown setting 'client_logs.p1.zone'"),
         ("cluster = ", SettingsError, "is not valid TOML"),

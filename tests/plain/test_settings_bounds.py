@@ -43,7 +43,10 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
         (['owners.PG="te\\u0007am"'], r"owners: 'PG' = 'te\\x07am'"),
         (["incident_min_ms=-1"], "incident_min_ms is -1; give at least 0"),
         (["incident_min_lost=-1"], "incident_min_lost is -1; give at least 0"),
-        (['cluster=""'], "cluster is empty"),
+        (['cluster=""'], "cluster is ''; give the cluster's name in printable letters, such as \"main\""),
+        (['cluster=" "'], "cluster is ' '; give the cluster's name"),
+        (['cluster="a\\nb"'], r"cluster is 'a\\nb'; give the cluster's name"),
+        (['cluster="a\\u0000b"'], r"cluster is 'a\\x00b'; give the cluster's name"),
         (['groups.G.request_mode="POP"'], 'request_mode "POP" needs pop_share_queue_num; -1 is the broker\'s default'),
         *(([f"{name}='{pattern[1:].strip('()')}'"], "has no group") for name, pattern in ROOMS.items()),
         *(([f"{name}='('"], "is no pattern") for name in ROOMS),
@@ -63,6 +66,14 @@ def test_a_relative_path_of_each_input_lies_beside_its_settings_file(tmp_path: P
     file.write_text(f'[inputs.{kind}]\npath = ["logs", "../more/*.gz", "/abs", "s3a://bucket/x"]\n', encoding="utf-8")
     found = getattr(load_settings([file], [], {}).inputs, kind).path
     assert found == (f"{tmp_path}/conf/logs", f"{tmp_path}/more/*.gz", "/abs", "s3a://bucket/x")
+
+
+@pytest.mark.parametrize("kind", ["sends", "fault_item_updates", "routes", "consumers", "running_info", "client_logs"])
+@pytest.mark.parametrize("value", ['""', '["/logs", ""]'])
+def test_an_empty_path_of_an_input_is_not_the_folder_that_one_is_in(kind: str, value: str) -> None:
+    """As of a shell variable that is not set: `--sends "$LOGS"`."""
+    with pytest.raises(SettingValueError, match=rf"^inputs\.{kind}\.path is empty; give a file, a folder or a glob"):
+        load_settings([], [f"inputs.{kind}={value}"], {})
 
 
 FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}

@@ -108,6 +108,22 @@ def test_seconds_are_read_exactly_and_other_numbers_stay_strict(spark: SparkSess
     assert bad_lines(staged, folder) == {("a.log", 2): ("wrong_type", "seq=1.5; ended_at_ms=1795262400000000")}
 
 
+@pytest.mark.parametrize(
+    ("unit", "below_none", "cut"), [("us", -500, 1_999), ("ns", -1, 1_999_999), ("s", -0.0005, 0.0019)]
+)
+def test_a_negative_latency_of_less_than_a_ms_is_none(
+    spark: SparkSession, tmp_path: Path, unit: str, below_none: float, cut: float
+) -> None:
+    """Cut towards 0 it would pass for a latency of 0."""
+    lines = [line(seq=1, latency_ms=cut), line(seq=2, latency_ms=below_none)]
+    folder = write(tmp_path / "logs", {"a.log": b"\n".join(lines)})
+    staged = stage(spark, folder, settings=_settings(folder, {"latency_ms": {"column": "latency_ms", "unit": unit}}))
+    assert [row["latency_ms"] for row in staged.sends(DAY).collect()] == [1]
+    assert {place: why for place, (why, _) in bad_lines(staged, folder).items()} == {
+        ("a.log", 2): "latency_out_of_range"
+    }
+
+
 def test_a_nested_value_of_the_wrong_type_is_told(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(tmp_path / "logs", {"a.log": line(rt={"value": "soon"}), "b.log": line(rt={"value": 7})})
     staged = stage(spark, folder, settings=_settings(folder, {"latency_ms": "rt.value"}))
