@@ -60,9 +60,17 @@ def not_available_until_ms(available_at: Column, is_reachable: Column, gated: Co
     return F.when(gated & ~is_reachable, F.lit(FAR_MS)).otherwise(available_at)
 
 
-def tie(at_ms: Column, unordered_within_ms: int, in_order: WindowSpec, so_far: WindowSpec) -> Column:
-    """Number that consecutive writes share while each follows the one before within `unordered_within_ms`."""
-    apart = at_ms - F.lag(at_ms).over(in_order) > unordered_within_ms
+def tie(
+    at_ms: Column, is_carried: Column, unordered_within_ms: int, in_order: WindowSpec, so_far: WindowSpec
+) -> Column:
+    """Number that consecutive writes share while each follows the one before within `unordered_within_ms`.
+
+    What was carried over midnight was written on the day before, in its last millisecond at the latest: a write at
+    00:00:00.000 may tie with it, as it may in truth (a submit call that returned before midnight counts then, too), one
+    at 00:00:00.001 does not.
+    """
+    written_at_ms = F.when(is_carried, at_ms - 1).otherwise(at_ms)
+    apart = at_ms - F.lag(written_at_ms).over(in_order) > unordered_within_ms
     return F.sum(F.coalesce(apart.cast("int"), F.lit(0))).over(so_far)
 
 

@@ -70,6 +70,11 @@ def test_ends(policy: str, given: list[writes.Write], ends: list[int]) -> None:
         (GATED, [write(1_000, 500, reachable=False), write(1_002, 300, reachable=False)], (FAR_MS, FAR_MS)),
         (GATED, [write(1_000, 500), write(1_001, 300)], (1_500, 1_500)),
         (LAST, [carried(700, carried_earliest_ms=600, carried_latest_ms=800)], (600, 800)),
+        (LAST, [carried(700), write(1)], (1, 1)),  # of the day before, so two milliseconds apart
+        (LAST, [carried(700), write(0)], (0, 700)),
+        (LAST, [carried(700), write(0), write(1)], (0, 700)),
+        (LAST, [write(0, 700), write(1)], (1, 700)),
+        (GATED, [carried(700, reachable=False), write(1)], (700, 700)),
     ],
 )
 def test_the_band_of_the_last_write(policy: str, given: list[writes.Write], band: tuple[int, int]) -> None:

@@ -327,6 +327,14 @@ def test_where_a_millisecond_is_an_order_nothing_ties() -> None:
     assert list(ties(ProducerProcess(in_order, [], knowledge))) == []
 
 
+@pytest.mark.parametrize(("at_ms", "expected"), [(0, [0, 30_000, 60_000]), (1, [1, 60_001])])
+def test_what_midnight_carried_over_ties_with_a_write_at_midnight_only(at_ms: int, expected: list[int]) -> None:
+    """It was written on the day before, and ends at 00:00:30: two milliseconds later nothing is open any more."""
+    carried = write(0, 0, -1, op="CARRIED", carried_until_ms=30_000)
+    (tie,) = ties(process_of([carried, write(at_ms, at_ms + 60_000, 1), write(at_ms, at_ms, 2)], []))
+    assert tie.ends_ms == expected
+
+
 def test_a_write_that_was_inferred_itself_is_not_corrected() -> None:
     """It takes no logged write's place, so a correction of it would be one write more."""
     available, isolating = ISOLATED

@@ -121,6 +121,19 @@ def test_who_left_and_holds_it_on_over_midnight_counts_up_to_there(spark: SparkS
     assert _told(row, "start_ms", "end_ms") == [50_000, 600_000]
 
 
+def test_two_processes_of_one_producer_are_one_producer(spark: SparkSession) -> None:
+    """A rolling start under one client id: the old and the new process isolate it at once, a second apart."""
+    of_both = [isolation_row("b", "p0", 1_000, 31_000), isolation_row("b", "p0", 2_000, 32_000)]
+    other = isolation_row("b", "p1", 40_000, 50_000)
+    (row,) = incidents_of(spark, of_both, _active(50_000, "p0"), [])
+    names = ("start_ms", "end_ms", "peak_producers", "producers", "peak_share", "isolating_producers")
+    assert _told(row, *names) == [1_000, 32_000, 1, 1, 1.0, 1]
+    first, second = incidents_of(spark, [*of_both, other], _active(50_000, "p0", "p1"), [])
+    assert _told(first, *names) == [1_000, 32_000, 1, 2, 0.5, 1]
+    assert _told(second, *names) == [40_000, 50_000, 1, 2, 0.5, 1]
+    assert incidents_of(spark, of_both, _active(50_000, "p0", "p1", "p2"), []) == []
+
+
 def test_an_incident_is_minor_when_it_is_both_short_and_cheap(spark: SparkSession) -> None:
     """Shorter than 2 s, and fewer than 10 sends lost, retried and slowed together."""
     rows = [

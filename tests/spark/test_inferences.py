@@ -57,7 +57,7 @@ WRITES = {
 }
 SENDS = (
     "outcome string, result_broker_name string, broker_name string, started_at_ms bigint, ended_at_ms bigint,"
-    " cluster string, broker_addr string, mode string, cause string, error string"
+    " latency_ms bigint, cluster string, broker_addr string, mode string, cause string, error string"
 )
 SENDERS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, policy string,"
@@ -86,8 +86,8 @@ def _items(spark: SparkSession, *writes: tuple[object, ...]) -> DataFrame:
 
 
 def _answers(spark: SparkSession, sends: Sequence[tuple[object, ...]]) -> DataFrame:
-    """What brokers answered: outcome, broker of the result, broker, start and end of each attempt."""
-    rows = [(*send, "c", None, "SYNC", None, None) for send in sends]
+    """What brokers answered in 100 ms: outcome, broker of the result, broker, start and end of each attempt."""
+    rows = [(*send, 100, "c", None, "SYNC", None, None) for send in sends]
     frame = spark.createDataFrame(rows, SENDS)
     return broker_answers(frame, broker_names(frame.withColumn("sends", F.lit(1))))
 
@@ -102,6 +102,8 @@ def _senders(spark: SparkSession, policy: str, detector: bool) -> DataFrame:  # 
     [
         pytest.param(True, "P4", (100_500, 100_600), None, [103_600], id="the round after an answer"),
         pytest.param(True, "P4", (99_999, 100_600), None, [], id="sent before the flag fell"),
+        pytest.param(True, "P4", (None, 100_600), None, [103_600], id="without a start, 100 ms before its end"),
+        pytest.param(True, "P4", (None, 100_099), None, [], id="which was before the flag fell"),
         pytest.param(True, "P4", (100_500, 100_600), 103_600, [], id="the next write came first"),
         pytest.param(True, "P4", (100_500, 100_600), 103_601, [103_600], id="and after it"),
         pytest.param(False, "P4", (100_500, 100_600), None, [], id="no detector"),
@@ -112,7 +114,7 @@ def test_detector(
     spark: SparkSession,
     detector: bool,  # noqa: FBT001 (a case of the table above)
     policy: str,
-    answered: tuple[int, int],
+    answered: tuple[int | None, int],
     next_at_ms: int | None,
     expected: list[int],
 ) -> None:
@@ -150,7 +152,7 @@ def test_a_detector_needs_no_routes(spark: SparkSession) -> None:
     """What it finds rests on answers alone; the walk, which needs routes, is left out."""
     rules = {"policy": "P4", "profile": "P4"}
     items = _items(spark, _write("a", 100_000, 0, 10_000, reachable=False, **rules)).drop("first_position")
-    sends = spark.createDataFrame([("SEND_OK", "a", "a", 100_500, 100_600, "c", None, "SYNC", None, None)], SENDS)
+    sends = spark.createDataFrame([("SEND_OK", "a", "a", 100_500, 100_600, 100, "c", None, "SYNC", None, None)], SENDS)
     at_work = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=True, detects=True)
     senders = Senders(
         sends,

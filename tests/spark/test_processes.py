@@ -60,6 +60,10 @@ CASES: dict[str, tuple[list[Attempt], tuple[str, int, int] | None, list[Named]]]
     "not fallen since yesterday": ([(50, 100, 110)], ("#3", 100, -50), [("#3", None)]),
     "under way at midnight": ([(1, 100, 110)], ("#3", 100, 150), [("#3", None)]),
     "yesterday's had an id": ([(1, 100, 110)], ("A", 100, -50), [("#2", None)]),
+    "all in one millisecond": ([(1, 10, 10)], None, [("#1", None)]),
+    "two in one millisecond": ([(1, 10, 10), (2, 10, 10)], None, [("#1", None)] * 2),
+    "ended before it began, by a clock that was set": ([(1, 15, 10)], None, [("#1", None)]),
+    "all in one millisecond, and begun again": ([(100, 10, 10), (1, 100, 100)], None, [("#1", 100), ("#2", None)]),
 }  # fmt: skip
 
 
@@ -113,6 +117,14 @@ BY_ID: dict[str, tuple[list[tuple[str | None, int, int]], str | None, list[Named
     "side by side": ([("A", 0, 10), ("B", 5, 15), ("A", 20, 30)], None, [("A", None), ("B", None), ("A", None)]),
     "the nearest of two": (
         [("A", 0, 10), ("B", 100, 110), ("C", 200, 210)], None, [("A", 100), ("B", 200), ("C", None)],
+    ),
+    "in one millisecond, then the next": (
+        [("A", 10, 10), ("B", 100, 100), ("C", 200, 200)], None, [("A", 100), ("B", 200), ("C", None)],
+    ),
+    "in one millisecond, in which another began": ([("A", 10, 10), ("B", 10, 20)], None, [("A", 10), ("B", None)]),
+    "in one millisecond, in which another ended": ([("A", 0, 10), ("B", 10, 10)], None, [("A", 10), ("B", None)]),
+    "in one millisecond while another is at work": (
+        [("A", 0, 10), ("B", 5, 5), ("A", 20, 30)], None, [("A", None), ("B", None), ("A", None)],
     ),
     "with an id after one without": ([(None, 0, 10), ("B", 100, 110)], None, [("#1", 100), ("B", None)]),
     "yesterday's goes on": ([("A", 100, 110)], "A", [("A", None)]),

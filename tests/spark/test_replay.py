@@ -113,6 +113,18 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
         LAST_WRITE, [carried(700), write(300)],
         [isolation(0, 300, "CLEARED", continued_from_previous_day=True)], ["CLEARED"],
     ),
+    "carried state is of the day before: with a write at 00:00:00.001 it does not tie": (
+        LAST_WRITE, [carried(700), write(1)],
+        [isolation(0, 1, "CLEARED", continued_from_previous_day=True)], ["CLEARED"],
+    ),
+    "carried state may be of 23:59:59.999: with a write at 00:00:00.000 it may tie": (
+        LAST_WRITE, [carried(700), write(0)],
+        [isolation(0, 0, "CLEARED", end_latest_ms=700, continued_from_previous_day=True)], ["CLEARED"],
+    ),
+    "5.1.4: a carried flag does not tie with a write at 00:00:00.001": (
+        GATED, [carried(0, reachable=False, carried_earliest_ms=FAR_MS, carried_latest_ms=FAR_MS), write(1)],
+        [isolation(0, 1, "REACHABLE", continued_from_previous_day=True)], ["CLEARED"],
+    ),
     "carried extensions and band go on": (
         MAX, [carried(700, carried_earliest_ms=600, carried_latest_ms=800, carried_extensions=2), write(300, 900)],
         [isolation(0, 1_200, "EXPIRED", continued_from_previous_day=True, extensions=3)], ["EXTENDED"],

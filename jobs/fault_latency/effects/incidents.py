@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.calls import MINUTE_MS, CallsEndingIn, minute_of
 from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.intervals.coalesce import coalesce_equal
+from jobs.intervals.coalesce import coalesce_equal, coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.spark.materialize import Materialize
 
@@ -96,7 +96,8 @@ def _while_active(isolations: DataFrame, active: DataFrame) -> DataFrame:
 
 
 def _incidents(isolated: DataFrame, active: DataFrame, share: float) -> DataFrame:
-    isolating = isolated.select(
+    """One row per interval of enough producers: one of which two processes isolate the broker counts once."""
+    isolating = coalesce_overlapping(isolated, (*PRODUCER, "broker_name")).select(
         *_BROKER,
         "start_ms",
         "end_ms",

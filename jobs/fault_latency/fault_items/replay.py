@@ -29,7 +29,8 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
             read back as after a recorded update; null otherwise), `carried_earliest_ms`, `carried_latest_ms` (CARRIED
             only).
         policies: every policy that a row may name.
-        unordered_within_ms: writes to one item this close together may have run in any order.
+        unordered_within_ms: writes to one item this close together may have run in any order; CARRIED counts as
+            written 1 ms before it.
 
     Returns:
         `updates` with `position` (from 1), `available_at_ms`, `is_reachable`, `until_ms` (not available before
@@ -40,7 +41,8 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_remove = F.col("op") == REMOVE
     is_recorded = (F.col("op") == UPDATE) & F.col("carried_until_ms").isNotNull()
-    is_absolute = (F.col("op") == CARRIED) | is_recorded
+    is_carried = F.col("op") == CARRIED
+    is_absolute = is_carried | is_recorded
     at_ms, until, available_at, is_reachable = (
         F.col(name) for name in ("at_ms", "until_ms", "available_at_ms", "is_reachable")
     )
@@ -57,7 +59,7 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
                 "next_at_ms": F.lead("at_ms").over(in_order),
                 "next_op": F.lead("op").over(in_order),
                 "life": fault_window.life(is_remove | is_recorded, so_far),
-                "tie": fault_window.tie(at_ms, unordered_within_ms, in_order, so_far),
+                "tie": fault_window.tie(at_ms, is_carried, unordered_within_ms, in_order, so_far),
                 "is_reachable": fault_window.reachable(F.col("reachable"), is_remove, so_far),
             }
         )

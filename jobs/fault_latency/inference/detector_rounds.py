@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE
 from jobs.fault_latency.inference.as_of import OWNER, written_columns
 from jobs.fault_latency.producers.attempts import with_addressed_broker
+from udfs.choice import began_at_ms
 from udfs.evidence import DETECTOR
 from udfs.fault_window import FAR_MS
 from udfs.plain_outcome import ANSWERS
@@ -23,7 +24,7 @@ _REFUSAL = "MQBrokerException"
 def broker_answers(sends: DataFrame, names: DataFrame) -> DataFrame:
     """One row per attempt that a broker answered, if only with a refusal.
 
-    `cluster`, `broker_name` of the broker, `since_ms` and `answered_at_ms`.
+    `cluster`, `broker_name` of the broker, `since_ms` (when the attempt began) and `answered_at_ms`.
 
     Args:
         sends: the day's attempts.
@@ -38,7 +39,7 @@ def broker_answers(sends: DataFrame, names: DataFrame) -> DataFrame:
         .select(
             "cluster",
             answered.alias("broker_name"),
-            F.col("started_at_ms").alias("since_ms"),
+            began_at_ms().alias("since_ms"),
             F.col("ended_at_ms").alias("answered_at_ms"),
         )
     )

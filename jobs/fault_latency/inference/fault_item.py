@@ -72,6 +72,11 @@ class Write:
     carried_extensions: int | None
     first_position: int | None
 
+    @property
+    def written_by_ms(self) -> int:
+        """By then it was written: what was carried over midnight on the day before, as `udfs.fault_window.tie` says."""
+        return self.at_ms - 1 if self.op == CARRIED else self.at_ms
+
 
 @dataclass(frozen=True)
 class State:
@@ -130,7 +135,7 @@ def replayed(writes: Iterable[Write], rules: WriteRules) -> list[State]:
     ends: list[int] = []
     flags: list[bool] = []
     for number, write in enumerate(in_order):
-        if number and write.at_ms - in_order[number - 1].at_ms > rules.unordered_within_ms:
+        if number and write.at_ms - in_order[number - 1].written_by_ms > rules.unordered_within_ms:
             ends, flags = [], []
         written_until = 0
         if write.op == REMOVE:

@@ -71,7 +71,11 @@ def ties(process: ProducerProcess) -> Iterator[Tie]:
 
 def _ends(item: FaultItem, last: State) -> tuple[End, ...]:
     """Unordered are writes of other threads in the same or the preceding millisecond; of one only its latest counts."""
-    near = [each for each in item.written_within(last.at_ms - 1, last.at_ms) if each.position <= last.position]
+    near = [
+        each
+        for each in item.written_within(last.at_ms - 1, last.at_ms)
+        if each.position <= last.position and each.last_write.written_by_ms >= last.at_ms - 1
+    ]
     by_thread = {each.last_write.thread: each.position for each in near}  # the latest, as they stand in order
     may_be_last = [
         each for each in near if each.last_write.thread is None or by_thread[each.last_write.thread] == each.position

@@ -21,7 +21,8 @@ def with_process(sends: DataFrame, beginnings: DataFrame) -> DataFrame:
     """One row per attempt, with the process that made it and the end of that process.
 
     `process` is the logged process id; without one, `#1`, `#2` … counted up at each restart. `dies_at_ms` is the
-    first start of a process that began after this one's last attempt; null while there is none.
+    first start of another process that began in or after the millisecond of this one's last end; null while there is
+    none.
 
     Args:
         sends: attempts of one day.
@@ -160,6 +161,7 @@ def _falling_hours(hours: DataFrame, carried: DataFrame) -> DataFrame:
 def _ends_of_processes(sends: DataFrame, hours: DataFrame, restarts: DataFrame) -> DataFrame:
     """One row per process: `dies_at_ms`. The carried process counts with its last attempt of the day before.
 
+    A process whose clock was set back during its only attempt began as that ended, at the latest.
     Only producers that began again need their attempts one by one; of the others the hours are enough.
     """
     intervals = _intervals_between_restarts(restarts)
@@ -181,28 +183,26 @@ def _ends_of_processes(sends: DataFrame, hours: DataFrame, restarts: DataFrame) 
         F.col("carried_ended_at_ms").alias("born_at_ms"),
         F.col("carried_ended_at_ms").alias("last_at_ms"),
     )
+    last_at = F.max("last_at_ms")
     spans_per_process = (
         life_spans.unionByName(yesterday)
         .groupBy(*PRODUCER, "process")
-        .agg(F.min("born_at_ms").alias("born_at_ms"), F.max("last_at_ms").alias("last_at_ms"))
+        .agg(F.least(F.min("born_at_ms"), last_at).alias("born_at_ms"), last_at.alias("last_at_ms"))
     )
+    born, died = F.col("born_at_ms"), F.col("last_at_ms")
+    birth = F.struct(born.alias("at_ms"), born.alias("birth_ms"), (born == died).alias("is_end"))
+    end = F.struct(died.alias("at_ms"), F.lit(None).cast("bigint").alias("birth_ms"), F.lit(True).alias("is_end"))
+    # A process of one millisecond is one moment, as its own birth is not the next one.
     moments = spans_per_process.select(
-        *PRODUCER,
-        "process",
-        F.explode(
-            F.array(
-                F.struct(F.col("born_at_ms").alias("at_ms"), F.col("born_at_ms").alias("birth_ms")),
-                F.struct(F.col("last_at_ms").alias("at_ms"), F.lit(None).cast("bigint").alias("birth_ms")),
-            )
-        ).alias("moment"),
-    ).select(*PRODUCER, "process", "moment.*")
+        *PRODUCER, "process", F.inline(F.array_compact(F.array(birth, F.when(born < died, end))))
+    )
     later_first = (
         Window.partitionBy(*PRODUCER)
-        .orderBy(F.desc("at_ms"), F.col("birth_ms").isNull(), "process")
+        .orderBy(F.desc("at_ms"), "is_end", F.col("birth_ms").isNull(), "process")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     next_birth = F.last("birth_ms", ignorenulls=True).over(later_first)
-    return moments.withColumn("dies_at_ms", next_birth).where("birth_ms IS NULL").drop("at_ms", "birth_ms")
+    return moments.withColumn("dies_at_ms", next_birth).where("is_end").drop("at_ms", "birth_ms", "is_end")
 
 
 def carried_processes(opening: DataFrame) -> DataFrame:
