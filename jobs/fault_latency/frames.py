@@ -37,7 +37,8 @@ KNOWN_ROUTES = Frame(
         column("topic", TEXT, "the topic"),
         column("known_from_ms", LONG, "first capture of the day, epoch ms"),
         _spans("queued", "when each broker had a write queue, with or without permission; first and last without end"),
-        _spans("writable", "when each broker had a write queue and the permission"),
+        _spans("permitted", "when each broker had a write queue and the permission"),
+        _spans("writable", "when each broker had a write queue, the permission and a master"),
         column(
             "queue_counts",
             ArrayType(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.given.suspicious_processes import Answer, Suspicious, attempts_at, write_to
+from udfs.evidence import RETRY_CHARGED
 
 ALWAYS_ABC = Answer(0, 1_000_000, "abc", 2)
 ALWAYS_ABCD = Answer(0, 1_000_000, "abcd", 2)
@@ -31,6 +32,18 @@ BEFORE: dict[str, tuple[str, tuple[int, ...], tuple[tuple[int, int, int], ...], 
     "another order leaves it isolated": ("P2", (160_000,), ((100_000, 0, 600_000), (100_001, 5, 0)), []),
 }
 """Policy, when c failed after a, what was written of b, and when b was in the middle."""
+CHARGED: dict[str, tuple[str, str, str | None, list[str]]] = {
+    "to 4.7.1 the last broker again": ("P1", "abc", None, ["c"]),
+    "to 4.7.1, of four": ("P1", "abcd", None, ["c"]),
+    "to 4.7.1 another one was isolated": ("P1", "abc", "b", ["c"]),
+    "to 4.7.1 the last one was isolated": ("P1", "abc", "c", []),
+    "from 4.8.0 one of two": ("P2", "abc", None, []),
+    "from 4.8.0 another one was isolated": ("P2", "abc", "b", ["c"]),
+    "from 4.8.0 there is no other": ("P2", "ac", None, ["c"]),
+    "from 4.8.0 the last one was isolated": ("P2", "abc", "c", []),
+    "from 4.8.0 the client may not know the last one": ("P2", "ab", None, []),
+}
+"""Profile, brokers of the route, which was isolated before, and which is charged between a and a refusal at c."""
 NO_ADDRESS = {"abc": ["b", "c"], "ab": ["b"], "abcd": [], "a": []}
 """Brokers of the route, and those that a failure at a without another address hides."""
 
@@ -122,7 +135,7 @@ LIKELY: dict[str, tuple[list[tuple[str, int]], tuple[Answer, ...], str, list[int
 
 
 def middle_cases() -> Iterator[tuple[str, Suspicious]]:
-    """Those of MIDDLE, BEFORE and NO_ADDRESS by name."""
+    """Those of MIDDLE, BEFORE, CHARGED and NO_ADDRESS by name."""
     lost: dict[str, Any] = {"middle_topic": "T", "middle_after": "a"}
     for case, (answers, isolated_at, _) in MIDDLE.items():
         before = [write_to("b", isolated_at, 500, 60_000)] if isolated_at else []
@@ -132,6 +145,11 @@ def middle_cases() -> Iterator[tuple[str, Suspicious]]:
         lasts = 600_000 if policy == "P2" else 10_000
         failures = [write_to("c", at_ms, 0, lasts, **lost, **rules) for at_ms in failures_at]
         yield case, Suspicious([*failures, *(write_to("b", *each, **rules) for each in known)], [], (ALWAYS_ABC,))
+    for case, (profile, brokers, isolated, _) in CHARGED.items():
+        refused: dict[str, Any] = {"middle_topic": "T", "middle_after": "c", "evidence": RETRY_CHARGED}
+        charged = write_to("a", 100_000, 3_000, 600_000, **refused, policy=profile, profile=profile)
+        before = [write_to(isolated, 70_000, 500, 60_000, policy=profile, profile=profile)] if isolated else []
+        yield case, Suspicious([charged, *before], [], (Answer(0, 1_000_000, brokers, 2),))
     for case in NO_ADDRESS:
         yield case, Suspicious([write_to("a", 100_000, 0, 600_000, **lost)], [], (Answer(0, 1_000_000, case, 2),))
 

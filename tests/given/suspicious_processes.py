@@ -19,13 +19,14 @@ RULES = WriteRules.of(POLICIES, 1)
 
 
 class Answer(NamedTuple):
-    """Routes of topic T: from, until, the brokers, the write queues of each, and the permission."""
+    """Routes of topic T: from, until, brokers, the write queues of each, permission, and if they have masters."""
 
     since_ms: int
     until_ms: int
     brokers: str
     queues: int
     perm: int = 6
+    has_master: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def route_of(answers: Sequence[Answer]) -> KnownRoute:
     first, last = min(each.since_ms for each in answers), max(each.until_ms for each in answers)
     queued = [
         (
-            each.perm,
+            each,
             Span(
                 broker,
                 0 if each.since_ms == first else each.since_ms,
@@ -98,11 +99,17 @@ def route_of(answers: Sequence[Answer]) -> KnownRoute:
         for each in answers
         for broker in each.brokers
     ]
-    counts = [span for perm, span in queued if perm & 2]
+    permitted = [(each, span) for each, span in queued if each.perm & 2]
+    counts = [span for each, span in permitted if each.has_master]
     times = sorted({(span.from_ms, span.until_ms) for span in counts})
     of_topic = [Span("", *time, sum(span.queues for span in counts if span[1:3] == time)) for time in times]
     return KnownRoute(
-        first, _as_one(span for _, span in queued), _as_one(counts), tuple(of_topic), tuple(sorted(counts))
+        first,
+        _as_one(span for _, span in queued),
+        _as_one(span for _, span in permitted),
+        _as_one(counts),
+        tuple(of_topic),
+        tuple(sorted(counts)),
     )
 
 

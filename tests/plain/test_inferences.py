@@ -15,6 +15,7 @@ from tests.given.inference_cases import (
     ALL_ISOLATED,
     ALWAYS_ABC,
     BEFORE,
+    CHARGED,
     ISOLATED_THEN_CLEARED,
     LIKELY,
     MANY,
@@ -29,7 +30,7 @@ from tests.given.inference_cases import (
     remove_cases,
 )
 from tests.given.suspicious_processes import Answer, Suspicious, attempts_at, write_to
-from udfs.evidence import EVIDENCES, ORDER, REMOVED, RETRY_MIDDLE
+from udfs.evidence import EVIDENCES, ORDER, REMOVED, RETRY_CHARGED, RETRY_MIDDLE
 from udfs.ladder import Ladder
 from udfs.policy import Policy
 
@@ -55,6 +56,18 @@ def test_a_middle_broker_is_isolated_by_the_one_before(case: str) -> None:
     found = middle_brokers(MIDDLES[case].process())
     assert sorted((each.broker_name, each.at_ms) for each in found) == [("b", at_ms) for at_ms in expected]
     assert all(each.reachable == (policy == "P2") for each in found)
+
+
+@pytest.mark.parametrize("case", CHARGED)
+def test_a_refused_retry_leaves_its_broker_available_for_the_next(case: str) -> None:
+    """`onExceptionImpl` (4.7.1:616): the charge goes to the broker before. Then `selectOneMessageQueue` takes the last
+    broker while it is available (4.7.1:68), and from 4.8.0 on the next available one.
+    """
+    found = middle_brokers(MIDDLES[case].process())
+    assert [(each.broker_name, each.at_ms, each.current_latency_ms, each.not_available_ms) for each in found] == [
+        (broker_name, 100_000, 3_000, 600_000) for broker_name in CHARGED[case][3]
+    ]
+    assert all((each.evidence, each.cause, each.step) == (RETRY_CHARGED, "HIDDEN_RETRY", 2) for each in found)
 
 
 @pytest.mark.parametrize("brokers", NO_ADDRESS)

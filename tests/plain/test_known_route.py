@@ -96,6 +96,7 @@ def test_a_row_is_the_route_of_its_topic() -> None:
             topic=topic,
             known_from_ms=known_from_ms,
             queued=[("a", 1, 2), ("b", 3, 4)],
+            permitted=[("b", 13, 14)],
             writable=[("a", 5, 6)],
             queue_counts=[(7, 8, 9)],
             broker_counts=[("a", 10, 11, 12)],
@@ -106,6 +107,7 @@ def test_a_row_is_the_route_of_its_topic() -> None:
     assert routes["c", "U"] == KnownRoute(
         200,
         (Span("a", 1, 2), Span("b", 3, 4)),
+        (Span("b", 13, 14),),
         (Span("a", 5, 6),),
         (Span("", 7, 8, 9),),
         (Span("a", 10, 11, 12),),

@@ -96,6 +96,22 @@ def test_a_route_without_the_pick_may_be_in_use_40_s_after_the_next(back_ms: int
     assert dropped([A, B, C], [("b", 100_000)], was_away) == expected
 
 
+@pytest.mark.parametrize("version", ["4.9.8", "5.1.3"])
+def test_the_fallback_finds_the_queues_of_a_broker_without_a_master(version: str) -> None:
+    """`TopicPublishInfo` (4.9.8:96-105): it looks at the queues of the route, and at their permission."""
+    masterless = (Answer(0, 90_000, "a", 2), Answer(90_000, 1_000_000, "a", 2, 6, False), Answer(0, 1_000_000, "bc", 2))
+    assert dropped([replace(each, version=version) for each in (A, B, C)], [("b", 200_000)], masterless) == []
+
+
+def test_a_broker_without_a_master_is_not_selected() -> None:
+    """Broker d has no fault item, and no master either: every broker of the topic is isolated."""
+    masterless = (*A_LEFT, Answer(0, 1_000_000, "d", 2, 6, False))
+    assert dropped([A, B, C], [("b", 100_000)], masterless) == REMOVED
+    assert tried(lost("c", 100_000, "a"), answers=(ALWAYS_ABC, Answer(0, 1_000_000, "d", 2, 6, False))) == (
+        [("b", 100_000)]
+    )
+
+
 @pytest.mark.parametrize(("second_ms", "expected"), [(60_001, PERHAPS), (60_002, REMOVED)])
 def test_a_latency_counts_until_a_write_that_is_surely_later(second_ms: int, expected: list[object]) -> None:
     twice = [write_to("a", 60_000, 95, 600_000), write_to("a", second_ms, 5, 600_000)]
@@ -146,10 +162,10 @@ def test_a_write_that_hides_no_try_does_not_end_the_search() -> None:
     assert tried(write_to("c", 50_000, 5, 0), lost("c", 100_000, "a")) == [("b", 100_000)]
 
 
-@pytest.mark.parametrize(("evidence", "expected"), [(LOGGED, 0), (RETRY_CHARGED, 3_000)])
-def test_a_middle_broker_took_no_time_or_is_charged(evidence: str, expected: int) -> None:
-    """`onExceptionImpl` (4.9.2:617-620): `updateFaultItem(brokerName, 3000, true)`, of each try but the last."""
-    failure = lost("a", 100_000, "c", 3_000, evidence=evidence)
+@pytest.mark.parametrize(("evidence", "profile", "expected"), [(LOGGED, "P2", 0), (RETRY_CHARGED, "P1", 3_000)])
+def test_a_middle_broker_took_no_time_or_is_charged(evidence: str, profile: str, expected: int) -> None:
+    """`onExceptionImpl` (4.7.1:616): `updateFaultItem(brokerName, 3000, true)`, of each try but the last."""
+    failure = lost("a", 100_000, "c", 3_000, evidence=evidence, profile=profile)
     assert [each.current_latency_ms for each in middle_brokers(Suspicious([failure], [], (ALWAYS_ABC,)).process())] == (
         [expected]
     )

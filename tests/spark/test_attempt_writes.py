@@ -69,7 +69,7 @@ def test_an_answer_at_a_floor_of_the_ladder_isolates(
 
 
 def test_a_refused_retry_is_charged_to_the_broker_tried_before_it(spark: SparkSession) -> None:
-    """Up to 4.9.2: the one that refused last is not isolated, the one between was charged."""
+    """Up to 4.9.2. The one between is charged too, which may be the last one itself (`middle_brokers`)."""
     found = _writes(spark, 40902, outcome=REFUSED, error_broker="c")
     (charged,) = (row for row in found if row["evidence"] == "INFERRED_RETRY_CHARGED")
     assert (charged["broker_name"], charged["current_latency_ms"]) == ("a", 3_000)

@@ -30,7 +30,7 @@ from tests.given.suspicious_processes import (
     route_of,
     write_to,
 )
-from udfs.evidence import ORDER, REMOVED, RETRY_MIDDLE
+from udfs.evidence import ORDER, REMOVED, RETRY_CHARGED, RETRY_MIDDLE
 
 OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
 _LONGS = {
@@ -118,7 +118,7 @@ def walked(spark: SparkSession) -> tuple[Counter[tuple[object, ...]], dict[tuple
     cases = _cases()
     attempts = [(*_owner(name), *astuple(each)) for name, case in cases.items() for each in case.attempts]
     answers = [
-        (name, "T", each.since_ms, each.until_ms, broker, each.perm, 2, each.queues, True)
+        (name, "T", each.since_ms, each.until_ms, broker, each.perm, 2, each.queues, each.has_master)
         for name, case in cases.items()
         for each in case.answers
         for broker in each.brokers
@@ -140,7 +140,7 @@ def test_each_stretch_by_itself_infers_what_the_whole_process_does(
         (*_owner(name), *astuple(write)) for name, case in _cases().items() for write in inferred_in(case.process())
     )
     assert walked[0] == expected
-    assert {write[INFERRED_BY] for write in expected} == {RETRY_MIDDLE, ORDER, REMOVED, "LOGGED"}
+    assert {write[INFERRED_BY] for write in expected} == {RETRY_CHARGED, RETRY_MIDDLE, ORDER, REMOVED, "LOGGED"}
     assert len(expected) > 40
 
 
@@ -150,7 +150,7 @@ def test_routes_are_what_known_routes_has(
     for name, case in _cases().items():
         found, expected = walked[1][name, "T"], route_of(case.answers)
         assert found.known_from_ms == expected.known_from_ms
-        for spans in ("queued", "writable", "queue_counts", "broker_counts"):
+        for spans in ("queued", "permitted", "writable", "queue_counts", "broker_counts"):
             assert sorted(getattr(found, spans)) == sorted(getattr(expected, spans)), (name, spans)
 
 

@@ -11,6 +11,7 @@ from jobs.fault_latency.fault_items.updates import updates
 from tests.given.attempt_that_writes import ATTEMPT, POLICIES
 
 REFUSED, SPENT, TIMED_OUT = "RemotingConnectException", "RemotingTooMuchRequestException", "RemotingTimeoutException"
+INTERRUPTED = "InterruptedException"
 HIDDEN, RESULT = "HIDDEN_RETRY", "INFERRED_RETRY_RESULT_BROKER"
 Written = tuple[str, int, int, int, bool, bool, str, str, str | None]
 """Broker, when, step, latency, failure, reachable, cause, evidence, thread."""
@@ -113,6 +114,27 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
     "refused in the submit call, to 4.9.2, the caller chose": (
         {"outcome": REFUSED, "submitted_at_ms": None, "version_number": 40902, "by_caller": True}, [],
     ),
+    "interrupted in the submit call, to 4.9.2": (
+        {"outcome": INTERRUPTED, "submitted_at_ms": None, "version_number": 40902}, [ANSWERED],
+    ),
+    "interrupted in the submit call, to 4.9.2, the caller chose": (
+        {"outcome": INTERRUPTED, "submitted_at_ms": None, "version_number": 40902, "by_caller": True}, [],
+    ),
+    "interrupted in the submit call, from 4.9.3": (
+        {"outcome": INTERRUPTED, "submitted_at_ms": None, "version_number": 40903}, [failed(INTERRUPTED)],
+    ),
+    "only a callback has the client's exception, to 4.9.2": (
+        {"outcome": "MQClientException", "submitted_at_ms": None, "version_number": 40902},
+        [failed("MQClientException")],
+    ),
+    "only a callback has the client's exception, to 4.9.2, the caller chose": (
+        {"outcome": "MQClientException", "submitted_at_ms": None, "version_number": 40902, "by_caller": True},
+        [failed("MQClientException")],
+    ),
+    "only a callback has the client's exception, to 4.9.2, whatever its cause": (
+        {"outcome": "MQClientException", "cause": TIMED_OUT, "submitted_at_ms": None, "version_number": 40902},
+        [failed(TIMED_OUT)],
+    ),
     "an answer that is an error, to 4.9.2": (
         {"outcome": "MQBrokerException", "submitted_at_ms": None, "version_number": 40902},
         [failed("MQBrokerException")],
@@ -137,7 +159,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
         {"mode": "SYNC", "outcome": "MQClientException", "policy": "P3"}, [failed("MQClientException", step=4)],
     ),
     "sync, no such broker, 5.1.4": ({"mode": "SYNC", "outcome": "MQClientException"} | P4, [ANSWERED]),
-    "sync, interrupted": ({"mode": "SYNC", "outcome": "InterruptedException"}, [ANSWERED]),
+    "sync, interrupted": ({"mode": "SYNC", "outcome": INTERRUPTED}, [ANSWERED]),
     "sync, what no catch updates": ({"mode": "SYNC", "outcome": "OutOfMemoryError"}, []),
     "one-way": ({"mode": "ONEWAY", "outcome": "SENT"}, [ANSWERED]),
 }  # fmt: skip

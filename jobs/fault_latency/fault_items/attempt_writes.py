@@ -26,6 +26,7 @@ _SHORTEST_TIMEOUT_MS = 1000
 """`NettyRemotingAbstract.scanResponseTable` finds a time-out a second after the budget, however small that is."""
 
 _REFUSED, _OUT_OF_TIME = "RemotingConnectException", "RemotingTooMuchRequestException"
+_INTERRUPTED = "InterruptedException"
 
 
 def _write(
@@ -44,7 +45,7 @@ def _write(
 ) -> Column:
     """One write as a struct; without `thread` it is on the attempt's own.
 
-    `middle`: whether the log hides a middle broker, which is neither the write's own nor `middle_after`.
+    `middle`: whether the log hides a middle try. Only a charged one may have gone to `middle_after`.
     """
 
     def literal(value: object) -> Column:
@@ -120,7 +121,7 @@ def logged_async() -> list[Column]:
         middle=_hides_middle(),
         middle_after=F.when(charged, last).otherwise(first),
     )
-    refusal = _write(first, ended, AFTER_LINE, latency, failure=True, cause=outcome)
+    refusal = _write(first, ended, AFTER_LINE, latency, failure=outcome != _INTERRUPTED, cause=outcome)
     submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
     stale_submit = _write(first, ended, AFTER_LINE, latency, failure=False, cause=outcome)
     by_client = ~F.col("by_caller")
@@ -206,8 +207,12 @@ def _retried() -> Column:
 
 
 def _thrown_at_submit() -> Column:
-    """Up to 4.9.2 a refusal inside the submit call goes up to `sendDefaultImpl`, which isolates after the hook."""
-    failed = ~is_answer(F.col("seen_outcome")) & (F.col("seen_outcome") != "MQBrokerException")
+    """Up to 4.9.2 a failure inside the submit call goes up to `sendDefaultImpl`, which updates after the hook.
+
+    A Remoting exception isolates (4.9.2:627), an interruption counts with its latency (656). An MQBrokerException, as
+    an MQClientException, is a callback's: for the latter `sendKernelImpl` calls no hook (891-908).
+    """
+    failed = ~is_answer(F.col("seen_outcome")) & ~F.col("outcome").isin("MQBrokerException", "MQClientException")
     return failed & F.col("submitted_at_ms").isNull() & ~holds("async_retry_inside_submit", F.col("version_number"))
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import CARRIED, ITEM
+from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.tables.day import DAY_MS
 from udfs.bucket import bucket_of
@@ -42,8 +43,8 @@ def half_minutes(writes: DataFrame, sends_per_process: DataFrame, policies: Sequ
 
     Grain: hashes `producer` and `item`, `bucket`. A write without isolation matters only while one lasts, or while one
     could in another order of tied writes: those of each isolating write up to its end, those of the item's first and
-    last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4) or whose middle
-    try is not logged.
+    last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4). A failure
+    whose middle try is not logged may have isolated any broker: its half minutes are of each item of its process.
 
     Args:
         writes: as `replay.replay` takes them: those that may isolate, the carried ones, and all of async attempts.
@@ -52,25 +53,40 @@ def half_minutes(writes: DataFrame, sends_per_process: DataFrame, policies: Sequ
     """
     stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
     always_counts = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
-    isolating = writes.where(always_counts | F.col("middle_topic").isNotNull() | (F.col("not_available_ms") > 0))
+    isolating = writes.where(always_counts | (F.col("not_available_ms") > 0))
     within_day = F.least(stands_until, F.col("at_ms") + DAY_MS)
-    producer, item = (F.xxhash64(*keys).alias(name) for name, keys in (("producer", PRODUCER), ("item", ITEM)))
-    isolated_spans = isolating.select(
-        producer, item, (F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms")
+    producer, owner, item = (
+        F.xxhash64(*keys).alias(name) for name, keys in (("producer", PRODUCER), ("owner", OWNER), ("item", ITEM))
     )
-    ends = writes.select(producer, item, F.col("at_ms").alias("first_ms"), F.col("at_ms").alias("last_ms")).unionByName(
-        sends_per_process.where("NOT by_caller AND not_replayed IS NULL AND first_write_ms IS NOT NULL").select(
-            producer, item, F.col("first_write_ms").alias("first_ms"), F.col("last_write_ms").alias("last_ms")
+    span = ((F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
+    isolated_spans = isolating.select(producer, item, *span)
+    direct = sends_per_process.where("NOT by_caller AND not_replayed IS NULL AND first_write_ms IS NOT NULL")
+    items = (
+        writes.select(producer, owner, item, F.col("at_ms").alias("first_ms"), F.col("at_ms").alias("last_ms"))
+        .unionByName(
+            direct.select(
+                producer,
+                owner,
+                item,
+                F.col("first_write_ms").alias("first_ms"),
+                F.col("last_write_ms").alias("last_ms"),
+            )
         )
-    )
-    outermost = (
-        ends.groupBy("producer", "item")
+        .groupBy("producer", "owner", "item")
         .agg(F.min("first_ms").alias("first_ms"), F.max("last_ms").alias("last_ms"))
-        .select("producer", "item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms"))
-        .withColumn("until_ms", F.col("from_ms"))
+    )
+    outermost = items.select("producer", "item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
+        "until_ms", F.col("from_ms")
+    )
+    middle_spans = (
+        writes.where("middle_topic IS NOT NULL")
+        .select(owner, *span)
+        .join(items, "owner")
+        .select("producer", "item", "from_ms", "until_ms")
     )
     return (
-        isolated_spans.unionByName(outermost)
+        isolated_spans.unionByName(middle_spans)
+        .unionByName(outermost)
         .select("producer", "item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
         .distinct()
     )

@@ -27,13 +27,15 @@ class KnownRoute:
     Attributes:
         known_from_ms: first capture of the day.
         queued: when each broker had a write queue, with or without permission.
-        writable: when each broker had a write queue and the permission.
+        permitted: when each broker had a write queue and the permission.
+        writable: when each broker had a write queue, the permission and a master.
         queue_counts: writable queues of the topic over time; `broker_name` is empty.
         broker_counts: the same of each broker.
     """
 
     known_from_ms: int
     queued: tuple[Span, ...]
+    permitted: tuple[Span, ...]
     writable: tuple[Span, ...]
     queue_counts: tuple[Span, ...]
     broker_counts: tuple[Span, ...]
@@ -49,6 +51,7 @@ def routes_by_topic(rows: Iterable[Row]) -> dict[tuple[str, str], KnownRoute]:
         (row["cluster"], row["topic"]): KnownRoute(
             row["known_from_ms"],
             tuple(Span(*each) for each in row["queued"]),
+            tuple(Span(*each) for each in row["permitted"]),
             tuple(Span(*each) for each in row["writable"]),
             tuple(Span("", *each) for each in row["queue_counts"]),
             tuple(Span(*each) for each in row["broker_counts"]),

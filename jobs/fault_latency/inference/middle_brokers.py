@@ -1,4 +1,7 @@
-"""The broker between the first and the last of three async tries: isolated because no time was left, and not logged."""
+"""The broker between the first and the last of three async tries, isolated and not logged.
+
+Because no time was left there (4.9.3 to 5.2.0), or because the last try was refused and the one before is charged.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from jobs.fault_latency.inference.fault_item import State, Write
-from jobs.fault_latency.inference.known_route import named_throughout
+from jobs.fault_latency.inference.known_route import KnownRoute, named_throughout
 from jobs.fault_latency.inference.producer_process import ProducerProcess
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS
 from udfs.evidence import RETRY_CHARGED, RETRY_MIDDLE
@@ -16,15 +19,19 @@ _STEP = 2
 
 @dataclass(frozen=True)
 class _Try:
-    """A try that may have been, as a write to the broker, and the item before it."""
+    """A try that may have been, as a write to the broker, and the item before it.
+
+    `was_tried_after`: the last try went to that broker too, so that whatever its item says, this one may have been.
+    """
 
     middle: Write
     item: State | None
     hidden: int
+    was_tried_after: bool
 
     @property
     def may_have_been(self) -> bool:
-        return self.item is None or self.item.until_ms < self.middle.at_ms
+        return self.was_tried_after or self.item is None or self.item.until_ms < self.middle.at_ms
 
     @property
     def was_free(self) -> bool:
@@ -38,7 +45,8 @@ def middle_brokers(process: ProducerProcess) -> list[Write]:
     tried. It must have been writable in every route that the client may have used. Where more brokers could have been
     tried than were, none is inferred, and none that another order of tied writes would have left isolated. Three tries,
     as `retryTimesWhenSendAsyncFailed` has it by default; 4.9.3 to 5.2.0 (`MQClientAPIImpl.sendMessageAsync`, catch:
-    4.9.8:576, 5.1.4:714, 5.2.0:702; it leaves the item unreachable from 5.1.4 on), and the charged ones to 4.9.2.
+    4.9.8:576, 5.1.4:714, 5.2.0:702; it leaves the item unreachable from 5.1.4 on), and the charged ones to 4.9.2
+    (`onExceptionImpl` 4.7.1:616, 4.9.2:618).
     """
     possible = [each for each in _tries(process) if each.may_have_been]
     of_attempt = Counter(each.middle.row_hash for each in possible)
@@ -47,33 +55,47 @@ def middle_brokers(process: ProducerProcess) -> list[Write]:
 
 
 def _tries(process: ProducerProcess) -> list[_Try]:
-    """Each failure with each broker of its topic that the log does not name, and how many of these were tried."""
+    """Each failure with each broker that may have been in the middle, and how many of these were tried."""
     tries = []
     for item in process.items.values():
         for failure in (state.last_write for state in item.states):
-            route = process.route_of(failure.middle_topic)
-            if route is None or route.known_from_ms > failure.at_ms:
+            route, other = process.route_of(failure.middle_topic), failure.middle_after
+            if route is None or other is None or route.known_from_ms > failure.at_ms:
                 continue
-            named = {failure.broker_name, failure.middle_after}
             # An error without an address names the first broker alone: then the last one is hidden too.
-            hidden = 2 if failure.broker_name == failure.middle_after else 1
-            since_ms, until_ms = failure.at_ms - ROUTE_LAG_MS, failure.at_ms + ROUTE_AHEAD_MS
-            for broker_name in sorted(named_throughout(route.writable, since_ms, until_ms) - named):
+            hidden = 2 if failure.broker_name == other else 1
+            is_charged = failure.evidence == RETRY_CHARGED
+            for broker_name in sorted(_charged(failure, other, route) if is_charged else _unnamed(failure, route)):
                 before = process.item_before(broker_name, failure.at_ms)
-                tries.append(_Try(_middle_write(process, failure, broker_name), before, hidden))
+                tries.append(_Try(_middle_write(process, failure, broker_name), before, hidden, broker_name == other))
     return tries
+
+
+def _unnamed(failure: Write, route: KnownRoute) -> set[str]:
+    """The brokers that the log does not name: no try went to one that the try before had isolated."""
+    since_ms, until_ms = failure.at_ms - ROUTE_LAG_MS, failure.at_ms + ROUTE_AHEAD_MS
+    return named_throughout(route.writable, since_ms, until_ms) - {failure.broker_name, failure.middle_after}
+
+
+def _charged(failure: Write, last: str, route: KnownRoute) -> set[str]:
+    """The brokers that may be charged in between; the last one too, as a refusal leaves its own broker available.
+
+    To 4.7.1 (P1) `MQFaultStrategy.selectOneMessageQueue` (68) takes the last broker while it is available, so no other.
+    """
+    return {last} if failure.profile == "P1" else {last} | _unnamed(failure, route)
 
 
 def _middle_write(process: ProducerProcess, failure: Write, broker_name: str) -> Write:
     """The middle try took no time; where refused retries are charged, it is charged as the one before it was."""
+    is_charged = failure.evidence == RETRY_CHARGED
     return replace(
         failure,
         broker_name=broker_name,
         step=_STEP,
-        current_latency_ms=failure.current_latency_ms if failure.evidence == RETRY_CHARGED else 0,
+        current_latency_ms=failure.current_latency_ms if is_charged else 0,
         reachable=process.lets_last_write_win(failure),
         cause="HIDDEN_RETRY",
-        evidence=RETRY_MIDDLE,
+        evidence=RETRY_CHARGED if is_charged else RETRY_MIDDLE,
         middle_topic=None,
         middle_after=None,
         first_position=None,

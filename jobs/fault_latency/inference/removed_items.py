@@ -92,10 +92,13 @@ def _knows_its_brokers(states: Mapping[str, State], attempt: Attempt, route: Kno
 
 
 def _may_have_lost_its_queues(state: State, route: KnownRoute, at_ms: int) -> bool:
-    """Whether some route that the client may have used has no queue there for the fallback (`writeQueueNums`)."""
+    """Whether some route that the client may have used has no queue there for the fallback (`writeQueueNums`).
+
+    It asks the route's queues (`TopicPublishInfo` 4.9.2:95, 4.9.8:96), not whether their broker has a master.
+    """
     number = plain_version_number(state.last_write.version or "")
     checks_permission = since("fallback_checks_permission") <= number <= until("fallback_checks_permission")
-    spans = route.writable if checks_permission else route.queued
+    spans = route.permitted if checks_permission else route.queued
     return state.last_write.broker_name not in named_throughout(spans, at_ms - ROUTE_LAG_MS, at_ms + ROUTE_AHEAD_MS)
 
 

@@ -55,11 +55,12 @@ def with_whole_processes(items: DataFrame, known_routes: DataFrame) -> DataFrame
     """
     at_ms = F.col("at_ms")
     hosts = hosts_throughout(F.col("writable"), at_ms - ROUTE_LAG_MS, at_ms)
-    unnamed = F.array_except(hosts, F.array("broker_name", "middle_after"))
+    # Where a refused retry is charged, the last broker may be the middle one as well.
+    tried = F.array_union(hosts, F.array("middle_after"))
     unlogged = (
         items.where(F.col("enforced") & _hides_a_try())
         .join(F.broadcast(known_routes.withColumnRenamed("topic", "middle_topic")), ["cluster", "middle_topic"])
-        .select(*OWNER, F.explode(unnamed).alias("broker_name"))
+        .select(*OWNER, F.explode(tried).alias("broker_name"))
         .join(items.where("position = 1"), list(ITEM), "left_anti")
         .select(*OWNER, F.lit(0).alias("whole"))
         .distinct()
