@@ -40,7 +40,11 @@ def brokers_of_process(chosen: DataFrame, topic_brokers: DataFrame) -> DataFrame
     """
     topic = ["event_date", "cluster", "topic"]
     writable = (F.col("write_queue_nums") > 0) & (F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
-    routed = topic_brokers.where(writable).groupBy(*topic).agg(F.collect_set("broker_name").alias("hosts"))
+    routed = (
+        topic_brokers.where(writable & F.col("has_master"))
+        .groupBy(*topic)
+        .agg(F.collect_set("broker_name").alias("hosts"))
+    )
     used = chosen.select("event_date", *PROCESS, "topic", "broker_name").distinct()
     named = used.join(F.broadcast(routed), topic, "left")
     both = F.concat(F.collect_set("broker_name"), F.flatten(F.collect_set("hosts")))

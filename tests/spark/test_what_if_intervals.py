@@ -161,8 +161,14 @@ def test_a_broker_that_takes_no_writes_is_no_choice(spark: SparkSession) -> None
         [(D2, "c", "p", "g", "1", "t", "a")], f"event_date date, {PROCESS}, topic string, broker_name string"
     )
     routes = spark.createDataFrame(
-        [(D2, "c", "t", *each) for each in (("b", 6, 4), ("readonly", 4, 4), ("empty", 6, 0))],
-        "event_date date, cluster string, topic string, broker_name string, perm int, write_queue_nums int",
+        [
+            (D2, "c", "t", *each)
+            for each in (("b", 6, 4, True), ("readonly", 4, 4, True), ("empty", 6, 0, True), ("slave", 6, 4, False))
+        ],
+        (
+            "event_date date, cluster string, topic string, broker_name string, perm int, write_queue_nums int,"
+            " has_master boolean"
+        ),
     )
     assert [row.brokers for row in brokers_of_process(chosen, routes).collect()] == [["a", "b"]]
 
