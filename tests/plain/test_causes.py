@@ -181,12 +181,14 @@ def test_a_client_without_the_topic(topics: tuple[str | None, ...], expected: in
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        pytest.param([("U", 0, 500), ("T", 500, 900)], [(-300, 500)], id="names it from 500 on"),
+        pytest.param(
+            [("U", 0, 500), ("T", 500, 900)], [(-300, 551)], id="names it from 500 on: then the route, and a share"
+        ),
         pytest.param([("T", 0, 500), ("U", 500, 900)], [(500, 1_200)], id="named it until 500"),
         pytest.param([("T", 0, 150), ("U", 500, 900), ("T", 1_250, 1_300)], [(200, 1_200)], id="not near"),
         pytest.param(
             [("T", 0, 300), ("V", 500, 600), ("U", 600, 700), ("T", 800, 900), ("T", 950, 990)],
-            [(300, 800), (300, 800)],
+            [(300, 851), (300, 851)],
             id="the nearest answers that do",
         ),
     ],

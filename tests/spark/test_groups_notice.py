@@ -68,8 +68,8 @@ STORIES: dict[str, list[Found]] = {
         *_wrongly_held((NO, 0, 60), (RUN, 60, 141), (NO, 141, 540)),
         _of_group("DUPLICATE_CLIENT_ID", 120, 240, "x"),
     ],
-    # y answered at 100 s that it subscribes U alone, and T at 160 s: 300 s before, and until then.
-    "ELSEWHERE": _wrongly_held(("NOT_SUBSCRIBED", 0, 160), (NO, 160, 540)),
+    # y answered at 100 s that it subscribes U alone, and T at 160 s: 300 s before, and until it has its share.
+    "ELSEWHERE": _wrongly_held(("NOT_SUBSCRIBED", 0, 211), (NO, 211, 540)),
     # x answered so, once: what y lacks is not for that.
     "X-ELSEWHERE": [
         *_wrongly_held(("NOT_SUBSCRIBED", 0, 540))[:2],
@@ -283,7 +283,7 @@ ANOTHER, EXPECTED_X = "another than the strategy names has the queue", "expected
 SENTENCES = {
     ("TWICE", "AGAINST_STRATEGY", "DUPLICATE_CLIENT_ID"): f"TWICE, T, a queue 1: {ANOTHER} for 201.0 s"
     f" ({EXPECTED_X}; two connections of the group have one client id)",
-    ("ELSEWHERE", "AGAINST_STRATEGY", "NOT_SUBSCRIBED"): f"ELSEWHERE, T, a queue 1: {ANOTHER} for 160.0 s"
+    ("ELSEWHERE", "AGAINST_STRATEGY", "NOT_SUBSCRIBED"): f"ELSEWHERE, T, a queue 1: {ANOTHER} for 211.0 s"
     f" ({EXPECTED_X}; the client does not subscribe the topic)",
     ("GHOSTS", "AGAINST_STRATEGY", "QUEUE_DOES_NOT_EXIST"): f"GHOSTS, T, a queue 6: {ANOTHER} for 540.0 s"
     f" ({EXPECTED_X}; the topic has no such queue)",

@@ -25,6 +25,7 @@ from jobs.tables.day import Day
 
 _SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
 _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
+_TO_SHARE_MS = _ROUTE_POLL_MS + REBALANCE_MS
 _SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
 _STOP_MS = 1_000  # before a client's last line it has begun to stop
 _REFUSED = {"LOCK_FAILED": "LOCK_NOT_GRANTED", "OFFSET_UNKNOWN": "OFFSET_UNKNOWN"}
@@ -139,7 +140,8 @@ def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
 def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], stale_ms: int) -> Iterator[Cause]:
     """A member that does not subscribe the topic gets a share and leaves it: running info has its own topics.
 
-    Not beyond the nearest answers of the client that do name the topic.
+    Not before the last answer of the client that names the topic, and no longer than it takes to get its share from the
+    next one on: it asks for the route within 30 s, and rebalances within 20 s.
     """
     for client_id, answers in grouped(subscribed, lambda each: each.client_id).items():
         for topic in topics:
@@ -147,7 +149,7 @@ def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], s
             naming = [each for each in answers if not names.isdisjoint(each.topics)]
             for each in (other for other in answers if names.isdisjoint(other.topics)):
                 before = (other.end_ms for other in naming if other.end_ms <= each.start_ms)
-                after = (other.start_ms for other in naming if other.start_ms >= each.end_ms)
+                after = (other.start_ms + _TO_SHARE_MS for other in naming if other.start_ms >= each.end_ms)
                 yield Cause(
                     "NOT_SUBSCRIBED",
                     max([each.start_ms - stale_ms, *before]),
@@ -171,7 +173,7 @@ def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
     """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
     for topic in topics:
         for from_ms, changed_ms in _changes(topic.routes, lambda each: each.brokers, day):
-            yield Cause("STALE_ROUTE", from_ms, changed_ms + _ROUTE_POLL_MS + REBALANCE_MS, topic=topic.topic)
+            yield Cause("STALE_ROUTE", from_ms, changed_ms + _TO_SHARE_MS, topic=topic.topic)
 
 
 def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object], day: Day) -> Iterator[tuple[int, int]]:
