@@ -363,3 +363,10 @@ def test_a_quiet_day_has_the_strategy_of_the_day_before() -> None:
     owners = [OwnerBefore("T", None, "a", 0, "x", "AVG_BY_CIRCLE", "CLIENT_LOG")]
     day = of(Known(member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=owners), None)
     assert {(row.strategy, row.strategy_source) for row in day.queue_allocation} == {("AVG_BY_CIRCLE", "CLIENT_LOG")}
+
+
+def test_a_group_that_broadcasts_has_no_twins_that_share() -> None:
+    day = of(
+        Known(member_lists=[members("xx", 0, 1_000)], topics=[topic()]), GroupSettings(message_model="BROADCASTING")
+    )
+    assert found(day) == []

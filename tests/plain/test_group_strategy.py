@@ -257,6 +257,9 @@ def test_members_allocate_by_their_own_rules_and_by_nobody_elses(
 def test_a_client_broadcasts_by_its_own_model(members: str, expected: tuple[str, str, str | None]) -> None:
     clients = [ObservedClient("x", message_model="BROADCASTING"), ObservedClient("y", message_model="CLUSTERING")]
     assert group_strategy(GroupSettings(), clients).of_members(members) == expected
+    silent = ObservedClient("z")
+    assert group_strategy(GroupSettings(), [clients[0], silent]).of_members("z").strategy == "BROADCASTING"
+    assert group_strategy(GroupSettings(), [*clients, silent]).of_members("z").strategy == "AVG"
 
 
 def _before(strategy: str | None, source: str | None = "CLIENT_LOG") -> OwnerBefore:

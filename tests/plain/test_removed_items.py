@@ -158,6 +158,10 @@ def test_a_middle_broker_is_of_each_route_that_the_client_may_have_known(left_ms
     assert tried(lost("c", 100_000, "a"), answers=answers) == expected
 
 
+def test_of_a_topic_without_a_known_route_no_broker_is_the_middle_one() -> None:
+    assert tried(replace(lost("c", 100_000, "a"), middle_topic="U")) == []
+
+
 def test_a_write_that_hides_no_try_does_not_end_the_search() -> None:
     assert tried(write_to("c", 50_000, 5, 0), lost("c", 100_000, "a")) == [("b", 100_000)]
 

@@ -68,6 +68,12 @@ DROPPED = Event("DROPPED", queues=(A0,))
             id="dropped by one of two and taken again after a third had taken it",
         ),
         pytest.param(
+            [DROPPED, shows("y", A0), added(), shows("y", A0)],
+            {"x": [A0], "y": [A0]},
+            "-y-y",
+            id="dropped before the last result of who shows it still",
+        ),
+        pytest.param(
             [added(), DROPPED, shows("y", A0), shows("z", A0)],
             {"x": [A0], "y": [A0]},
             "z-yz",
