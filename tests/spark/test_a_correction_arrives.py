@@ -273,7 +273,7 @@ def test_the_run_log_has_each_event_with_its_counts(story: Story) -> None:
         (D3, "nightly", "SUCCEEDED", 32, 3, 1, 0, 28, "EMPTY"),
         (D2, "nightly", "STARTED", *unknown),
         (D2, "nightly", "SUCCEEDED", 32, 4, 1, 0, 27, "PREVIOUS_DAY"),
-        (D3, "nightly", "STARTED", *unknown),
+        (D3, "cascade", "STARTED", *unknown),
         (D3, "cascade", "SUCCEEDED", *unknown[:5], "PREVIOUS_DAY"),
     ]
     settings = load_settings([], ["max_bad_fraction=0.1"], {})
@@ -343,7 +343,7 @@ def test_a_correction_reaches_the_days_that_start_otherwise_now_and_no_others(st
     corrected = [row for row in story.after_corrected["run_log"] if row["run_id"] not in known]
     assert sorted((f"{row['event_date']}", row["status"], row["command"]) for row in corrected) == [
         ("2026-03-01", "STARTED", "nightly"), ("2026-03-01", "SUCCEEDED", "nightly"),
-        ("2026-03-02", "STARTED", "nightly"), ("2026-03-02", "SUCCEEDED", "cascade"),
+        ("2026-03-02", "STARTED", "cascade"), ("2026-03-02", "SUCCEEDED", "cascade"),
     ]  # fmt: skip
 
 
