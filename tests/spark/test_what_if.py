@@ -28,7 +28,7 @@ COUNTS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", 
           "missed", "unavoidable")  # fmt: skip
 ROUTES = pa.schema(
     [("event_date", pa.date32()), ("cluster", pa.string()), ("topic", pa.string()), ("broker_name", pa.string()),
-     ("perm", pa.int32()), ("write_queue_nums", pa.int32())]
+     ("perm", pa.int32()), ("write_queue_nums", pa.int32()), ("has_master", pa.bool_())]
 )  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def replayed(
             "broker_name": host,
             "perm": 6,
             "write_queue_nums": 4,
+            "has_master": True,
         }
         for host in hosts
         for date in dates
