@@ -125,15 +125,16 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 
     One of the topic's: MQClientInstance.findBrokerAddrByTopic (5.3.3).
     """
-    of_topics = grouped((each for each in inputs if each.strategy != "BROADCASTING"), lambda each: each.topic)
-    for topic, of_topic in of_topics.items():
+    for topic, of_topic in grouped(inputs, lambda each: each.topic).items():
         for start_ms, end_ms in of_several_views(of_topic):
             yield Cause("VIEWS_DIFFER", start_ms, end_ms + REBALANCE_MS, topic=topic)
 
 
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
-    """When the group's brokers differ for longer than a change takes to reach all."""
-    spans = joined((each.start_ms, each.end_ms) for each in inputs if each.views > 1)
+    """When the group's brokers differ for longer than a change takes to reach all, and clients ask them for members."""
+    spans = joined(
+        (each.start_ms, each.end_ms) for each in inputs if each.views > 1 and each.strategy != "BROADCASTING"
+    )
     return [(start_ms, end_ms) for start_ms, end_ms in spans if end_ms - start_ms > _SCAN_MS]
 
 

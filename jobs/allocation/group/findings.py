@@ -138,10 +138,7 @@ def of_group(
                 if each.undetermined is not None
             ),
             *(Finding(each.start_ms, each.end_ms, "MIXED_STRATEGIES") for each in inputs if each.strategy == "MIXED"),
-            *(
-                Finding(start_ms, end_ms, "VIEWS_DIFFER")
-                for start_ms, end_ms in of_several_views(each for each in inputs if each.strategy != "BROADCASTING")
-            ),
+            *(Finding(start_ms, end_ms, "VIEWS_DIFFER") for start_ms, end_ms in of_several_views(inputs)),
             *(Finding(*within(each.start_ms, each.end_ms), "FLAPPING", client_ids=(each.client_id,)) for each in flaps),
             *(Finding(*within(each.first_ms, each.last_ms + stale_ms), "MIXED_LANGUAGES") for each in languages),
         ]
