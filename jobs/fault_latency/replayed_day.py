@@ -16,9 +16,8 @@ from jobs.fault_latency.fault_items.isolations import (
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, may_isolate, near_isolations
 from jobs.fault_latency.fault_items.recorded_writes import Recorded, recorded_of, with_causes, without_recorded
-from jobs.fault_latency.fault_items.replay import replay
+from jobs.fault_latency.fault_items.replay import OWNER, replay
 from jobs.fault_latency.fault_items.updates import carried_updates, updates
-from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.inference.job import with_inferences
 from jobs.fault_latency.producers.attempts import attempts_of, marked_lines
 from jobs.fault_latency.producers.known_routes import known_routes_of

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import with_chosen_at
-from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.spark.materialize import Materialize

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.inference.as_of import OWNER, stretches_met
+from jobs.fault_latency.fault_items.replay import OWNER
+from jobs.fault_latency.inference.as_of import stretches_met
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout
 from udfs.choice import began_at_ms
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import CARRIED, ITEM
-from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, OWNER
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.tables.day import DAY_MS
 from udfs.bucket import bucket_of

@@ -13,8 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
 from jobs.fault_latency.fault_items.record_holes import recording_process, torn_processes, unknown_times
-from jobs.fault_latency.fault_items.replay import ITEM, REMOVE, UPDATE
-from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.fault_items.replay import ITEM, OWNER, REMOVE, UPDATE
 from jobs.fault_latency.producers.processes import PROCESS, with_end_of_process
 from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize

@@ -13,6 +13,8 @@ from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
 ITEM = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name")
 """Key of a fault item: one process of one producer, and the broker."""
+OWNER = ITEM[:-1]
+"""One process of one producer."""
 
 UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import has_other_available
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, finding
-from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.rules import PRODUCER
 from udfs.outcome import is_answer

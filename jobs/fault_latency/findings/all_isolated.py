@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
+from jobs.fault_latency.inference.as_of import chosen_within, last_write_wins
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
 from udfs.fault_window import FAR_MS

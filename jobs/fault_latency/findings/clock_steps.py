@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.inference.as_of import OWNER
 from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.rules import PRODUCER
 

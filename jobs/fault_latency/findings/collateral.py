@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import health_bucket
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.inference.as_of import OWNER
 from udfs.evidence import RETRY_MIDDLE, RETRY_TEXT
 from udfs.outcome import is_out_of_time
 

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM, replay
+from jobs.fault_latency.fault_items.replay import ITEM, OWNER, replay
 from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
 from udfs.policy import Policy, keeps_latest
-
-OWNER = ITEM[:-1]
-"""One process of one producer."""
 
 REPLAYED = (
     "position",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE
-from jobs.fault_latency.inference.as_of import OWNER, written_columns
+from jobs.fault_latency.fault_items.replay import OWNER, REMOVE, UPDATE
+from jobs.fault_latency.inference.as_of import written_columns
 from jobs.fault_latency.producers.attempts import with_addressed_broker
 from udfs.choice import began_at_ms
 from udfs.evidence import DETECTOR

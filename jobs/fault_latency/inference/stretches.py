@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
-from jobs.fault_latency.inference.as_of import OWNER, chosen_within, last_write_wins
+from jobs.fault_latency.fault_items.replay import ITEM, OWNER, UPDATE
+from jobs.fault_latency.inference.as_of import chosen_within, last_write_wins
 from jobs.fault_latency.inference.tied_writes import SHORTEST_MS
 from jobs.fault_latency.producers.known_routes import ROUTE_LAG_MS, hosts_throughout
 from jobs.intervals.coalesce import coalesce_overlapping

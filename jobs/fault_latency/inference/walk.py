@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.inference.fault_item import Write, WriteRules
 from jobs.fault_latency.inference.known_route import Routes
 from jobs.fault_latency.inference.middle_brokers import middle_brokers

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.inference.as_of import OWNER
+from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.producers.processes import restarted_producers, with_only_process, with_process
 from jobs.fault_latency.producers.rules import PRODUCER, with_rules
 from jobs.fault_latency.producers.sender_hours import SENDER, totals
