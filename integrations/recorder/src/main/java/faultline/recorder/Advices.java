@@ -49,6 +49,35 @@ final class Advices {
         }
     }
 
+    static final class Try {
+        private Try() {
+        }
+
+        @Advice.OnMethodEnter(suppress = Throwable.class)
+        static SubmitCall enter(
+            @Advice.Argument(0) String brokerAddr, @Advice.Argument(1) String brokerName,
+            @Advice.Argument(10) Object context) {
+            return Hooks.tryBegins(context, brokerName, brokerAddr);
+        }
+
+        @Advice.OnMethodExit(onThrowable = Throwable.class, suppress = Throwable.class)
+        static void exit(@Advice.Enter SubmitCall call, @Advice.Thrown Throwable thrown) {
+            Hooks.tryLeft(call, thrown);
+        }
+    }
+
+    static final class TryFailed {
+        private TryFailed() {
+        }
+
+        @Advice.OnMethodEnter(suppress = Throwable.class)
+        static void enter(
+            @Advice.Argument(0) String brokerName, @Advice.Argument(9) Exception failure,
+            @Advice.Argument(10) Object context) {
+            Hooks.tryFails(context, brokerName, failure);
+        }
+    }
+
     static final class ItemUpdated {
         private ItemUpdated() {
         }

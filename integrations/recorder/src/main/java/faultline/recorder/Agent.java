@@ -21,11 +21,13 @@ import net.bytebuddy.asm.Advice;
 /**
  * {@code -javaagent:faultline-recorder.jar=/var/log/app/faultline} records every producer of the JVM.
  *
- * <p>Calls to {@link Hooks} are put into three classes of each copy of the client, when they are loaded. A mistake in
+ * <p>Calls to {@link Hooks} are put into four classes of each copy of the client, when they are loaded. A mistake in
  * the options, or anything else that goes wrong here, is said on stderr, and the application starts unrecorded.
  */
 public final class Agent {
     private static final String PRODUCER = "org.apache.rocketmq.client.impl.producer.DefaultMQProducerImpl";
+    private static final String API = "org.apache.rocketmq.client.impl.MQClientAPIImpl";
+    private static final String CONTEXT = "org.apache.rocketmq.client.hook.SendMessageContext";
     private static final String TOLERANCE = "org.apache.rocketmq.client.latency.LatencyFaultToleranceImpl";
     /** Loaders that the sentence on stderr was about. */
     private static final Set<ClassLoader> LEFT_ALONE =
@@ -62,6 +64,12 @@ public final class Agent {
                 .visit(Advice.to(Advices.Send.class).on(named("sendDefaultImpl")))
                 .visit(Advice.to(Advices.Selector.class)
                     .on(named("sendSelectImpl").or(named("invokeMessageQueueSelector")))))
+            .type(visible(API))
+            .transform((builder, type, loader, module, domain) -> builder
+                .visit(Advice.to(Advices.Try.class).on(named("sendMessageAsync")
+                    .and(takesArguments(12)).and(takesArgument(10, named(CONTEXT)))))
+                .visit(Advice.to(Advices.TryFailed.class).on(named("onExceptionImpl")
+                    .and(takesArguments(13)).and(takesArgument(10, named(CONTEXT))))))
             .type(visible(TOLERANCE))
             .transform((builder, type, loader, module, domain) -> builder
                 .visit(Advice.to(Advices.ItemUpdated.class)

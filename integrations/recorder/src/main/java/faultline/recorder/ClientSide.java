@@ -24,6 +24,17 @@ public abstract class ClientSide {
     public abstract ProducerLog record(Object producerImpl, Recorder recorder, String queueChosenBy, boolean hasAgent)
         throws ReflectiveOperationException;
 
+    /**
+     * The client begins a try of an async send.
+     *
+     * @param context the {@code SendMessageContext} of the send
+     * @return whom to tell when the call is over: of a first try, else null
+     */
+    public abstract SubmitCall tryBegins(Object context, String brokerName, String brokerAddr);
+
+    /** A try of an async send has failed. */
+    public abstract void tryFails(Object context, String brokerName, Exception failure, long nowMs);
+
     /** Where a producer, as its caller has it, keeps its implementation. */
     public abstract Object implementation(Object producer);
 

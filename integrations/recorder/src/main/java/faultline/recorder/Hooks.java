@@ -17,6 +17,18 @@ public final class Hooks {
     /** The detector's round that this thread is in. */
     private static final ThreadLocal<FaultItems> ROUND = new ThreadLocal<>();
 
+    /** By the class of a send's context. */
+    private static final ClassValue<ClientSide> SIDES = new ClassValue<ClientSide>() {
+        @Override
+        protected ClientSide computeValue(Class<?> type) {
+            try {
+                return ClientSide.of(type.getClassLoader());
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    };
+
     private Hooks() {
     }
 
@@ -59,6 +71,38 @@ public final class Hooks {
     public static void selectorGiven(Object message, Object argument) {
         if (recorder.options.orderKeys) {
             Invocation.keep(message, argument);
+        }
+    }
+
+    /** {@code sendMessageAsync} was entered; {@link #tryLeft} is given what this returns. */
+    public static SubmitCall tryBegins(Object context, String brokerName, String brokerAddr) {
+        try {
+            return context == null ? null : SIDES.get(context.getClass()).tryBegins(context, brokerName, brokerAddr);
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+            return null;
+        }
+    }
+
+    public static void tryLeft(SubmitCall call, Throwable thrown) {
+        try {
+            if (call != null) {
+                call.returned(thrown);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
+        }
+    }
+
+    /** {@code onExceptionImpl} was entered. */
+    public static void tryFails(Object context, String brokerName, Exception failure) {
+        long nowMs = System.currentTimeMillis();
+        try {
+            if (context != null) {
+                SIDES.get(context.getClass()).tryFails(context, brokerName, failure, nowMs);
+            }
+        } catch (Throwable e) {
+            recorder.counts.notStamped();
         }
     }
 

@@ -1,32 +1,15 @@
 package faultline.recorder.client;
 
-import java.util.HashMap;
-import java.util.Map;
-import org.apache.rocketmq.client.impl.CommunicationMode;
-
-/**
- * One attempt under way. It travels as the context's own map of properties, with the entries that other hooks put
- * there, so it is gone when the client drops the context, whatever became of the send.
- */
-final class Attempt extends HashMap<String, String> {
-    private static final long serialVersionUID = 1L;
-
-    final transient SendHook owner;
-    final long threadId = Thread.currentThread().getId();
+/** One attempt of a {@link Sending}: what its line says beside what all attempts of the send share. */
+final class Attempt {
+    final String brokerAddr;
+    final int queueId;
+    final int number;
     final String thread = Thread.currentThread().getName();
-    transient SyncCalls.Call call;
-    String topic;
     String brokerName;
-    String brokerAddr;
-    int queueId;
-    CommunicationMode mode;
-    String queueChosenBy;
-    String orderKey;
-    long invokeId;
-    int number;
+    /** Of an async retry: the broker of the try before it. */
+    String previousBrokerName;
     long startedAtMs;
-    boolean failedAtSubmit;
-    boolean submitReturned;
     Long submittedAtMs;
     boolean ended;
     long endedAtMs;
@@ -38,10 +21,10 @@ final class Attempt extends HashMap<String, String> {
     String msgId;
     String resultBrokerName;
 
-    Attempt(SendHook owner, Map<String, String> props) {
-        this.owner = owner;
-        if (props != null) {
-            putAll(props);
-        }
+    Attempt(String brokerName, String brokerAddr, int queueId, int number) {
+        this.brokerName = brokerName;
+        this.brokerAddr = brokerAddr;
+        this.queueId = queueId;
+        this.number = number;
     }
 }

@@ -3,8 +3,10 @@ package faultline.recorder.client;
 import faultline.recorder.ClientSide;
 import faultline.recorder.ProducerLog;
 import faultline.recorder.Recorder;
+import faultline.recorder.SubmitCall;
 import java.lang.reflect.Field;
 import java.util.List;
+import org.apache.rocketmq.client.hook.SendMessageContext;
 import org.apache.rocketmq.client.hook.SendMessageHook;
 import org.apache.rocketmq.client.impl.producer.DefaultMQProducerImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -35,6 +37,26 @@ public final class Producers extends ClientSide {
         impl.registerSendMessageHook(
             new SendHook(this, producer, field(impl, "mqFaultStrategy"), log, queueChosenBy, hasAgent));
         return log;
+    }
+
+    @Override
+    public SubmitCall tryBegins(Object context, String brokerName, String brokerAddr) {
+        Sending sending = sending(context);
+        return sending == null ? null : sending.owner.tryBegins(sending, brokerName, brokerAddr);
+    }
+
+    @Override
+    public void tryFails(Object context, String brokerName, Exception failure, long nowMs) {
+        Sending sending = sending(context);
+        if (sending != null) {
+            sending.owner.tryFails(sending, brokerName, failure, nowMs);
+        }
+    }
+
+    /** Null for a send that is not recorded. */
+    private static Sending sending(Object context) {
+        Object props = ((SendMessageContext) context).getProps();
+        return props instanceof Sending ? (Sending) props : null;
     }
 
     private static Object field(Object owner, String name) throws ReflectiveOperationException {

@@ -1,10 +1,13 @@
 package faultline.recorder.client;
 
 import faultline.recorder.Invocation;
+import faultline.recorder.JsonLine;
 import faultline.recorder.Kind;
 import faultline.recorder.ProducerLog;
+import faultline.recorder.SubmitCall;
 import faultline.recorder.Texts;
 import java.lang.reflect.Method;
+import java.util.Map;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.hook.SendMessageContext;
 import org.apache.rocketmq.client.hook.SendMessageHook;
@@ -16,8 +19,8 @@ import org.apache.rocketmq.common.MQVersion;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
- * Writes one line per send attempt of one producer: what Faultline reads as {@code sends}. The sending thread builds
- * the line; it neither waits nor throws.
+ * Writes one line per send attempt of one producer: what Faultline reads as {@code sends}. The thread on which the
+ * attempt ends builds the line; it neither waits nor throws.
  */
 final class SendHook implements SendMessageHook {
     /** Also how recorders of other class loaders know it. */
@@ -55,42 +58,66 @@ final class SendHook implements SendMessageHook {
     @Override
     public void sendMessageBefore(SendMessageContext context) {
         try {
-            Attempt attempt = new Attempt(this, context.getProps());
-            MessageQueue queue = context.getMq();
+            Sending sending = new Sending(this, context.getProps());
+            sending.topic = context.getMessage().getTopic();
+            sending.mode = context.getCommunicationMode();
             // The queue is a live object of the route: up to 5.1.3, except 4.9.8, the client's own fallback may
             // rename it while the send is under way. Address and queue id stay those that the message went to.
-            attempt.brokerName = queue.getBrokerName();
-            attempt.queueId = queue.getQueueId();
-            attempt.brokerAddr = context.getBrokerAddr();
-            attempt.topic = context.getMessage().getTopic();
-            attempt.mode = context.getCommunicationMode();
-            number(attempt, context);
-            context.setProps(attempt);
-            attempt.startedAtMs = System.currentTimeMillis();
+            MessageQueue queue = context.getMq();
+            sending.attempt = new Attempt(
+                queue.getBrokerName(), context.getBrokerAddr(), queue.getQueueId(), number(sending, context));
+            context.setProps(sending);
+            sending.attempt.startedAtMs = System.currentTimeMillis();
         } catch (RuntimeException e) {
             log.notStamped();
         }
     }
 
     /** Gives the attempt its invoke id and number: the agent knows them, a hook alone infers them. */
-    private void number(Attempt attempt, SendMessageContext context) {
+    private int number(Sending sending, SendMessageContext context) {
         if (hasAgent) {
             Invocation invocation = Invocation.of(context.getMessage());
-            attempt.queueChosenBy = invocation == null ? "CALLER" : "CLIENT";
-            attempt.orderKey = Invocation.takeKey(context.getMessage());
+            sending.queueChosenBy = invocation == null ? "CALLER" : "CLIENT";
+            sending.orderKey = Invocation.takeKey(context.getMessage());
             if (invocation == null) {
-                attempt.invokeId = log.nextInvokeId();
-                attempt.number = 1;
-            } else {
-                invocation.invokeId = invocation.attempts == 0 ? log.nextInvokeId() : invocation.invokeId;
-                attempt.invokeId = invocation.invokeId;
-                attempt.number = ++invocation.attempts;
+                sending.invokeId = log.nextInvokeId();
+                return 1;
             }
-        } else {
-            attempt.queueChosenBy = queueChosenBy;
-            attempt.call = syncCalls.of(context.getMessage(), attempt.mode, queueChosenBy);
-            attempt.invokeId = attempt.call.invokeId;
-            attempt.number = attempt.call.attempts;
+            invocation.invokeId = invocation.attempts == 0 ? log.nextInvokeId() : invocation.invokeId;
+            sending.invokeId = invocation.invokeId;
+            return ++invocation.attempts;
+        }
+        sending.queueChosenBy = queueChosenBy;
+        sending.call = syncCalls.of(context.getMessage(), sending.mode, queueChosenBy);
+        sending.invokeId = sending.call.invokeId;
+        return sending.call.attempts;
+    }
+
+    /** What this hook's before has put into the context; null when another hook replaced it. */
+    private Sending of(SendMessageContext context) {
+        Map<String, String> props = context.getProps();
+        return props instanceof Sending && ((Sending) props).owner == this ? (Sending) props : null;
+    }
+
+    /** The client sends this message to this broker, by {@code sendMessageAsync}. */
+    SubmitCall tryBegins(Sending sending, String brokerName, String brokerAddr) {
+        synchronized (sending) {
+            if (sending.tries != null) {
+                sending.tries.again(brokerName, brokerAddr);
+                return null;
+            }
+            sending.attempt.brokerName = brokerName; // what its callback charges
+            sending.tries = new Tries(this, sending);
+            return sending.tries;
+        }
+    }
+
+    /** The client has given up this try, and may make another. */
+    void tryFails(Sending sending, String brokerName, Exception failure, long nowMs) {
+        synchronized (sending) {
+            if (sending.tries != null) {
+                sending.tries.failed(brokerName, failure, nowMs);
+            }
         }
     }
 
@@ -98,19 +125,23 @@ final class SendHook implements SendMessageHook {
     public void sendMessageAfter(SendMessageContext context) {
         long nowMs = System.currentTimeMillis();
         try {
-            if (!(context.getProps() instanceof Attempt) || ((Attempt) context.getProps()).owner != this) {
-                log.notStamped(); // another hook replaced the map
-                return;
-            }
-            Attempt attempt = (Attempt) context.getProps();
-            if (attempt.mode == CommunicationMode.ASYNC) {
-                afterAsync(attempt, context, nowMs);
+            Sending sending = of(context);
+            if (sending == null) {
+                log.notStamped();
+            } else if (sending.mode == CommunicationMode.ASYNC) {
+                synchronized (sending) {
+                    if (sending.tries != null) {
+                        sending.tries.after(context, nowMs);
+                    } else {
+                        afterAsync(sending, context, nowMs);
+                    }
+                }
             } else {
                 // The update of the fault item that follows asks the queue for its name again: if it was renamed
                 // meanwhile, that other broker is charged. An async callback has kept the name of the start.
-                attempt.brokerName = context.getMq().getBrokerName();
-                end(attempt, context, nowMs);
-                write(attempt);
+                sending.attempt.brokerName = context.getMq().getBrokerName();
+                end(sending, context, nowMs);
+                write(sending, sending.attempt);
             }
         } catch (RuntimeException e) {
             log.notStamped();
@@ -118,8 +149,8 @@ final class SendHook implements SendMessageHook {
     }
 
     /**
-     * An async send comes here twice, mostly from two threads and in either order: when the submit call returns,
-     * and when the answer or the failure is there. One line is written, when both are known.
+     * Without the agent an async send comes here twice, mostly from two threads and in either order: when the submit
+     * call returns, and when the answer or the failure is there. One line is written, when both are known.
      *
      * <p>The context is shared by the two, so what it holds does not tell which one this is: the submit call
      * sets the result to null, perhaps after the callback has set it, and leaves the callback's exception
@@ -129,35 +160,36 @@ final class SendHook implements SendMessageHook {
      * follows it. From 4.9.3 the client's failure handler ran inside the submit call, which then returns with the
      * same exception: that is a second line, as the client updates the fault item a second time there.
      */
-    private void afterAsync(Attempt attempt, SendMessageContext context, long nowMs) {
-        synchronized (attempt) {
-            boolean onSubmitThread = Thread.currentThread().getId() == attempt.threadId && !attempt.submitReturned;
-            if (onSubmitThread && attempt.failedAtSubmit) {
-                attempt.submitReturned = true;
-                end(attempt, context, nowMs);
-                write(attempt);
-            } else if (onSubmitThread && (attempt.ended || context.getException() == null)) {
-                attempt.submitReturned = true;
-                attempt.submittedAtMs = nowMs;
-                if (attempt.ended) {
-                    write(attempt); // the callback overtook the submit call
-                }
-            } else if (!attempt.ended) {
-                attempt.failedAtSubmit = onSubmitThread;
-                end(attempt, context, nowMs);
-                if (attempt.submitReturned || attempt.failedAtSubmit) {
-                    write(attempt);
-                }
+    private void afterAsync(Sending sending, SendMessageContext context, long nowMs) {
+        Attempt attempt = sending.attempt;
+        boolean isSubmit = sending.isBeingSubmitted();
+        if (isSubmit && sending.failedAtSubmit) {
+            sending.submitReturned = true;
+            end(sending, context, nowMs);
+            write(sending, attempt);
+        } else if (isSubmit && (attempt.ended || context.getException() == null)) {
+            sending.submitReturned = true;
+            attempt.submittedAtMs = nowMs;
+            if (attempt.ended) {
+                write(sending, attempt); // the callback overtook the submit call
+            }
+        } else if (!attempt.ended) {
+            sending.failedAtSubmit = isSubmit;
+            end(sending, context, nowMs);
+            if (sending.submitReturned || sending.failedAtSubmit) {
+                write(sending, attempt);
             }
         }
     }
 
-    private void end(Attempt attempt, SendMessageContext context, long nowMs) {
+    private void end(Sending sending, SendMessageContext context, long nowMs) {
+        end(sending, sending.attempt, context.getException(), context.getSendResult(), nowMs);
+    }
+
+    void end(Sending sending, Attempt attempt, Throwable failure, SendResult result, long nowMs) {
         attempt.ended = true;
         attempt.endedAtMs = nowMs;
         attempt.seq = log.nextSeq();
-        Exception failure = context.getException();
-        SendResult result = context.getSendResult();
         if (failure != null) {
             attempt.outcome = failure.getClass().getSimpleName();
             attempt.error = Texts.message(failure);
@@ -169,43 +201,43 @@ final class SendHook implements SendMessageHook {
             if (failure instanceof MQBrokerException) {
                 attempt.responseCode = ((MQBrokerException) failure).getResponseCode();
             }
-            mayRetry(attempt, !(failure instanceof InterruptedException));
+            mayRetry(sending, !(failure instanceof InterruptedException));
         } else if (result != null) {
             attempt.outcome = result.getSendStatus().name();
             attempt.msgId = Texts.cut(result.getMsgId());
             if (result.getMessageQueue() != null) {
                 attempt.resultBrokerName = result.getMessageQueue().getBrokerName();
             }
-            mayRetry(attempt,
+            mayRetry(sending,
                 result.getSendStatus() != SendStatus.SEND_OK && producer.isRetryAnotherBrokerWhenNotStoreOK());
-        } else if (attempt.mode == CommunicationMode.ONEWAY) {
+        } else if (sending.mode == CommunicationMode.ONEWAY) {
             attempt.outcome = "SENT";
-        } else if (attempt.mode == CommunicationMode.ASYNC) {
+        } else if (sending.mode == CommunicationMode.ASYNC) {
             // Seen once in 20,000 async sends: an answer came, the returning submit call has wiped the result.
             attempt.outcome = SendStatus.SEND_OK.name();
             attempt.error = "answered; the client wiped the result before the hook saw it, SEND_OK assumed";
         }
     }
 
-    private static void mayRetry(Attempt attempt, boolean may) {
-        if (attempt.call != null) {
-            attempt.call.retryMayFollow = may;
+    private static void mayRetry(Sending sending, boolean may) {
+        if (sending.call != null) {
+            sending.call.retryMayFollow = may;
         }
     }
 
-    private void write(Attempt attempt) {
+    void write(Sending sending, Attempt attempt) {
         if (!log.wants()) {
             return;
         }
-        log.write(Kind.SENDS, log.line()
-            .add("topic", Texts.cut(attempt.topic))
+        JsonLine line = log.line()
+            .add("topic", Texts.cut(sending.topic))
             .add("broker_name", Texts.cut(attempt.brokerName))
             .add("broker_addr", Texts.cut(attempt.brokerAddr))
             .add("queue_id", attempt.queueId)
             .add("client_version", clientVersion)
             .add("client_language", "JAVA")
-            .add("mode", attempt.mode.name())
-            .add("invoke_id", attempt.invokeId)
+            .add("mode", sending.mode.name())
+            .add("invoke_id", sending.invokeId)
             .add("attempt", attempt.number)
             .add("started_at_ms", attempt.startedAtMs)
             .add("ended_at_ms", attempt.endedAtMs)
@@ -218,11 +250,19 @@ final class SendHook implements SendMessageHook {
             .add("error", attempt.error)
             .add("msg_id", attempt.msgId)
             .add("thread", Texts.cut(attempt.thread))
-            .add("queue_chosen_by", attempt.queueChosenBy)
+            .add("queue_chosen_by", sending.queueChosenBy)
             .add("seq", attempt.seq)
             .add("fault_latency_enabled", producer.isSendLatencyFaultEnable())
             .add("detector_enabled", detectorEnabled())
-            .add("order_key", attempt.orderKey));
+            .add("order_key", sending.orderKey);
+        // Refused before it came to a try (its time was over): the only one that there is.
+        if (sending.tries != null || (hasAgent && sending.failedAtSubmit)) {
+            line.add("one_line_per", "TRY");
+            if (attempt != sending.attempt) {
+                line.add("previous_broker_name", Texts.cut(attempt.previousBrokerName));
+            }
+        }
+        log.write(Kind.SENDS, line);
     }
 
     /** Asks the strategy itself: 5.1.4 does not pass the producer's setting on to it. Null before 5.1.4. */
