@@ -7,23 +7,29 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.rocketmq.client.latency.LatencyFaultTolerance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 
 /**
  * Another hand than the recorder's. A wrapper in place of each producer's {@code LatencyFaultTolerance} writes what the
  * client calls to {@code truth_updates.jsonl}, with the item read back and at the client's own clock where the item
  * shows it, and what it picks to {@code truth_picks.jsonl}. A sampler writes each change of an item that it sees to
- * {@code truth_item_states.jsonl}.
+ * {@code truth_item_states.jsonl}. What a client asks of its network for an async send, once for each try, may be written
+ * to {@code truth_tries.jsonl}.
  */
 final class Watcher {
+    /** Request codes: a message, the same with a short header, a batch. */
+    private static final List<Integer> SENDS = Arrays.asList(10, 310, 320);
     private final PrintWriter calls;
     private final PrintWriter picks;
     private final PrintWriter states;
+    private final PrintWriter tries;
     private final AtomicLong seq = new AtomicLong();
     private final List<Wrapper> wrappers = new ArrayList<>();
     private final Thread sampler = new Thread(this::sample, "sampler");
@@ -33,6 +39,7 @@ final class Watcher {
         calls = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_updates.jsonl")));
         picks = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_picks.jsonl")));
         states = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_item_states.jsonl")));
+        tries = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_tries.jsonl")));
         sampler.setDaemon(true);
         sampler.start();
     }
@@ -52,14 +59,53 @@ final class Watcher {
     /** The client's own {@code LatencyFaultToleranceImpl}. */
     Object tolerance(DefaultMQProducer producer) throws Exception {
         Object strategy = strategy(producer);
-        Object wrapper = field(strategy.getClass(), "latencyFaultTolerance").get(strategy);
-        return ((Wrapper) Proxy.getInvocationHandler(wrapper)).own;
+        return unwrapped(field(strategy.getClass(), "latencyFaultTolerance").get(strategy));
+    }
+
+    /** What the wrappers stand before, this one's and the recorder's: each calls it its own. */
+    static Object unwrapped(Object tolerance) throws ReflectiveOperationException {
+        Object inner = tolerance;
+        while (Proxy.isProxyClass(inner.getClass())) {
+            Object wrapper = Proxy.getInvocationHandler(inner);
+            inner = field(wrapper.getClass(), "own").get(wrapper);
+        }
+        return inner;
+    }
+
+    /** Writes each try of an async send to {@code truth_tries.jsonl}. Call it after {@code producer.start()}. */
+    void watchTries(DefaultMQProducer producer) throws Exception {
+        Object factory = field(implementation(producer).getClass(), "mQClientFactory").get(implementation(producer));
+        Object api = field(factory.getClass(), "mQClientAPIImpl").get(factory);
+        Field remoting = field(api.getClass(), "remotingClient");
+        Object own = remoting.get(api);
+        String clientId = producer.buildMQClientId();
+        remoting.set(api, Proxy.newProxyInstance(
+            Watcher.class.getClassLoader(), new Class<?>[] {remoting.getType()}, (proxy, method, args) -> {
+                boolean isSend = method.getName().equals("invokeAsync") && SENDS.contains(((RemotingCommand) args[1]).getCode());
+                String thrown = null;
+                try {
+                    return method.invoke(own, args);
+                } catch (InvocationTargetException e) {
+                    thrown = e.getCause().getClass().getSimpleName();
+                    throw e.getCause();
+                } finally {
+                    if (isSend) {
+                        synchronized (tries) {
+                            print(tries, "client_id", clientId, "broker_addr", args[0], "thrown", thrown);
+                        }
+                    }
+                }
+            }));
+    }
+
+    private static Object strategy(DefaultMQProducer producer) throws Exception {
+        Object implementation = implementation(producer);
+        return field(implementation.getClass(), "mqFaultStrategy").get(implementation);
     }
 
     @SuppressWarnings("deprecation")
-    private static Object strategy(DefaultMQProducer producer) throws Exception {
-        Object implementation = producer.getDefaultMQProducerImpl();
-        return field(implementation.getClass(), "mqFaultStrategy").get(implementation);
+    private static Object implementation(DefaultMQProducer producer) {
+        return producer.getDefaultMQProducerImpl();
     }
 
     private static Field field(Class<?> type, String name) throws NoSuchFieldException {
@@ -93,6 +139,7 @@ final class Watcher {
         calls.close();
         picks.close();
         states.close();
+        tries.close();
     }
 
     private static String json(Object value) {
@@ -117,7 +164,8 @@ final class Watcher {
         Wrapper(DefaultMQProducer producer, Object own) throws ReflectiveOperationException {
             this.producer = producer;
             this.own = own;
-            this.table = (Map<?, ?>) field(own.getClass(), "faultItemTable").get(own);
+            Object items = unwrapped(own);
+            this.table = (Map<?, ?>) field(items.getClass(), "faultItemTable").get(items);
         }
 
         @Override

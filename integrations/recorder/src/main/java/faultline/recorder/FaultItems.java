@@ -52,15 +52,29 @@ final class FaultItems {
         return field(strategy, "latencyFaultTolerance");
     }
 
-    private static Object field(Object owner, String name) throws ReflectiveOperationException {
+    static Object field(Object owner, String name) throws ReflectiveOperationException {
         Field field = owner.getClass().getDeclaredField(name);
         field.setAccessible(true);
         return field.get(owner);
     }
 
-    /** {@code updateFaultItem} returned; {@code reachable} is null up to 5.1.3. */
-    void updated(String broker, long currentLatencyMs, long notAvailableMs, Boolean isReachable) {
-        write("UPDATE", broker, currentLatencyMs, notAvailableMs, isReachable, true);
+    /** Have the items a flag that says whether the broker is reachable? From 5.1.4, with the detector that sets it. */
+    boolean haveFlag() {
+        return reachable != null;
+    }
+
+    boolean has(String broker) {
+        return table.containsKey(broker);
+    }
+
+    boolean isUnreachable(String broker) {
+        return Boolean.FALSE.equals(of(table.get(broker), reachable));
+    }
+
+    /** {@code updateFaultItem} returned. Up to 5.1.3 it takes three arguments, then the flag too. */
+    void updated(Object[] arguments) {
+        Boolean flag = arguments.length > 3 ? (Boolean) arguments[3] : null;
+        write("UPDATE", (String) arguments[0], (Long) arguments[1], (Long) arguments[2], flag, true);
     }
 
     /** {@code remove} returned. */
@@ -81,6 +95,11 @@ final class FaultItems {
     /** No broker was available, and {@code pickOneAtLeast} chose this one. */
     void picked(String broker) {
         write("PICKED", broker, null, null, null, true);
+    }
+
+    /** Counts a change of which there is no line. */
+    void notStamped() {
+        log.notStamped();
     }
 
     private void write(

@@ -106,13 +106,12 @@ public final class Hooks {
         }
     }
 
-    /** {@code updateFaultItem} returned. Up to 5.1.3 it takes three arguments, then the flag too. */
+    /** {@code updateFaultItem} returned. */
     public static void itemUpdated(Object tolerance, Object[] arguments) {
         try {
             FaultItems items = itemsOf(tolerance);
             if (items != null) {
-                Boolean reachable = arguments.length > 3 ? (Boolean) arguments[3] : null;
-                items.updated((String) arguments[0], (Long) arguments[1], (Long) arguments[2], reachable);
+                items.updated(arguments);
             }
         } catch (Throwable e) {
             recorder.counts.notStamped();

@@ -59,9 +59,22 @@ public final class Recorder implements AutoCloseable {
     public void record(DefaultMQProducer producer, String queueChosenBy) {
         try {
             ClientSide side = ClientSide.of(producer.getClass().getClassLoader());
-            attach(side, side.implementation(producer), queueChosenBy, false);
+            Object implementation = side.implementation(producer);
+            ProducerLog log = attach(side, implementation, queueChosenBy, false);
+            if (log != null) {
+                watch(producer, implementation, log);
+            }
         } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
             System.err.println("faultline-recorder: cannot record the producer " + producer + ": " + e);
+        }
+    }
+
+    private static void watch(DefaultMQProducer producer, Object implementation, ProducerLog log) {
+        try {
+            WatchedTolerance.watch(implementation, log);
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            System.err.println("faultline-recorder: records what the producer " + producer.getProducerGroup()
+                + " sends, but not its fault items: " + e);
         }
     }
 
