@@ -101,6 +101,7 @@ public class SendCost {
         }
         Path folder = Files.createTempDirectory("recorder-bench");
         try {
+            AskCost.compare(FOLDER, folder);
             compare("-javaagent:" + arguments[0] + "=" + folder + "/agent", folder);
             new ProcessBuilder("java", "-Xmx2g", "-javaagent:" + arguments[0] + "=" + folder + "/saturated", "-cp",
                 System.getProperty("java.class.path"), SendCost.class.getName(), arguments[0], "saturate")
@@ -118,7 +119,7 @@ public class SendCost {
         double bare = 0;
         for (String how : new String[] {"BARE", "LIBRARY", "AGENT"}) {
             OptionsBuilder options = new OptionsBuilder();
-            options.include(SendCost.class.getName()).param("how", how).forks(3).warmupIterations(5).measurementIterations(10)
+            options.include(SendCost.class.getName() + "\\.").param("how", how).forks(3).warmupIterations(5).measurementIterations(10)
                 .warmupBatchSize(SENDS).measurementBatchSize(SENDS).timeout(TimeValue.minutes(10)).shouldFailOnError(true)
                 .jvmArgsAppend("-Xmx2g", how.equals("AGENT") ? agent + WAITING : "-D" + FOLDER + "=" + folder);
             for (RunResult run : new Runner(options.build()).run()) {
