@@ -33,9 +33,9 @@ $(RECORDER): $(shell find integrations/recorder/src/main integrations/recorder/p
 test: check browser recorder ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
-test-recorder: setup recorder ## the recorder's agent with each client release from 4.3.0 to 5.5.0, also against real servers of 4.9.7 and 5.3.3; half an hour, and Maven
+test-recorder: setup recorder ## the recorder, as an agent and as a library, with each client release from 4.3.0 to 5.5.0, also against real servers of 4.9.7 and 5.3.3; half an hour, and Maven
 	@FAULTLINE_CLIENTS='4.3.0 4.5.2 4.7.1 4.9.4 4.9.8 5.1.0 5.1.4 5.2.0 5.3.3 5.4.0 5.5.0' \
-	  $(PYTHON) -m pytest tests/recorder/test_agent.py tests/recorder/test_real_brokers.py -m "" $(PYTEST_ARGS)
+	  $(PYTHON) -m pytest tests/recorder/test_agent.py tests/recorder/test_decisions.py tests/recorder/test_real_brokers.py -m "" $(PYTEST_ARGS)
 
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)

@@ -1,14 +1,15 @@
 """Recordings of real clients that a recorder and another hand watch, against brokers that freeze, refuse and die.
 
-`python -m tests.given.watched_clients VERSION JARS FOLDER [long]` runs `Load` with the client's jars (a class path) and
-keeps, below FOLDER, what the recorder wrote (`sends`, `fault_item_updates`), what the watcher wrote (`truth_…`), and
-`producers.json`.
+`python -m tests.given.watched_clients VERSION FOLDER [library] [long]` runs `Load` with the client of that version,
+recorded by the agent or by the library. It keeps below FOLDER what the recorder wrote (`sends`, `fault_item_updates`),
+what the watcher wrote (`truth_…`), and `producers.json`.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 from jobs.spark.environment import java_command
-from tests.given.driven_client import HERE, OPENS, Recorded, recorder, tool
+from tests.given.driven_client import HERE, OPENS, Recorded, jars_of, recorder, tool
 from tests.given.fake_cluster import Answer, FakeCluster
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
@@ -29,6 +30,10 @@ _USUAL = (
     (6, "freeze", "broker-b", 3.5),
     (12, "refuse", "broker-c", 1.5),
     (16, "kill", "broker-a", 5.0),
+    # What is lost on its way times out four seconds later or more, when for a moment there is no broker to try again.
+    *((17.8, "freeze", broker, 1.2) for broker in BROKERS[1:]),
+    *((18.4, "kill", broker, 1.5) for broker in BROKERS[1:]),
+    *((22.2, "kill", broker, 1.2) for broker in BROKERS),
     (24, "freeze", "broker-c", 1.2),
     (27, "freeze", "broker-b", 2.2),
 )
@@ -61,22 +66,25 @@ class Troubled:
         state.discard(broker)
 
 
-def record(version: str, jars: str, folder: Path, *, is_long: bool = False) -> None:
+def record(version: str, folder: Path, *, by_library: bool = False, is_long: bool = False) -> None:
     """Make one recording; whatever the folder held is gone."""
     schedule = _LONG if is_long else _USUAL
     seconds = 45 if is_long else 34
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as work:
-        classes = Path(work)
+        class_path = os.pathsep.join(map(str, [work, recorder(), *jars_of(version)]))
         sources = [str(HERE / f"{name}.java") for name in ("Load", "Watcher")]
-        subprocess.run([tool("javac"), "--release", "8", "-nowarn", "-cp", jars, "-d", work, *sources], check=True)
+        compiler = [tool("javac"), "--release", "8", "-nowarn", "-cp", class_path, "-d", work]
+        subprocess.run([*compiler, *sources], check=True)
         troubled = Troubled()
         with troubled.cluster as cluster:
-            agent = f"-javaagent:{recorder()}={folder / 'recorded'}"
-            command = [java_command(), *OPENS, agent, f"-Duser.home={work}", "-cp", f"{classes}:{jars}", "Load"]
+            recorded = str(folder / "recorded")
+            agent = [] if by_library else [f"-javaagent:{recorder()}={recorded}"]
+            library = [recorded] if by_library else []
+            command = [java_command(), *OPENS, *agent, f"-Duser.home={work}", "-cp", class_path, "Load"]
             started = time.monotonic()
-            process = subprocess.Popen([*command, cluster.name_server, str(folder), str(seconds)])
+            process = subprocess.Popen([*command, cluster.name_server, str(folder), str(seconds), *library])
             for after, what, broker, lasts in schedule:
                 happens = threading.Timer(
                     max(0, started + 3 + after - time.monotonic()), troubled.trouble, (what, broker, lasts)
@@ -93,9 +101,10 @@ def _keep(folder: Path, version: str) -> None:
     for kind, rows in (("sends", recorded.sends), ("fault_item_updates", recorded.fault_item_updates)):
         _write(folder / f"{kind}.jsonl.gz", "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
     shutil.rmtree(recorded.folder)
-    for kind in ("updates", "picks"):
+    for kind in ("updates", "picks", "tries"):
         _write(folder / f"truth_{kind}.jsonl.gz", (folder / f"truth_{kind}.jsonl").read_text())
         (folder / f"truth_{kind}.jsonl").unlink()
+    _keep_flags(folder)
     producers = [
         {"client_id": f"127.0.0.1@{kind}", "sends": kind.partition("-")[0], "fault_latency_enabled": kind in _ENABLED}
         for kind in (*_ENABLED, "sync-off")
@@ -104,10 +113,26 @@ def _keep(folder: Path, version: str) -> None:
     (folder / "producers.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _keep_flags(folder: Path) -> None:
+    """Keep of the sampled states where a flag changed; of a client without such flags, or where none did, nothing."""
+    file = folder / "truth_item_states.jsonl"
+    last: dict[tuple[str, str], str] = {}
+    kept = []
+    for line in file.read_text().splitlines():
+        row = json.loads(line)
+        item = (row["client_id"], row["broker_name"])
+        if last.get(item) != row["state"]:
+            kept.append(line + "\n")
+        last[item] = row["state"]
+    file.unlink()
+    if "reachable=false" in {json.loads(line)["state"] for line in kept}:
+        file.write_text("".join(kept))
+
+
 def _write(file: Path, text: str) -> None:
     with gzip.GzipFile(file, "wb", mtime=0) as out:
         out.write(text.encode())
 
 
 if __name__ == "__main__":
-    record(sys.argv[1], sys.argv[2], Path(sys.argv[3]), is_long=len(sys.argv) > 4)
+    record(sys.argv[1], Path(sys.argv[2]), by_library="library" in sys.argv[3:], is_long="long" in sys.argv[3:])

@@ -1,3 +1,4 @@
+import faultline.recorder.Recorder;
 import java.lang.reflect.Method;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -8,11 +9,12 @@ import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.common.message.Message;
 
 /**
- * {@code Load NAME_SERVER FOLDER SECONDS}: producers of every kind send for a while, watched by another hand than the
- * recorder's, which knows of neither.
+ * {@code Load NAME_SERVER FOLDER SECONDS [RECORDED]}: producers of every kind send for a while, watched by another hand than
+ * the recorder's, which is an agent that nobody here knows of, or a library that writes to the folder RECORDED.
  */
 public final class Load {
     private static long endMs;
+    private static Recorder recorder;
 
     private interface Send {
         void once(DefaultMQProducer producer, int number) throws Exception;
@@ -20,6 +22,7 @@ public final class Load {
 
     public static void main(String[] args) throws Exception {
         Watcher watcher = new Watcher(Paths.get(args[1]));
+        recorder = args.length > 3 ? Recorder.start(args[3]) : null;
         List<DefaultMQProducer> producers = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         endMs = System.currentTimeMillis() + Long.parseLong(args[2]) * 1_000;
@@ -40,6 +43,9 @@ public final class Load {
             producer.shutdown();
         }
         watcher.close();
+        if (recorder != null) {
+            recorder.close();
+        }
     }
 
     private static Message message() {
@@ -76,8 +82,12 @@ public final class Load {
         if (kind.equals("detector-on")) {
             detect(producer);
         }
+        if (recorder != null) {
+            recorder.record(producer, kind.startsWith("selector") ? "CALLER" : "CLIENT");
+        }
         watcher.watch(producer);
         producer.start();
+        watcher.watchTries(producer);
         producers.add(producer);
         for (int i = 0; i < count; i++) {
             Thread thread = new Thread(() -> sending(producer, send), kind + "-" + i);

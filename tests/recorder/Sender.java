@@ -39,6 +39,9 @@ public final class Sender {
                     send(producer, new Message("sync", "body".getBytes()));
                 }
                 break;
+            case "tries":
+                tries(producer);
+                break;
             case "detector":
                 detector(producer);
                 break;
@@ -79,6 +82,41 @@ public final class Sender {
         started(producer, nameServer, true);
         producer.sendMessageInTransaction(message("transaction"), null);
         producer.shutdown();
+    }
+
+    /** Async sends one by one, most by a queue of the client's choice; what a callback throws changes nothing. */
+    private static void tries(DefaultMQProducer producer) throws Exception {
+        watcher.watchTries(producer);
+        producer.setSendMsgTimeout(1_000);
+        for (int i = 0; i < 30; i++) {
+            int number = i;
+            try {
+                if (i % 5 == 4) {
+                    async(done -> producer.send(
+                        message("tries"), (queues, message, key) -> queues.get(number % queues.size()), number, thrower(done)));
+                } else {
+                    async(done -> producer.send(message("tries"), thrower(done)));
+                }
+            } catch (Exception e) {
+                System.out.println("thrown " + e.getClass().getSimpleName()); // up to 4.9.2, of a selector's send
+            }
+        }
+    }
+
+    private static SendCallback thrower(SendCallback done) {
+        return new SendCallback() {
+            @Override
+            public void onSuccess(SendResult result) {
+                done.onSuccess(result);
+                throw new IllegalStateException("the application's own");
+            }
+
+            @Override
+            public void onException(Throwable e) {
+                done.onException(e);
+                throw new IllegalStateException("the application's own");
+            }
+        };
     }
 
     /** The detector's round, as its thread would run it, over items that a wrapper has made unreachable. */

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.given.async_tries import calls, check_tries, sends_of_tries
 from tests.given.driven_client import (
     DECISIONS,
     RECORDER,
@@ -226,6 +227,52 @@ def test_attempts_of_one_send_are_counted(client: Client, troubled: Run) -> None
     retries = sum(len(attempts) - 1 for attempts in by_call.values())
     # Code 2, SYSTEM_BUSY, is retried from 5.3.3 on; before, the exception goes to the caller at once.
     assert retries == (len(failed) if release(client) >= (5, 3, 3) else 0)
+
+
+@pytest.fixture(scope="module")
+def tried(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Async sends to a broker that answers, one that does not, or says no, and one that is dead."""
+    folder = tmp_path_factory.mktemp("tried")
+    answers = [Answer(code=2), Answer(), Answer(code=2), Answer(is_silent=True), Answer(), Answer(is_silent=True)]
+
+    def behave(broker: str) -> Answer:
+        return answers.pop() if answers and broker == "broker-b" else Answer()
+
+    with FakeCluster(("broker-a", "broker-b", "broker-c"), behave) as cluster:
+        cluster.kill("broker-c")
+        arguments = [cluster.name_server, str(folder), "tries"]
+        done = client.run("Sender", arguments, folder, [agent(folder / "recorded")])
+    return Run(Recorded(folder / "recorded"), json_lines(folder / "truth_tries.jsonl"), done.stdout, done.stderr)
+
+
+def test_each_try_of_an_async_send_is_an_attempt(client: Client, tried: Run) -> None:
+    sends = tried.recorded.of("tries")
+    assert calls(sends) == calls(tried.calls)
+    of_sends = sends_of_tries(sends)
+    for tries in of_sends:
+        check_tries(tries)
+    assert len(of_sends) == 30
+    assert sum(tries[0]["queue_chosen_by"] == "CALLER" for tries in of_sends) == 6
+    refused = [tries for tries in of_sends if "RemotingConnectException" in (tries[0]["outcome"], tries[0]["cause"])]
+    assert refused
+    for tries in refused:
+        # Thrown to the caller up to 4.9.2; then the client tries again, before the submit call returns or after.
+        is_thrown = release(client) <= (4, 9, 2)
+        assert (tries[0]["submitted_at_ms"] is None, len(tries) == 1) == (is_thrown, is_thrown)
+    numbers = tried.recorded.numbers()["PG_plain", sends[0]["client_id"]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert "faultline" not in tried.stderr
+
+
+def test_the_update_of_a_failed_try_stands_before_it_and_of_an_answered_one_after(tried: Run) -> None:
+    updates = {row["seq"]: row for row in tried.recorded.fault_item_updates}
+    for row in tried.recorded.of("tries"):
+        is_thrown = row["submitted_at_ms"] is None and row["attempt"] == 1
+        if is_thrown or row["outcome"] == "RemotingTooMuchRequestException":
+            continue
+        near = [updates.get(row["seq"] + step) for step in ((1, 2, 3) if row["outcome"] == "SEND_OK" else (-1, -2, -3))]
+        charged = {update["broker_name"] for update in near if update and update["op"] == "UPDATE"}
+        assert charged & {row["broker_name"], row.get("previous_broker_name")}
 
 
 def test_the_detectors_rounds_are_recorded(newest: Client, tmp_path: Path) -> None:

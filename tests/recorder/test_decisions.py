@@ -1,4 +1,4 @@
-"""What the recorder writes of a client's decisions as an agent, it writes as a library: one scenario, recorded by both."""
+"""What the recorder writes as an agent it writes as a library: one scenario of decisions, recorded by both."""
 
 from __future__ import annotations
 
