@@ -102,9 +102,11 @@ def _keep(folder: Path, version: str) -> None:
         _write(folder / f"{kind}.jsonl.gz", "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
     shutil.rmtree(recorded.folder)
     for kind in ("updates", "picks", "tries"):
-        _write(folder / f"truth_{kind}.jsonl.gz", (folder / f"truth_{kind}.jsonl").read_text())
+        text = (folder / f"truth_{kind}.jsonl").read_text()
         (folder / f"truth_{kind}.jsonl").unlink()
-    _keep_flags(folder)
+        if text:  # from 5.1.4 on nothing is picked
+            _write(folder / f"truth_{kind}.jsonl.gz", text)
+    _keep_flags(folder, version)
     producers = [
         {"client_id": f"127.0.0.1@{kind}", "sends": kind.partition("-")[0], "fault_latency_enabled": kind in _ENABLED}
         for kind in (*_ENABLED, "sync-off")
@@ -113,8 +115,8 @@ def _keep(folder: Path, version: str) -> None:
     (folder / "producers.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _keep_flags(folder: Path) -> None:
-    """Keep of the sampled states where a flag changed; of a client without such flags, or where none did, nothing."""
+def _keep_flags(folder: Path, version: str) -> None:
+    """Keep of the sampled states where a flag changed; of other releases than 5.1.4, which alone minds it, nothing."""
     file = folder / "truth_item_states.jsonl"
     last: dict[tuple[str, str], str] = {}
     kept = []
@@ -125,7 +127,7 @@ def _keep_flags(folder: Path) -> None:
             kept.append(line + "\n")
         last[item] = row["state"]
     file.unlink()
-    if "reachable=false" in {json.loads(line)["state"] for line in kept}:
+    if version == "5.1.4":
         file.write_text("".join(kept))
 
 

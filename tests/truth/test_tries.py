@@ -25,7 +25,11 @@ NUMBERS = ("current_latency_ms", "not_available_ms", "reachable")
 
 
 def lines(run: str, name: str) -> list[dict[str, Any]]:
-    with gzip.open(RECORDED / run / f"{name}.jsonl.gz", "rt", encoding="utf-8") as text:
+    """The lines of a file; none of `truth_picks` from 5.1.4 on, where nothing is picked."""
+    file = RECORDED / run / f"{name}.jsonl.gz"
+    if name == "truth_picks" and not file.exists():
+        return []
+    with gzip.open(file, "rt", encoding="utf-8") as text:
         return [json.loads(line) for line in text]
 
 
@@ -64,7 +68,6 @@ def test_each_recorded_decision_is_a_call_that_the_other_hand_saw(run: str) -> N
         (row["client_id"], DECISIONS[row["op"]], row["broker_name"], *(row[name] for name in NUMBERS))
         for name in ("truth_updates", "truth_picks")
         for row in lines(run, name)
-        if row["op"] != "pick" or row["broker_name"]
     )
     recorded = Counter(
         (row["client_id"], row["op"], row["broker_name"], *(row[name] for name in NUMBERS))
