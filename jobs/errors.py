@@ -94,12 +94,6 @@ class CatalogError(FaultlineError):
     exit_code = 1
 
 
-class AddressError(FaultlineError):
-    """The address to serve at is taken, unknown to this machine, or open to others without being meant to."""
-
-    exit_code = 2
-
-
 class ConditionMetError(FaultlineError):
     """A `--fail-on` condition held. The tables are published; the exit code informs the scheduler."""
 

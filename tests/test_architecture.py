@@ -41,14 +41,7 @@ MAY_IMPORT = {
         "jobs.text",
         "jobs.uri",
     },
-    "jobs.serving": {
-        "jobs.errors",
-        "jobs.lake",
-        "jobs.settings",
-        "jobs.spark",
-        "jobs.tables",
-        "udfs",
-    },
+    "jobs.serving": {"jobs.errors", "jobs.lake", "jobs.settings", "jobs.tables"},
     "jobs.runs": {
         "jobs.errors",
         "jobs.lake",

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("jobs", "udfs", "conf")
-SOURCES = {".py", ".toml", ".conf", ".sql", ".java", ".j2", ".css", ".js", ".json"}
+SOURCES = {".py", ".toml", ".conf", ".sql", ".j2", ".css", ".js", ".json"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

@@ -13,7 +13,7 @@ from jobs.cli.command import Option
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import DAY, FILE, FOLDER, TIME
 from jobs.cli.times import TimeOptions
-from jobs.serving.address import DATABASE
+from jobs.serving.database import DATABASE
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

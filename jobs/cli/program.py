@@ -17,7 +17,6 @@ from jobs.cli.maintain import maintain
 from jobs.cli.plan import plan
 from jobs.cli.register import register
 from jobs.cli.report import report
-from jobs.cli.serve import serve
 from jobs.cli.show import show
 from jobs.cli.verify import verify
 from jobs.cli.what_if import what_if
@@ -55,7 +54,7 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for each in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, serve, doctor, maintain):
+for each in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, doctor, maintain):
     faultline.add_command(each)
 
 

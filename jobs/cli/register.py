@@ -7,6 +7,7 @@ import click
 from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
+from jobs.serving.database import checked_database
 from jobs.text.progress import Progress
 
 _DOES = "put tables, views and functions into the session's catalog, such as a Hive metastore"
@@ -19,12 +20,12 @@ _DOES = "put tables, views and functions into the session's catalog, such as a H
 @click.pass_obj
 def register(call: Call, database: str, lake: options.LakeOptions, *, verbose: bool) -> None:
     """Fill the catalog, and say with what."""
+    name = checked_database(database)
     settings = call.settings_for_spark(lake)
     from jobs.lake.tables_io import Lake
     from jobs.serving import register as catalog
     from jobs.spark.session import running
 
-    name = catalog.checked_database(database)
     progress = Progress()
     with running(settings, progress, verbose=verbose) as spark:
         with progress.step("registering"):

@@ -1,1 +1,1 @@
-"""The tables as SQL: views, functions, a catalog's entries, and a server for clients that speak JDBC."""
+"""The tables as SQL: views, functions and a catalog's entries."""

@@ -1,16 +1,10 @@
-"""SQL functions for questions of one's own: the rules of `udfs`, callable by name."""
+"""SQL functions for questions of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-
 from jobs.settings.client_profiles import Profile, released_profiles
-from udfs.allocation_udf import SHARES, allocated_of_batch
-
-ALLOCATE = "allocate"
 
 
 @dataclass(frozen=True)
@@ -35,16 +29,6 @@ class SqlFunction:
 def sql_functions() -> tuple[SqlFunction, ...]:
     """All of them; the ladders are those of `conf/profiles.toml`."""
     return (_not_available_duration(released_profiles()), _java_hash_code())
-
-
-def register_allocate(spark: SparkSession) -> None:
-    """Make `allocate(strategy, topic, client_ids, queues)` known to the session; no catalog can keep a Python function.
-
-    `strategy` is a name such as AVG, or JSON with `name` and attributes, or JSON that maps client ids (`*` = everyone
-    else) to such; `queues` is an array of (`broker_name`, `queue_id`). It returns what `shares_of` of
-    `udfs.allocation_udf` does.
-    """
-    spark.udf.register(ALLOCATE, F.arrow_udf(allocated_of_batch, SHARES))  # type: ignore[attr-defined]
 
 
 def _not_available_duration(profiles: tuple[Profile, ...]) -> SqlFunction:

@@ -5,7 +5,6 @@ The tables at their paths remain the truth: an entry only points there, and may 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,17 +12,16 @@ from dataclasses import dataclass, field
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from jobs.errors import CatalogError, LakeError, UsageError
+from jobs.errors import CatalogError, LakeError
 from jobs.lake.tables_io import Lake
-from jobs.serving.address import DATABASE
-from jobs.serving.functions import ALLOCATE, SqlFunction, register_allocate, sql_functions
+from jobs.serving.database import DATABASE, checked_database
+from jobs.serving.functions import SqlFunction, sql_functions
 from jobs.serving.views import VIEWS, View, read_view
 from jobs.tables import TABLES, Table
 from jobs.tables.table import sql_text
 
 _COMMENT = "Faultline: which producer avoided which broker when and why, and who should own which queue"
 _AT_ONCE = 4
-_NAME = re.compile(r"[A-Za-z0-9_]{1,128}")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Registered:
         is_kept: the catalog outlives the session.
         tables: names.
         views: names.
-        functions: names, without `allocate`, which only the session has.
+        functions: names.
         lacking: name to the reason.
     """
 
@@ -45,17 +43,6 @@ class Registered:
     views: tuple[str, ...]
     functions: tuple[str, ...]
     lacking: dict[str, str] = field(default_factory=dict)
-
-
-def checked_database(name: str) -> str:
-    """The name, if it can be a database's.
-
-    Raises:
-        UsageError: it has other characters than letters, digits and underscores.
-    """
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"database {name!r} is no name; use letters, digits and _")
-    return name
 
 
 def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Registered:
@@ -81,7 +68,6 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
     functions = sql_functions()
     for function in functions:
         spark.sql(_create_function(database, function))
-    register_allocate(spark)
     return Registered(
         database=database,
         is_kept=spark.conf.get("spark.sql.catalogImplementation") != "in-memory",
@@ -98,7 +84,7 @@ def registered_text(done: Registered) -> str:
         f"Registered in database {done.database}",
         f"  tables     {', '.join(done.tables)}",
         f"  views      {', '.join(done.views) or 'none'}",
-        f"  functions  {', '.join(done.functions)}; {ALLOCATE} in this session only",
+        f"  functions  {', '.join(done.functions)}",
         *(f"  lacking    {name}: {why}" for name, why in done.lacking.items()),
     ]
     if not done.is_kept:

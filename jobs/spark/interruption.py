@@ -105,7 +105,7 @@ class _Arrived:
 _arrived = _Arrived()
 
 
-def heeded() -> list[signal.Signals]:
+def _heeded() -> list[signal.Signals]:
     """The signals that end a command: one that is ignored stays so, as `nohup` wants it."""
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in ends if signal.getsignal(number) is not signal.SIG_IGN]
@@ -121,7 +121,7 @@ def heeding_signals(*, to_the_end: bool) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, unraisable = {number: signal.getsignal(number) for number in heeded()}, sys.unraisablehook
+    before, unraisable = {number: signal.getsignal(number) for number in _heeded()}, sys.unraisablehook
     _arrived.number = _arrived.calls = None
     sys.unraisablehook = _unraisable
     for number in before:

@@ -203,19 +203,6 @@ def _ignore_signals(spark: SparkSession) -> None:
         java.sun.misc.Signal.handle(java.sun.misc.Signal(name), java.sun.misc.SignalHandler.SIG_IGN)
 
 
-def end_jvm() -> None:
-    """End the JVM of this process, whatever state it is in: the next session starts another one."""
-    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark forgets a JVM in no other way
-    if gateway is not None:
-        with suppress(Py4JError, OSError):
-            gateway.shutdown()
-        if (process := getattr(gateway, "proc", None)) is not None:  # under spark-submit the JVM is not ours
-            process.kill()
-            process.wait()
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
-    SparkSession._instantiatedSession = None  # noqa: SLF001
-
-
 @contextmanager
 def _quiet_jvm() -> Iterator[None]:
     """The JVM that starts in the block writes its stderr to a hidden file, which is shown if it fails to start."""

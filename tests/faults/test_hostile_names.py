@@ -87,7 +87,7 @@ def test_a_link_in_the_input_is_followed(spark: SparkSession, tmp_path: Path) ->
 @pytest.mark.fault(37)
 @pytest.mark.parametrize("name", ["x;--", "x`y", "x\ny", "s\u0435nds", "x.y", "'", "x y"])
 def test_a_database_name_is_letters(name: str) -> None:
-    from jobs.serving.register import checked_database
+    from jobs.serving.database import checked_database
 
     with pytest.raises(UsageError, match="is no name; use letters, digits and _"):
         checked_database(name)

@@ -179,7 +179,7 @@ def test_a_spark_home_of_another_spark_is_named(machine: Machine) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["nightly", "fault-latency", "allocation", "what-if", "register", "serve"])
+@pytest.mark.parametrize("command", ["nightly", "fault-latency", "allocation", "what-if", "register"])
 def test_each_command_that_starts_spark_refuses_before_it_imports_spark(machine: Machine, command: str) -> None:
     """The machine's pyspark is an empty package: to import anything of it would be another error."""
     machine.packages["pyspark"] = "4.2.1"

@@ -55,7 +55,7 @@ def test_what_was_registered_is_said_and_why_the_rest_was_not() -> None:
         "Registered in database night",
         "  tables     sends, findings",
         "  views      none",
-        "  functions  f; allocate in this session only",
+        "  functions  f",
         "  lacking    v: rests on t",
         "  lacking    t: not yet",
     ]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.allocation_udf import plain_shares
 from udfs.hash_ring import HashRing, ring_hash
 from udfs.pop import pop_allocator
 from udfs.shares import Share, shares, shares_of_group
@@ -351,10 +350,10 @@ def test_what_a_broker_hands_out_by_its_share_number_and_what_it_lacks() -> None
 
 def test_pop_and_own_strategies_travel_as_json_through_the_same_path() -> None:
     popped = json.loads('{"*": {"name": "POP:AVG", "pop_share_queue_num": -1}}')
-    assert plain_shares(popped, "T", [("a", 0)], ["x"])[0]["queues"] == [{"broker_name": "a", "queue_id": -1}]
+    assert shares_of_group(popped, "T", [("a", 0)], ["x"])[0].queues == (("a", -1),)
     rooms = {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["IDC2"], "version": "4.7.1"}}
-    found = plain_shares(rooms, "T", [("IDC2@b", 0), ("IDC1@a", 0)], ["x"])
-    assert found[0]["queues"] == [{"broker_name": "IDC1@a", "queue_id": 0}]  # sorted, then the block from all queues
+    found = shares_of_group(rooms, "T", [("IDC2@b", 0), ("IDC1@a", 0)], ["x"])
+    assert found[0].queues == (("IDC1@a", 0),)  # sorted, then the block from all queues
 
 
 INPUTS = (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,14 +20,17 @@ from pyspark.sql import functions as F
 
 from jobs.errors import CatalogError, LakeError, UsageError
 from jobs.lake.tables_io import Lake
-from jobs.serving.register import Registered, checked_database, register, registered_text
+from jobs.serving.database import checked_database
+from jobs.serving.register import Registered, register, registered_text
 from jobs.serving.views import VIEWS
 from jobs.settings.client_profiles import released_profiles
+from jobs.spark.delta_jars import delta_jars
+from jobs.spark.session import DELTA
 from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1
+from tests.given.small_plans import SMALL
 from udfs import java_text
-from udfs.allocation_udf import plain_shares
 from udfs.ladder import Ladder, plain_isolation_ms
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +64,7 @@ def done(spark: SparkSession, lake: LiteralLake) -> Iterator[Registered]:
 def test_what_the_lake_has_is_registered_and_what_it_lacks_is_named(done: Registered) -> None:
     assert done.tables == tuple(table.name for table in TABLES if table.name != LACKING)
     assert done.views == tuple(name for name in VIEWS if name != "night_findings")
+    assert done.functions == ("not_available_duration", "java_hash_code")
     assert done.lacking == {"findings": "the lake has no such table yet", "night_findings": "rests on findings"}
     told = registered_text(done)
     assert "findings: the lake has no such table yet" in told
@@ -164,92 +172,88 @@ def test_hash_of_a_text_as_java_has_it(spark: SparkSession, done: Registered) ->
     assert found.where("NOT found <=> is").collect() == []
 
 
-RING = '{"name": "CONSISTENT_HASH", "virtual_nodes": 3}'
-EACH = '{"*": {"name": "AVG"}, "x": {"name": "AVG_BY_CIRCLE"}}'
+@contextmanager
+def _thrift_server(home: Path, settings: dict[str, str]) -> Iterator[str]:
+    """Spark's own Thrift server on this machine alone, as a site starts it; in the block its URL for JDBC."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    jars = ":".join(map(str, delta_jars()))
+    server = {
+        **settings,
+        **DELTA,
+        **SMALL,
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
+        "spark.driver.extraClassPath": jars,
+        "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+        "spark.ui.enabled": "false",
+    }
+    submit = Path(pyspark.__file__).parent / "bin/spark-submit"
+    said = home / "server.txt"
+    with said.open("w") as log:
+        process = subprocess.Popen(
+            [submit, "--master", "local[2]", "--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
+             *(word for key, value in server.items() for word in ("--conf", f"{key}={value}")), "spark-internal"],
+            cwd=home,
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+            stdout=log,
+            stderr=log,
+        )  # fmt: skip
+    try:
+        while process.poll() is None and not _answers(port):
+            time.sleep(0.5)
+        assert process.poll() is None, said.read_text()[-5000:]
+        yield f"jdbc:hive2://127.0.0.1:{port}/kept"
+    finally:
+        process.terminate()
+        process.wait()
 
 
-@pytest.mark.parametrize(
-    ("strategy", "as_given"),
-    [
-        ("AVG", {"*": {"name": "AVG"}}),
-        ("AVG_BY_CIRCLE", {"*": {"name": "AVG_BY_CIRCLE"}}),
-        (RING, {"*": {"name": "CONSISTENT_HASH", "virtual_nodes": 3}}),
-        (EACH, {"*": {"name": "AVG"}, "x": {"name": "AVG_BY_CIRCLE"}}),
-    ],
-)
-def test_allocate(spark: SparkSession, done: Registered, strategy: str, as_given: dict[str, Any]) -> None:
-    queues = [("a", 0), ("b", 1), ("a", 1), ("b", 0), ("a", 2)]
-    clients = ["y", "x", "z"]
-    frame = spark.createDataFrame([(strategy, "T", clients, queues)], _ALLOCATE).selectExpr(
-        "inline(allocate(strategy, topic, clients, queues))"
-    )
-    assert done.functions == ("not_available_duration", "java_hash_code")
-    assert [row.asDict(recursive=True) for row in frame.collect()] == plain_shares(as_given, "T", queues, clients)
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_allocate_by_hand(spark: SparkSession, done: Registered) -> None:
-    assert done.tables
-    queues = "transform(sequence(0, 4), id -> named_struct('broker_name', 'a', 'queue_id', id))"
-    rows = spark.sql(
-        f"SELECT client_id, queues.queue_id FROM (SELECT inline(allocate('AVG', 'T', array('y', 'x'), {queues})))"
-    )
-    assert [tuple(row) for row in rows.collect()] == [("x", [0, 1, 2]), ("y", [3, 4])]
-    assert spark.sql(f"SELECT allocate('AVG', NULL, array('y'), {queues})").collect()[0][0] is None
-    with pytest.raises(PySparkException, match="strategy 'BEST' is unknown; known are AVG, AVG_BY_CIRCLE"):
-        spark.sql(f"SELECT allocate('BEST', 'T', array('y'), {queues})").collect()
+def _asked(spark: SparkSession, url: str, sql: str) -> list[tuple[str | None, ...]]:
+    """The answer over JDBC, as rows of texts."""
+    jvm: Any = spark._jvm
+    jvm.java.lang.Class.forName("org.apache.hive.jdbc.HiveDriver")
+    connection = jvm.java.sql.DriverManager.getConnection(url, "anyone", "")
+    result = connection.createStatement().executeQuery(sql)
+    places = range(1, result.getMetaData().getColumnCount() + 1)
+    rows = []
+    while result.next():
+        rows.append(tuple(result.getString(place) for place in places))
+    connection.close()
+    return rows
 
 
-_ALLOCATE = (
-    "strategy string, topic string, clients array<string>, queues array<struct<broker_name: string, queue_id: int>>"
-)
-
-IN_A_METASTORE = """
-import sys
-from jobs.cli import main as cli
-from jobs.spark.session import open_session
-from jobs.settings.load import load_settings
-
-lake, home, what = sys.argv[1:]
-settings = {
-    "spark.sql.catalogImplementation": "hive",
-    "spark.sql.warehouse.dir": f"{home}/warehouse",
-    "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={home}/metastore;create=true",
-    "spark.driver.memory": "1g",
-}
-if what == "register":
+@pytest.mark.slow  # a session and a server of their own
+def test_sparks_own_server_answers_from_a_metastore(spark: SparkSession, lake: LiteralLake, tmp_path: Path) -> None:
+    settings = {
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": f"{tmp_path}/warehouse",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={tmp_path}/metastore;create=true",
+        "spark.driver.memory": "1g",
+    }
     assigned = [f'--set=spark."{key}"={value}' for key, value in settings.items()]
-    sys.exit(cli.main(["register", "--lake", lake, "--database", "kept", *assigned]))
-spark = open_session(settings)
-print(sorted(row.tableName for row in spark.sql("SHOW TABLES IN kept").collect()))
-print(spark.sql("SELECT broker_name, isolated_producer_minutes FROM kept.worst_brokers").collect())
-print(spark.sql("SELECT kept.java_hash_code('polygenelubricants'), kept.not_available_duration(3000, 'P1')").collect())
-print([row["comment"] for row in spark.sql("DESCRIBE kept.worst_brokers").collect()][:1])
-print([row["comment"] for row in spark.sql("DESCRIBE kept.broker_windows").collect()][:1])
-"""
-
-
-def _in_a_metastore(lake: LiteralLake, home: Path, what: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", IN_A_METASTORE, str(lake.folder), str(home), what],
-        cwd=home,
+    told = subprocess.run(
+        [sys.executable, "-m", "jobs.cli", "register", "--lake", lake.folder, "--database", "kept", *assigned],
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    return done.stdout
-
-
-@pytest.mark.slow  # two sessions of their own
-def test_a_hive_metastore_keeps_it_for_another_session(lake: LiteralLake, tmp_path: Path) -> None:
-    told = _in_a_metastore(lake, tmp_path, "register")
-    assert told.startswith("Registered in database kept")
-    assert "lives in memory" not in told
-    tables, rows, functions, of_view, of_table = _in_a_metastore(lake, tmp_path, "read").splitlines()
-    assert "'isolation_intervals'" in tables
-    assert "'worst_brokers'" in tables
-    assert rows == "[Row(broker_name='broker-a', isolated_producer_minutes=1.5)]"
-    assert functions.count("-2147483648") == 1
-    assert "=180000)" in functions
-    assert (of_view, of_table) == ("['UTC day']", "['UTC day of the row; the partition']")
+    assert told.returncode == 0, told.stdout + told.stderr[-3000:]
+    assert told.stdout.startswith("Registered in database kept")
+    assert "lives in memory" not in told.stdout
+    with _thrift_server(tmp_path, settings) as url:
+        assert {"isolation_intervals", "worst_brokers"} <= {row[1] for row in _asked(spark, url, "SHOW TABLES")}
+        view = "SELECT event_date, broker_name, isolated_producer_minutes FROM worst_brokers WHERE last_night"
+        assert _asked(spark, url, view) == [(str(D1), "broker-a", "1.5")]
+        functions = "SELECT java_hash_code('polygenelubricants'), not_available_duration(3000, 'P1')"
+        assert _asked(spark, url, functions) == [(str(-(2**31)), "180000")]
+        assert ("broker_name", "string", "broker") in _asked(spark, url, "DESCRIBE worst_brokers")
+        assert _asked(spark, url, "SELECT max(event_date) FROM broker_windows") == [(str(D1),)]

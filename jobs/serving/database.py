@@ -1,0 +1,23 @@
+"""The database that holds tables, views and functions."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.errors import UsageError
+
+DATABASE = "faultline"
+"""Its name, unless another is given."""
+
+_NAME = re.compile(r"[A-Za-z0-9_]{1,128}")
+
+
+def checked_database(name: str) -> str:
+    """The name, if it can be a database's.
+
+    Raises:
+        UsageError: it has other characters than letters, digits and underscores.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"database {name!r} is no name; use letters, digits and _")
+    return name
