@@ -65,18 +65,17 @@ def main() -> None:
             found = []
             for number, size in enumerate((_WARM_UP, *sizes)):
                 folder = Path(scratch, str(number))
-                found.append(measure_replay(spark, size, folder, infer=not options.no_infer, plain=not options.alone))
+                found.append(measure_replay(spark, size, folder, plain=not options.alone))
                 print(found[-1], file=sys.stderr, flush=True)
     finally:
         spark.stop()
     print(f"\n{_table(found[1:])}\n\nload average at the end: {load()}")
 
 
-def measure_replay(spark: SparkSession, size: Size, folder: Path, *, infer: bool, plain: bool) -> Replay:
+def measure_replay(spark: SparkSession, size: Size, folder: Path, *, plain: bool) -> Replay:
     """Make the table, replay it by each, and forget it.
 
     Args:
-        infer: the setting of Faultline.
         plain: also by plain Spark.
 
     Raises:
@@ -88,7 +87,7 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, infer: bool
 
     def replay(write: str) -> None:
         shutil.rmtree(folder / "kept", ignore_errors=True)
-        held = _replayed(spark, sends, size, Settings(infer=infer), str(folder / "kept"))
+        held = _replayed(spark, sends, size, Settings(), str(folder / "kept"))
         held.write.format(write).mode("overwrite").save(f"{folder}/ours/{_PUBLISHED}")
 
     with duckdb.connect(config={"temp_directory": f"{folder}/spilled"}) as database:
@@ -144,7 +143,6 @@ def _parser() -> argparse.ArgumentParser:
         "--sends", type=int, nargs="+", default=[4_000_000, 20_000_000], metavar="N", help="sizes; default %(default)s"
     )
     parser.add_argument("--even-only", action="store_true", help="leave the skewed days out")
-    parser.add_argument("--no-infer", action="store_true", help="with Faultline's setting infer = false")
     parser.add_argument("--alone", action="store_true", help="leave plain Spark out, which takes longest")
     parser.add_argument("--memory", default="4g", help="of the driver, as Spark writes it; default %(default)s")
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="for the tables; default the system's")

@@ -69,6 +69,11 @@ def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
     return policy.isin([each.name for each in policies if each.write_rule == "MAX"])
 
 
+def last_write_wins(policy: Column, policies: Sequence[Policy]) -> Column:
+    """Whether each write replaces the window, even by an earlier end (write rule LAST_WRITE, up to 5.1.3)."""
+    return policy.isin([each.name for each in policies if each.write_rule == "LAST_WRITE"])
+
+
 def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
     """Whether the policy's fault items have a reachable flag: it came with the write rule MAX, in 5.1.4."""
     return keeps_latest(policy, policies)

@@ -39,6 +39,8 @@ _NAMES: Mapping[str, str] = {
     "msg_id": "messageid",
     "thread": "threadname",
     "queue_chosen_by": "chosenby",
+    "one_line_per": "oneline",
+    "previous_broker_name": "previousbroker",
     "seq": "sequence seqno no",
     "fault_latency_enabled": "faultlatency switch sendlatencyfaultenable sendlatencyenable",
     "detector_enabled": "detector startdetectorenable",

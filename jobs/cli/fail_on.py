@@ -27,6 +27,7 @@ KINDS = (
     "REMOVED_WHILE_ISOLATED",
     "LADDER_ARRAYS_DIFFER",
     "CLOCK_STEP",
+    "SEVERAL_PROCESSES",
 )
 """Those of the table `findings`, whose module imports Spark."""
 WORDS = (*OF_A_NIGHT, *SEVERITIES, *KINDS)

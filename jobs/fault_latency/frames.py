@@ -17,7 +17,7 @@ _POLICY = column("policy", TEXT, "the profile, or profile and own ladder of the 
 _NOT_REPLAYED = column("not_replayed", TEXT, "why its fault items are not replayed; null = they are")
 _DETECTOR = required("detector", FLAG, "the detector's switch")
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
-_DIES = column("dies_at_ms", LONG, "first start of a later process, epoch ms; null = it lives")
+_PROCESS_ENDED = column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none")
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
 _OWNER = (CLUSTER, *PRODUCER, PROCESS)
 _ITEM = (*_OWNER, _ENFORCED, required("broker_name", TEXT, "broker of the fault item"))
@@ -105,9 +105,12 @@ ATTEMPTS = Frame(
         _DETECTOR,
         _BY_CALLER,
         PROCESS,
-        _DIES,
+        _PROCESS_ENDED,
+        column("one_line_per", TEXT, "TRY: one try of an async send; null = the line stands for all its tries"),
+        column("previous_broker_name", TEXT, "of a retry with its own line: the broker tried before it; null = none"),
         required("is_stale_line", FLAG, "the hook's second line of an invocation, with the exception of the first"),
         required("connected_late", FLAG, "its submit call took as long as a connect"),
+        column("broker_failed_ms", LONG, "when its unseen first try failed, epoch ms; null = not known"),
         column("addressed_broker", TEXT, "broker behind the address; null = the routes name none"),
         column("error_broker", TEXT, "broker behind the address in the error's text; null = none is named"),
     ),
@@ -137,7 +140,7 @@ SENDS_PER_PROCESS = Frame(
         _NOT_REPLAYED,
         _DETECTOR,
         _ASSUMED,
-        _DIES,
+        _PROCESS_ENDED,
         column("topic", TEXT, "null = not logged"),
         _BY_CALLER,
         column("broker_name", TEXT, "null = neither logged nor found by the address"),
@@ -155,9 +158,7 @@ _WRITE = (
     column("is_failure", FLAG, "the policy's constant replaces the latency"),
     column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
     column("cause", TEXT, "LATENCY, or the outcome"),
-    column("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what it was inferred from"),
-    column("middle_topic", TEXT, "topic of a send of three tries whose second broker is not logged; null = none"),
-    column("middle_after", TEXT, "its first broker; null = none"),
+    column("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what shows it"),
     column("seq", LONG, "of the attempt; null = not logged"),
     column("started_at_ms", LONG, "of the attempt, epoch ms"),
     column("invoke_id", LONG, "of the attempt"),
@@ -166,7 +167,8 @@ _WRITE = (
     _POLICY,
     _PROFILE,
     _VERSION,
-    _DIES,
+    required("detector", FLAG, "the detector may set the flag unseen; false for recorded and carried writes"),
+    _PROCESS_ENDED,
     required("op", TEXT, "UPDATE, REMOVE or CARRIED"),
     column("not_available_ms", LONG, "isolation that it earns, ms"),
     column("carried_until_ms", LONG, "CARRIED: end of the isolation, epoch ms; null otherwise"),
@@ -221,6 +223,7 @@ ISOLATIONS = Frame(
         required("ended_by", TEXT, "what ended it"),
         required("continued_from_previous_day", FLAG, "it lasted at 00:00 UTC"),
         required("continues_next_day", FLAG, "it lasts at 24:00 UTC"),
+        column("removable_ms", LONG, "until when the fallback may have removed the item, epoch ms; null = never"),
     ),
 )
 

@@ -78,9 +78,9 @@ def fault_latency(
         fault_item_changes=writes.where("change IS NOT NULL")
         .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.when(has_flag, F.col("is_reachable"))})
         .transform(with_partition_columns, day, "changed_at_ms"),
-        isolation_intervals=isolated.withColumn("after_unknown_start", differs).transform(
-            with_partition_columns, day, "start_ms", "end_ms"
-        ),
+        isolation_intervals=isolated.drop("removable_ms")
+        .withColumn("after_unknown_start", differs)
+        .transform(with_partition_columns, day, "start_ms", "end_ms"),
         fault_item_state=closing_state(
             items.relevant_writes, isolated, per_process, items.opening, day.end_ms, items.record
         )
@@ -94,7 +94,7 @@ def fault_latency(
         send_calls=send_calls(sends, look_up_owner, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-        plain_calls=plain_calls(senders.hours, senders.with_rules, of_several, chosen, slow_ms).transform(
+        plain_calls=plain_calls(senders.hours, look_up_owner, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
         findings=all_findings.transform(with_partition_columns, day, "start_ms", "end_ms"),

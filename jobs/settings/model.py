@@ -27,7 +27,7 @@ _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
 _WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
 """Settings on which no row depends."""
-_OF_PRODUCERS = ("infer", "incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers")
+_OF_PRODUCERS = ("incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers")
 _OF_GROUPS = ("max_staleness_ms", "groups")
 _UNREAD_BY = {
     "FAULT_LATENCY": (*_OF_GROUPS, "client_logs"),
@@ -103,7 +103,6 @@ class Settings:
     date: dt.date | None = None
     max_bad_fraction: float = 0.01
     max_line_bytes: int = 1_048_576
-    infer: bool = True
     incident_share: float = 0.5
     incident_min_ms: int = 2_000
     incident_min_lost: int = 100

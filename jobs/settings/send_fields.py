@@ -43,6 +43,8 @@ FIELD_KINDS: Mapping[str, Kind] = {
     "fault_latency_enabled": "boolean",
     "detector_enabled": "boolean",
     "order_key": "text",
+    "one_line_per": "text",
+    "previous_broker_name": "text",
 }
 TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms", "latency_ms")
 """The fields that have a unit."""
@@ -56,7 +58,11 @@ REQUIRED = (
 )
 """Of each, one at least: a line without it is quarantined."""
 
-CLOSED: Mapping[str, tuple[str, ...]] = {"mode": ("SYNC", "ASYNC", "ONEWAY"), "queue_chosen_by": ("CLIENT", "CALLER")}
+CLOSED: Mapping[str, tuple[str, ...]] = {
+    "mode": ("SYNC", "ASYNC", "ONEWAY"),
+    "queue_chosen_by": ("CLIENT", "CALLER"),
+    "one_line_per": ("TRY",),
+}
 EARLIEST_MS, LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015-01-01 and 2100-01-01, epoch ms
 LONGEST_LATENCY_MS = 86_400_000
 

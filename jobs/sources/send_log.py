@@ -33,6 +33,7 @@ from jobs.sources.line_faults import (
 from jobs.sources.matched_lines import MISMATCH
 from jobs.sources.send_fields import FIELDS, in_canonical_unit, meant
 from jobs.sources.send_formats import read_by_format
+from udfs.async_tries import TRY
 from udfs.attempt_times import times_contradict
 from udfs.outcome import is_known_outcome
 from udfs.version import is_version
@@ -164,6 +165,7 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
             ~F.col("queue_chosen_by").isin("CLIENT", "CALLER"),
             F.concat(F.lit("queue_chosen_by="), "queue_chosen_by"),
         ),
+        ("one_line_per_unknown", F.col("one_line_per") != TRY, F.concat(F.lit("one_line_per="), "one_line_per")),
         (
             "client_version_unknown",
             ~is_version(F.col("client_version")),

@@ -18,6 +18,7 @@ from jobs.tables.table import (
 
 FAULT_ITEM_CHANGES = Table(
     name="fault_item_changes",
+    version=2,
     grain="one replayed updateFaultItem or remove that opened, extended or ended an isolation",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "changed_at_ms", "position"),
     columns=(
@@ -37,7 +38,7 @@ FAULT_ITEM_CHANGES = Table(
         required("not_available_ms", LONG, "isolation that the ladder gave, ms"),
         required("available_at_ms", LONG, "when the broker is available again by the window, epoch ms"),
         column("reachable", FLAG, "reachable flag after the update; null = the profile has none"),
-        required("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what it was inferred from"),
+        required("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what shows it"),
         required("enforced", FLAG, "false = the switch was off: it would have happened"),
     ),
     closed_lists={"change": ("OPENED", "EXTENDED", "CLEARED", "REMOVED")},

@@ -18,6 +18,7 @@ from jobs.tables.table import (
 
 FAULT_ITEM_STATE = Table(
     name="fault_item_state",
+    version=2,
     grain="one fault item of one producer at the end of the day",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced"),
     columns=(

@@ -16,6 +16,7 @@ KINDS = (
     "REMOVED_WHILE_ISOLATED",
     "LADDER_ARRAYS_DIFFER",
     "CLOCK_STEP",
+    "SEVERAL_PROCESSES",
 )
 CAUSES = (
     "SWITCH_OFF",
@@ -30,13 +31,16 @@ CAUSES = (
     "CLIENT_DEFECT",
     "SETTINGS",
     "CLOCK",
+    "PROCESS_IDS_OVERLAP",
+    "SEQ_FALLS",
+    "SEQ_FELL_ONCE",
     "UNEXPLAINED",
 )
 SEVERITIES = ("INFO", "WARNING", "CRITICAL")
 
 FINDINGS = Table(
     name="findings",
-    version=2,
+    version=3,
     grain="one finding: an interval in which a producer or a broker fared otherwise than its owner may think",
     keys=(
         "cluster",

@@ -19,6 +19,7 @@ from jobs.tables.table import (
 
 ISOLATION_INTERVALS = Table(
     name="isolation_intervals",
+    version=2,
     grain="one interval in which a broker was not available to a producer, cut at UTC midnight",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "start_ms"),
     columns=(
@@ -34,7 +35,7 @@ ISOLATION_INTERVALS = Table(
         required("end_earliest_ms", LONG, "earliest end that events of unknown order allow, epoch ms"),
         required("end_latest_ms", LONG, "latest end that events of unknown order allow, epoch ms"),
         required("cause", TEXT, "what opened it: LATENCY, or the outcome of the opener"),
-        required("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what the opener was inferred from"),
+        required("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what shows the opener"),
         required("opener_latency_ms", LONG, "latency that the opening update carried, ms"),
         required("extensions", INT, "later updates that set a new end while it lasted"),
         required("ended_by", TEXT, "what ended it"),

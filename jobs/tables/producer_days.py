@@ -30,5 +30,7 @@ PRODUCER_DAYS = Table(
             "first attempts at a broker believed isolated while another broker of the topic was believed available",
         ),
     ),
-    closed_lists={"not_replayed": ("CLIENT_VERSION_UNKNOWN", "CLIENT_TOO_OLD", "NOT_A_JAVA_CLIENT")},
+    closed_lists={
+        "not_replayed": ("CLIENT_VERSION_UNKNOWN", "CLIENT_TOO_OLD", "NOT_A_JAVA_CLIENT", "SEVERAL_PROCESSES")
+    },
 )

@@ -28,6 +28,7 @@ SEND_REASONS = (
     "outcome_unknown",
     "mode_unknown",
     "queue_chosen_by_unknown",
+    "one_line_per_unknown",
     "client_version_unknown",
     "control_character",
     "broker_unresolved",

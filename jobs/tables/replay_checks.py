@@ -22,7 +22,7 @@ REPLAY_CHECKS = Table(
         required(
             "written",
             LONG,
-            "what the client wrote: updates that isolate; of a log its lines of the three kinds",
+            "what the client wrote: updates that isolate; of a log its lines of both kinds",
         ),
         required("replayed", LONG, "the same by the replay from sends alone"),
         required("matched", LONG, "of both: at the same time, within a second, and of the same length"),
@@ -51,6 +51,7 @@ REPLAY_CHECKS = Table(
             "LOST_LINES",
             "WITHOUT_EFFECT",
             "REMOVED_ITEM",
+            "DETECTOR",
             "UNEXPLAINED",
         ),
     },

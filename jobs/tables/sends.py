@@ -49,6 +49,8 @@ SENDS = Table(
         column("msg_id", TEXT, "message id; null = none"),
         column("thread", TEXT, "thread that sent; null = not logged"),
         column("queue_chosen_by", TEXT, "CLIENT (round robin) or CALLER; null = not logged"),
+        column("one_line_per", TEXT, "TRY: one try of an async send; null = the line stands for all tries of its send"),
+        column("previous_broker_name", TEXT, "of a retry with its own line: the broker tried before it; null = none"),
         column("seq", LONG, "order within the producer's process; null = not logged"),
         column("fault_latency_enabled", FLAG, "the producer's switch as logged; null = not logged"),
         column("detector_enabled", FLAG, "the producer's detector switch as logged; null = not logged"),
@@ -56,5 +58,9 @@ SENDS = Table(
         required("row_hash", LONG, "hash of the input fields: the last tie-breaker of the order of events"),
     ),
     checks={"latency_not_negative": "latency_ms >= 0"},
-    closed_lists={"mode": ("SYNC", "ASYNC", "ONEWAY"), "queue_chosen_by": ("CLIENT", "CALLER")},
+    closed_lists={
+        "mode": ("SYNC", "ASYNC", "ONEWAY"),
+        "queue_chosen_by": ("CLIENT", "CALLER"),
+        "one_line_per": ("TRY",),
+    },
 )

@@ -141,7 +141,7 @@ PRODUCER = (
     required("client_id", TEXT, "client id of the producer"),
     required("producer_group", TEXT, "producer group; empty when the log gave none"),
 )
-PROCESS = required("process", TEXT, "process of the producer: its process_id, or #1, #2 … by falls of seq")
+PROCESS = required("process", TEXT, "process of the producer: its process_id, else its client id")
 REPLAYED_UNDER = (
     required("profile", TEXT, "rules it was replayed under: a profile of conf/profiles.toml"),
     required("policy", TEXT, "the profile, or profile and own ladder of the producer"),

@@ -32,7 +32,7 @@ def of_producers(switched_on: int, recorded: int, *, has_routes: bool) -> list[s
     if not recorded:
         by = f"{all_of_them} with the switch on by replay of their sends, none as its client recorded them"
     elif alone <= 0:
-        by = f"{all_of_them} with the switch on as their clients recorded them: nothing of theirs is inferred"
+        by = f"{all_of_them} with the switch on as their clients recorded them"
     else:
         by = f"{alone:,} of {all_of_them} with the switch on by replay of their sends,"
         by += f" {recorded:,} as their clients recorded them"

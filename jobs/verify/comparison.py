@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from jobs.intervals.of_lists import grouped, joined
 
 SAME_TIME_MS = 1_000
-"""Two writes may be the same if they are no further apart: what is inferred is known to some hundred ms."""
-ROUND_MS = 3_000
-"""The same for what a detector found: which of its rounds it was is inferred."""
+"""Two writes may be the same if they are no further apart: a hidden retry is known to some hundred ms."""
 
 Span = tuple[int, int]
 """Start and end of an isolation, exclusive, epoch ms."""
@@ -22,7 +20,7 @@ class Write:
 
     Attributes:
         at_ms: when, epoch ms.
-        what: ISOLATED, UNREACHABLE or REACHABLE.
+        what: ISOLATED or UNREACHABLE.
         not_available_ms: how long it isolates; 0 unless it is ISOLATED.
     """
 
@@ -86,13 +84,12 @@ def _matched(
     pairs = 0
     for what, writes in grouped(sorted(written, key=lambda write: write.at_ms), key).items():
         others = of_key.pop(what, [])
-        near_ms = ROUND_MS if what[0] == "REACHABLE" else SAME_TIME_MS
         place = 0
         for write in writes:
-            while place < len(others) and others[place].at_ms < write.at_ms - near_ms:
+            while place < len(others) and others[place].at_ms < write.at_ms - SAME_TIME_MS:
                 extra.append(others[place])
                 place += 1
-            if place < len(others) and others[place].at_ms <= write.at_ms + near_ms:
+            if place < len(others) and others[place].at_ms <= write.at_ms + SAME_TIME_MS:
                 place += 1
                 pairs += 1
             else:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.record_holes import recording_process, torn_processes
+from jobs.fault_latency.fault_items.record_holes import torn_processes
+from jobs.fault_latency.producers.processes import process
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.fault_latency.producers.senders import Senders
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
-from udfs.policy import Policy, gated_by_reachable, has_reachable_flag
+from udfs.policy import Policy, has_reachable_flag
 from udfs.version import highest_version
 
 _ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
@@ -24,7 +25,7 @@ def facts_of_writers(
     """One row per `WRITER`, with what its sends and its lines say of it.
 
     `client_ids`, `client_version` (the highest of its sends), `policy` (of a producer; null = unknown), `lengths_ms`
-    (all that the ladders give), `is_gated` (the flag alone isolates), `has_sends`, `is_on` (the switch, by its sends),
+    (all that the ladders give), `has_sends`, `is_on` (the switch, by its sends),
     `is_replayed`, `is_other_version` (its lines are none of the version of its sends), `is_torn` (lines are lost).
 
     Args:
@@ -41,11 +42,10 @@ def facts_of_writers(
         F.bool_or("enforced").alias("is_on"),
         F.bool_or(F.col("not_replayed").isNull()).alias("is_replayed"),
         F.bool_or(F.coalesce(has_flag, F.lit(False))).alias("has_flag"),
-        F.bool_or(F.coalesce(gated_by_reachable(policy, policies), F.lit(False))).alias("is_gated"),
     )
     of_updates = updates.where(F.col("op") == recorded.UPDATE).groupBy(*PRODUCER)
     flags = of_updates.agg(F.bool_or(F.col("reachable").isNotNull()).alias("wrote_flag"))
-    lines = updates.withColumn("process", recording_process())
+    lines = updates.withColumn("process", process())
     torn = torn_processes(lines, senders.hours, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
     of_producers = by_sends.join(flags, list(PRODUCER), "left").join(torn, list(PRODUCER), "left")
     is_recorded = F.col("source") == RECORDED
@@ -62,7 +62,6 @@ def facts_of_writers(
         highest_version(F.col("version")).alias("client_version"),
         F.max(F.when(is_recorded, policy)).alias("policy"),
         F.array_distinct(F.flatten(F.collect_set(_lengths_ms(policy, policies)))).alias("lengths_ms"),
-        F.bool_or(F.coalesce("is_gated", F.lit(False))).alias("is_gated"),
         F.bool_or(F.col("of_client").isNotNull()).alias("has_sends"),
         F.bool_or(F.coalesce("is_on", F.lit(False))).alias("is_on"),
         F.bool_or(F.coalesce("is_replayed", F.lit(False))).alias("is_replayed"),
@@ -79,16 +78,14 @@ def with_cause(checks: DataFrame, writers: DataFrame, updates: DataFrame) -> Dat
         writers: as `facts_of_writers` returns them.
         updates: rows of `fault_item_updates` of the day.
     """
-    removed = (
-        updates.where(F.col("op").isin(recorded.REMOVE, recorded.DROPPED))
-        .select(
-            F.lit(RECORDED).alias("source"), F.col("client_id").alias("writer"), "producer_group", "broker_name",
-            F.lit(True).alias("was_removed"),
-        )
-        .distinct()
-    )  # fmt: skip
+    unseen = updates.groupBy(
+        F.lit(RECORDED).alias("source"), F.col("client_id").alias("writer"), "producer_group", "broker_name"
+    ).agg(
+        F.bool_or(F.col("op").isin(recorded.REMOVE, recorded.DROPPED)).alias("was_removed"),
+        F.bool_or(F.col("op") == recorded.REACHABLE).alias("was_detected"),
+    )
     described = checks.join(F.broadcast(writers), list(WRITER)).join(
-        F.broadcast(removed), [*WRITER, "broker_name"], "left"
+        F.broadcast(unseen), [*WRITER, "broker_name"], "left"
     )
     return described.withColumn("cause", F.when(_differs(), _cause()))
 
@@ -114,6 +111,7 @@ def _cause() -> Column:
         .when(F.col("is_torn") | ((F.col("source") == CLIENT_LOG) & only_extra), "LOST_LINES")
         .when(~_isolates_otherwise(), "WITHOUT_EFFECT")
         .when(F.col("was_removed"), "REMOVED_ITEM")
+        .when(F.col("was_detected"), "DETECTOR")
         .otherwise("UNEXPLAINED")
     )
 

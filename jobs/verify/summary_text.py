@@ -17,6 +17,7 @@ CAUSES: Mapping[str, str] = {
     "LOST_LINES": "lines are lost: numbers are missing, or the client's log dropped some in a burst",
     "WITHOUT_EFFECT": "writes within an isolation differ, as of unseen retries of async sends; isolations are the same",
     "REMOVED_ITEM": "the client removed the fault item, which no send shows",
+    "DETECTOR": "the client's detector found the broker reachable again, which no send shows",
     "UNEXPLAINED": "none of these: what sends cannot show (docs/exactness.md), or a fault of the replay",
 }
 """Cause to what it means, and what to do."""

@@ -1,7 +1,7 @@
 """Writes to fault items and isolations, as clients wrote them and as the replay has them, in one form.
 
-One row each: `WRITER`, `broker_name`, `side` (CLIENT or REPLAY), `what` (ISOLATED, UNREACHABLE, REACHABLE, or STRETCH
-for an isolation as a whole), `at_ms`, `until_ms` (end of an isolation; null for the flag), `is_off_ladder` (the client
+One row each: `WRITER`, `broker_name`, `side` (CLIENT or REPLAY), `what` (ISOLATED, UNREACHABLE, or STRETCH for an
+isolation as a whole), `at_ms`, `until_ms` (end of an isolation; null for the flag), `is_off_ladder` (the client
 isolated for a time that the ladder of its sends does not give; null = not known).
 """
 
@@ -15,11 +15,10 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
-from udfs.policy import Policy, gated_by_reachable, has_reachable_flag, not_available_ms
+from udfs.policy import Policy, has_reachable_flag, not_available_ms
 
 CLIENT, REPLAY = "CLIENT", "REPLAY"
-ISOLATED, UNREACHABLE, REACHABLE, STRETCH = "ISOLATED", "UNREACHABLE", "REACHABLE", "STRETCH"
-_DETECTOR = "DETECTOR"
+ISOLATED, UNREACHABLE, STRETCH = "ISOLATED", "UNREACHABLE", "STRETCH"
 
 
 def recorded_writes(updates: DataFrame, writers: DataFrame, policies: Sequence[Policy]) -> DataFrame:
@@ -46,23 +45,19 @@ def recorded_writes(updates: DataFrame, writers: DataFrame, policies: Sequence[P
 
 
 def logged_writes(log_lines: DataFrame, writers: DataFrame) -> DataFrame:
-    """The lines of client logs on fault items; REACHABLE only where the flag alone isolates: else it changes nothing.
+    """The lines of client logs on fault items, but for what the detector found: no send shows that.
 
     Args:
         log_lines: good lines of the day.
         writers: as `facts.facts_of_writers` returns them.
     """
-    of_items = log_lines.where(F.col("event").isin(ISOLATED, UNREACHABLE, REACHABLE)).withColumns(
+    of_items = log_lines.where(F.col("event").isin(ISOLATED, UNREACHABLE)).withColumns(
         {"source": F.lit(CLIENT_LOG), "writer": F.col("process"), "producer_group": F.lit("")}
     )
     isolates_ms, lengths = F.col("not_available_ms"), F.col("lengths_ms")
-    return (
-        of_items.join(F.broadcast(writers.select(*WRITER, "lengths_ms", "is_gated")), list(WRITER), "left")
-        .where((F.col("event") != REACHABLE) | F.col("is_gated"))
-        .select(
-            *_row(CLIENT, F.col("event"), F.col("at_ms"), F.col("at_ms") + isolates_ms),
-            F.when(F.size(lengths) > 0, ~F.array_contains(lengths, isolates_ms)).alias("is_off_ladder"),
-        )
+    return of_items.join(F.broadcast(writers.select(*WRITER, "lengths_ms")), list(WRITER), "left").select(
+        *_row(CLIENT, F.col("event"), F.col("at_ms"), F.col("at_ms") + isolates_ms),
+        F.when(F.size(lengths) > 0, ~F.array_contains(lengths, isolates_ms)).alias("is_off_ladder"),
     )
 
 
@@ -87,10 +82,8 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
         .where(is_update & is_with_flag & (isolates_ms > 0))
         .where(F.col("at_ms") + isolates_ms > F.col("before_ms"))
     )
-    unreachable = with_flag.where((F.col("reachable") == F.lit(False)) & (F.col("cause") != _DETECTOR))
-    is_detection = (F.col("cause") == _DETECTOR) & F.col("reachable")
-    detected = with_flag.where(gated_by_reachable(policy, policies) & is_detection)
-    of_logs = [(extending, ISOLATED), (unreachable, UNREACHABLE), (detected, REACHABLE)]
+    unreachable = with_flag.where(F.col("reachable") == F.lit(False))
+    of_logs = [(extending, ISOLATED), (unreachable, UNREACHABLE)]
     rows = _of_producers(isolating).select(*_row(REPLAY, F.lit(ISOLATED), F.col("at_ms"), F.col("at_ms") + isolates_ms))
     for writes, what in of_logs:
         until = F.when(F.lit(what == ISOLATED), F.col("at_ms") + isolates_ms)

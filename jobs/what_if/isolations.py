@@ -49,7 +49,7 @@ def isolations(writes: DataFrame) -> DataFrame:
         .groupBy(*ITEM, "rule", "isolation")
         .agg(
             F.min("at_ms").alias("start_ms"),
-            F.least(F.max("held_until_ms"), F.max("dies_at_ms")).alias("end_ms"),
+            F.least(F.max("held_until_ms"), F.max("process_ended_at_ms")).alias("end_ms"),
         )
         .drop("isolation")
         .where("end_ms > start_ms")

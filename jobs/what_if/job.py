@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.attempts import attempts_of, broker_names, marked_lines, with_owner
-from jobs.fault_latency.producers.processes import beginnings
-from jobs.fault_latency.producers.rules import PRODUCER, policies, versions_of
+from jobs.fault_latency.producers.processes import notable_processes
+from jobs.fault_latency.producers.rules import policies, versions_of
 from jobs.fault_latency.producers.sender_hours import sender_hours
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
+from jobs.tables import FAULT_ITEM_STATE
 from jobs.tables.day import Day
 from jobs.what_if.choices import brokers_of_process, choices, totals
 from jobs.what_if.fallback import all_isolated
@@ -30,10 +31,11 @@ MadeOnce = Callable[[DataFrame], DataFrame]
 """A small frame that several others read → the same rows, made once; they plan from the rows alone."""
 
 _ATTEMPT = (
-    "event_date", "cluster", "client_id", "producer_group", "process", "dies_at_ms", "topic", "broker_name",
+    "event_date", "cluster", "client_id", "producer_group", "process", "process_ended_at_ms", "topic", "broker_name",
     "result_broker_name", "mode", "outcome", "cause", "started_at_ms", "ended_at_ms",
     "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
     "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line", "connected_late",
+    "broker_failed_ms", "one_line_per", "previous_broker_name",
 )  # fmt: skip
 
 
@@ -74,23 +76,25 @@ def what_if(
     Args:
         sends: the published attempts of the days, and of the last `lead_in_ms` before them where they are kept.
         days: the requested days, in a row.
-        settings: producers' rules, inference, `slow_ms`.
+        settings: producers' rules, `slow_ms`.
         requested: the policies.
         topic_brokers: the days' intervals of unchanged routes; may be empty.
         made_once: for the few rows that several frames read.
     """
     rules_to_replay = requested_rules(requested, settings)
+    no_items = sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema)
     hours = made_once(sender_hours(sends, settings.slow_ms))
-    began = made_once(beginnings(sends, hours, _nothing_carried(sends), lambda _, frame: made_once(frame)))
+    processes = notable_processes(sends, hours, no_items, lambda _, frame: made_once(frame))
     versions = versions_of(hours, released_profiles(), settings.producers)
-    owned = with_owner(sends, versions, settings.producers, began)
+    owned = with_owner(sends, versions=versions, producers=settings.producers, processes=processes)
+    names = broker_names(hours)
     attempts = (
-        attempts_of(owned, broker_names(hours), marked_lines(owned))
+        attempts_of(owned, names, marked_lines(owned, names))
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    written = calls(attempts, infer=settings.infer).transform(isolating, rules_to_replay)
+    written = calls(attempts).transform(isolating, rules_to_replay)
     isolated = made_once(cut_at_midnight(isolations(written), days))
     chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
     unavoided = made_once(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
@@ -103,13 +107,6 @@ def what_if(
         steered=made_once(steered(chosen, isolated, unavoided)),
     )
     return WhatIf(isolated, policy_outcomes)
-
-
-def _nothing_carried(sends: DataFrame) -> DataFrame:
-    """No process of the day before, with the columns of `carried_processes`."""
-    kinds = {"carried_process": "string", "carried_seq": "bigint", "carried_ended_at_ms": "bigint"}
-    nothing = [F.lit(None).cast(kind).alias(name) for name, kind in kinds.items()]
-    return sends.where(F.lit(False)).select(*PRODUCER, *nothing)
 
 
 def _first(days: Sequence[Day]) -> dt.date:

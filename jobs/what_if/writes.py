@@ -17,20 +17,19 @@ from udfs.policy import Policy
 _DIRECT, _ASYNC = "DIRECT", "ASYNC"
 
 
-def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
+def calls(attempts: DataFrame) -> DataFrame:
     """One row per write of the attempts, as the producer's own client made it, whatever the policy.
 
     `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next write; null for the
-    last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `dies_at_ms`.
+    last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `process_ended_at_ms`.
 
     Args:
         attempts: attempts that can be replayed, as `attempts_of` returns them.
-        infer: also the writes that are inferred rather than logged.
     """
     # `updates` hands on `policy` and `profile` as they are: here the kind of call, and the producer's own policy.
     kind = F.when(F.col("mode") == "ASYNC", _ASYNC).otherwise(_DIRECT)
     by_kind = attempts.withColumns({"profile": F.col("policy"), "policy": kind})
-    written = updates(by_kind, [_reader(_DIRECT), _reader(_ASYNC)], infer=infer)
+    written = updates(by_kind, [_reader(_DIRECT), _reader(_ASYNC)])
     in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     not_exist = F.col("is_failure") & (F.col("policy") == _DIRECT) & (F.col("cause") == "MQClientException")
     return written.select(
@@ -42,7 +41,7 @@ def calls(attempts: DataFrame, *, infer: bool) -> DataFrame:
         "current_latency_ms",
         F.coalesce("reachable", F.lit(True)).alias("reachable"),
         F.col("profile").alias("own_policy"),
-        "dies_at_ms",
+        "process_ended_at_ms",
     )
 
 

@@ -49,7 +49,7 @@ FORMULA = '=HYPERLINK("http://evil","x")'
 def isolation(start_ms: int, end_ms: int, **other: object) -> dict[str, Any]:
     day, start = (D1, T1) if start_ms < 86_400_000 else (D2, T1)
     return {
-        "event_date": day, "cluster": "main", "client_id": "p1", "broker_name": "broker-a", "process": "#1",
+        "event_date": day, "cluster": "main", "client_id": "p1", "broker_name": "broker-a", "process": "A",
         "start_ms": start + start_ms, "end_ms": start + end_ms, "cause": "LATENCY", "ended_by": "EXPIRED",
         "opener_latency_ms": 600, "enforced": True, **other,
     }  # fmt: skip
@@ -376,10 +376,10 @@ def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path:
     write_rows(tmp_path, BROKER_INCIDENTS, [incident], leave_out=later_columns)
     assert Said(capsys, tmp_path, "incidents").out.split()[-6:] == ["–"] * 6
     assert Said(capsys, tmp_path, "findings").out == "findings, 2026-03-01 UTC, cluster main: no finding\n"
-    write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=3)
+    write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=FINDINGS.version + 1)
     newer = Said(capsys, tmp_path, "findings")
     assert (newer.code, newer.out) == (1, "")
-    assert "has version 3, this program reads 2" in newer.err
+    assert f"has version {FINDINGS.version + 1}, this program reads {FINDINGS.version}" in newer.err
 
 
 @pytest.mark.fault(33)

@@ -19,7 +19,6 @@ D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
 
 SMALL = ("--set", 'spark."spark.sql.shuffle.partitions"="2"', "--set", 'spark."spark.driver.memory"="3g"')
 """What makes small days faster and changes no row."""
-WITHOUT_INFERENCES = ("--set", "infer=false")
 ASKED = ("incidents", "findings", "isolations", "owners", "group-findings", "rebalances")
 
 
@@ -72,17 +71,11 @@ def _samples() -> list[Case]:
     nightly = ("nightly", "--date", RECORDED, *settings)
     return [
         Case("samples", "samples", (nightly, what_if, *asked), _write_samples, (0,) * (2 + len(asked))),
-        Case(
-            "samples-logged",
-            "samples",
-            (("fault-latency", "--date", RECORDED, "--json", *settings, *WITHOUT_INFERENCES),),
-            _write_samples,
-        ),
     ]
 
 
 def _producers() -> list[Case]:
-    """Each recording as JSON with what is inferred, and as text without."""
+    """Each recording."""
     cases = []
     for folder in sorted((RECORDINGS / "producer").iterdir()):
 
@@ -101,16 +94,13 @@ def _producers() -> list[Case]:
             "{lake}",
         )
         run += ("--sends", "{inputs}/sends.jsonl.gz", "--routes", "{inputs}/routes.jsonl.gz", *SMALL)
-        for name, commands in (
-            (folder.name, ((*run, "--json"),)),
-            (f"{folder.name}-logged", ((*run, *WITHOUT_INFERENCES),)),
-        ):
-            cases.append(Case(f"producer-{name}", f"producer-{folder.name}", commands, write))
+        commands = ((*run, "--json"),)
+        cases.append(Case(f"producer-{folder.name}", f"producer-{folder.name}", commands, write))
     return cases
 
 
 def _consumers() -> list[Case]:
-    """Each recording once: nothing of this flow is inferred."""
+    """Each recording."""
     cases = []
     for folder in sorted((RECORDINGS / "consumers").iterdir()):
 
@@ -161,12 +151,6 @@ def _seeded() -> list[Case]:
             ),
             _write_days_2,
             (0, 0, 0, 0),
-        ),
-        Case(
-            "seeded-days-1-logged",
-            "seeded-days-1",
-            (("fault-latency", *two_days, *sends, *WITHOUT_INFERENCES),),
-            _write_days_1,
         ),
         Case("seeded-groups-1", "seeded-groups-1", (("allocation", *two_days, "--json", *groups),), _write_groups_1),
         Case(

@@ -31,7 +31,6 @@ def right_settings(random: Random) -> dict[str, Any]:
         "cluster": _right_name(random),
         "max_bad_fraction": 1.0,
         "max_line_bytes": random.choice((1, 1_000, hostile.INT_MAX)),
-        "infer": random.choice((True, False)),
         "incident_share": random.choice((0.0, 1e-9, 0.5, 1.0)),
         "incident_min_ms": random.choice((0, 1, 10_000)),
         "incident_min_lost": random.choice((0, 1, 10_000)),
@@ -103,7 +102,7 @@ def assignment(random: Random) -> str:
     field = random.choice(sorted(FIELDS))
     keys = (
         *("cluster", "max_bad_fraction", "inputs.sends.path", "inputs.sends.format", "spark.master", "date", "lake"),
-        *("infer", f"inputs.sends.fields.{field}", "producers.a.latency_max_ms", 'groups."a.b".strategy'),
+        *("slow_ms", f"inputs.sends.fields.{field}", "producers.a.latency_max_ms", 'groups."a.b".strategy'),
     )
     values = (argument(random), str(hostile.number(random)), "true", "[1, 2]", "{a=1}")
     return random.choice((*keys, argument(random))) + random.choice(("=", "=", "=", "", " = ")) + random.choice(values)

@@ -31,7 +31,7 @@ HOSTILE = (SCRIPT, IMAGE, LINK, BOLD, QUOTES, TEMPLATE)
 
 def isolation(client_id: str, broker: str, from_ms: int, until_ms: int, **other: object) -> dict[str, Any]:
     return {
-        "event_date": NIGHT, "cluster": "main", "client_id": client_id, "producer_group": "PG", "process": "#1",
+        "event_date": NIGHT, "cluster": "main", "client_id": client_id, "producer_group": "PG", "process": "A",
         "client_version": "5.3.3", "broker_name": broker, "start_ms": START + from_ms, "end_ms": START + until_ms,
         "end_earliest_ms": START + until_ms, "end_latest_ms": START + until_ms, "cause": "LATENCY",
         "evidence": "LOGGED", "opener_latency_ms": 600, "ended_by": "EXPIRED", "enforced": True, **other,

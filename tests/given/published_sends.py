@@ -28,11 +28,12 @@ def sent(day: dt.date, started_ms: int, ended_ms: int, outcome: str = "SEND_OK",
 
 
 def frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    """The rows as the table has them, each with a `seq` and a hash of its own."""
-    numbered = [row | {"seq": place, "row_hash": place} for place, row in enumerate(rows)]
-    return spark.createDataFrame(
-        pa.Table.from_pylist(numbered, to_arrow_schema(SENDS.schema, timezone="UTC")), SENDS.schema
-    )
+    """The rows as the table has them, each with a `seq` in the order in which they ended, and a hash of its own."""
+    in_order = sorted(rows, key=lambda row: int(row["ended_at_ms"]))
+    numbered = [row | {"seq": place, "row_hash": place} for place, row in enumerate(in_order)]
+    table = pa.Table.from_pylist(numbered, to_arrow_schema(SENDS.schema, timezone="UTC"))
+    # As files are, no literal rows of the plan, which Spark evaluates while it plans.
+    return spark.createDataFrame(table, SENDS.schema).localCheckpoint()
 
 
 NOON = at(D1, "12:00:00.000")

@@ -10,8 +10,8 @@ WRITES = (
     "case string, cluster string, client_id string, producer_group string, process string, enforced boolean,"
     " broker_name string, at_ms bigint, step int, current_latency_ms bigint, reachable boolean, cause string,"
     " evidence string, seq bigint, started_at_ms bigint, invoke_id bigint, attempt int, row_hash bigint, policy string,"
-    " profile string, version string, dies_at_ms bigint, op string, not_available_ms bigint, carried_until_ms bigint,"
-    " carried_earliest_ms bigint, carried_latest_ms bigint, carried_extensions int"
+    " profile string, version string, detector boolean, process_ended_at_ms bigint, op string, not_available_ms bigint,"
+    " carried_until_ms bigint, carried_earliest_ms bigint, carried_latest_ms bigint, carried_extensions int"
 )
 COLUMNS = [column.split()[0] for column in WRITES.split(", ")]
 Write = dict[str, Any]
@@ -20,9 +20,10 @@ Write = dict[str, Any]
 def write(at_ms: int, not_available_ms: int = 0, **other: object) -> Write:
     """One update of an item: failing when it isolates. `seq` follows the time unless told."""
     base: Write = dict.fromkeys(COLUMNS) | {
-        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "at_ms": at_ms,
+        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "p", "enforced": True, "at_ms": at_ms,
         "step": 4, "current_latency_ms": not_available_ms, "reachable": True, "cause": "LATENCY", "evidence": "LOGGED",
-        "seq": at_ms, "row_hash": at_ms, "op": UPDATE, "not_available_ms": not_available_ms, "carried_extensions": 0,
+        "seq": at_ms, "row_hash": at_ms, "detector": False, "op": UPDATE, "not_available_ms": not_available_ms,
+        "carried_extensions": 0,
     }  # fmt: skip
     return base | other
 

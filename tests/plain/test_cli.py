@@ -41,7 +41,7 @@ def _setting(plan: str, name: str) -> str:
         (["what-if", "-h"], ["--break-lock"]),
         (["maintain", "-h"], ["--apply", "dry run", "--history", "--last", "--break-lock", "--json"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),
-        (["serve", "--help"], ["Answer SQL over the tables, for clients that speak JDBC, until it is stopped."]),
+        (["register", "--help"], ["Put tables, views and functions into the session's catalog"]),
         (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
         (["report", "--help"], ["A published day as one HTML page, for a browser without a network."]),
     ],
@@ -71,7 +71,7 @@ def test_help_names_commands_options_and_exit_codes(
             ["nightly", "--lake", "--json"],
             "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline",
         ),
-        (["serve", "--port", "x"], "--port 'x' is not a valid integer; see faultline serve --help"),
+        (["maintain", "--last", "x"], "--last 'x' is not a valid integer; see faultline maintain --help"),
         (["show", "incidnts"], "WHAT 'incidnts' is none of incidents, findings,"),
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
@@ -273,9 +273,9 @@ def test_who_names_a_lake_or_input_gets_nothing_of_the_samples(
 
 def test_the_plan_tells_where_each_setting_was_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tmp_path.joinpath("site.toml").write_text('cluster = "c"\n[producers."PG.a"]\nclient_version = "4.9.8"\n')
-    plan = _plan(capsys, "--settings", "site.toml", "--set", "infer=false", "--set", "spark.sql.shuffle.partitions=8")
+    plan = _plan(capsys, "--settings", "site.toml", "--set", "slow_ms=7", "--set", "spark.sql.shuffle.partitions=8")
     assert _setting(plan, "cluster") == "  cluster = 'c'  (site.toml)"
-    assert _setting(plan, "infer") == "  infer = False  (--set)"
+    assert _setting(plan, "slow_ms") == "  slow_ms = 7  (--set)"
     assert _setting(plan, "lake") == f"  lake = '{tmp_path}/lake'  (command line)"
     assert _setting(plan, "max_bad_fraction") == "  max_bad_fraction = 0.01  (default)"
     assert _setting(plan, "producers.PG.a.client_version") == "  producers.PG.a.client_version = '4.9.8'  (site.toml)"

@@ -12,7 +12,7 @@ from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import Connected, Logged, ObservedClient, Running, observed_clients
 from jobs.allocation.group.strategy import MembersStrategy, group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings, StrategySettings
-from udfs.allocation_udf import plain_shares
+from udfs.shares import shares_of_group
 
 AVG, CIRCLE, RING = {"name": "AVG"}, {"name": "AVG_BY_CIRCLE"}, "CONSISTENT_HASH"
 QUEUES = [("a", 0), ("a", 1), ("b", 0)]
@@ -35,9 +35,9 @@ def _answer(client_id: str, **what: Any) -> Running:
 
 
 def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]]]:
-    found = plain_shares(specs, topic, QUEUES, ["x", "y"])
+    found = shares_of_group(specs, topic, QUEUES, ["x", "y"])
     return {
-        each["client_id"]: (each["outcome"], [f"{of['broker_name']}{of['queue_id']}" for of in each["queues"]])
+        each.client_id: (each.outcome, [f"{broker_name}{queue_id}" for broker_name, queue_id in each.queues])
         for each in found
     }
 

@@ -87,7 +87,7 @@ def test_the_plan_names_the_file_that_set_a_value(tmp_path: Path, capsys: pytest
     assert f"inputs.sends.fields.mode.column = 'm'  ({first})" in said
     assert f"inputs.sends.values.mode.0 = 'SYNC'  ({second})" in said
     assert "cluster = 'own'  (command line)" in said
-    assert "infer = True  (default)" in said
+    assert "slow_ms = 550  (default)" in said
 
 
 def test_a_cluster_alone_still_means_the_samples(

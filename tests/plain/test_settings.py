@@ -35,7 +35,7 @@ def test_without_anything_the_defaults_hold() -> None:
     settings = _set()
     assert (settings.cluster, settings.lake, settings.date) == ("main", "", None)
     assert (settings.max_bad_fraction, settings.max_line_bytes) == (0.01, 1_048_576)
-    assert (settings.infer, settings.incident_share) == (True, 0.5)
+    assert (settings.slow_ms, settings.incident_share) == (550, 0.5)
     assert load_settings([], ['owners."PG_*"="team"'], {}).owners == {"PG_*": "team"}
     assert (settings.incident_min_ms, settings.incident_min_lost) == (2_000, 100)
     assert settings.inputs.sends.path == ()
@@ -87,7 +87,11 @@ def test_set_wins_over_files_and_options_over_set(tmp_path: Path) -> None:
     [
         ("max_bad_fraction=0.5", {"max_bad_fraction": 0.5}),
         ("max_bad_fraction=1", {"max_bad_fraction": 1.0}),
-        ("infer=false", {"infer": False}),
+        ("slow_ms=7", {"slow_ms": 7}),
+        (
+            "producers.PG.detector_enabled=false",
+            {"producers": {"PG": ProducerSettings(detector_enabled=False)}},
+        ),
         ("date=2026-11-21", {"date": dt.date(2026, 11, 21)}),
         ('cluster="quoted"', {"cluster": "quoted"}),
         ("cluster=a=b", {"cluster": "a=b"}),
@@ -121,10 +125,16 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         (
             "zzz = 1",
             UnknownSettingError,
-            "known here: client_logs, cluster, date, groups, incident_min_lost, incident_min_ms, incident_share, infer",
+            "known here: client_logs, cluster, date, groups, incident_min_lost, incident_min_ms, incident_share, in",
         ),
         ("cluster = 7", SettingTypeError, "setting 'cluster' is 7 (int); it must be a text in quotes"),
-        ("infer = 'yes'", SettingTypeError, "setting 'infer' is 'yes' (str); it must be true or false"),
+        (
+            "[producers.PG]\ndetector_enabled = 'yes'",
+            SettingTypeError,
+            "setting 'producers.PG.detector_enabled' is 'yes' (str); it must be true or false",
+        ),
+        # A setting that earlier releases had.
+        ("infer = true", UnknownSettingError, "unknown setting 'infer'"),
         ("max_bad_fraction = true", SettingTypeError, "setting 'max_bad_fraction' is True (bool); it must be a number"),
         ("max_line_bytes = 1.5", SettingTypeError, "is 1.5 (float); it must be a whole number"),
         ("max_line_bytes = true", SettingTypeError, "is True (bool); it must be a whole number"),
@@ -176,7 +186,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             "9223372036854775807 is none, give at most 3153600000000 (100 years)",
         ),
         ("[groups.CG]\nvirtual_nodes = 100001", SettingValueError, "virtual_nodes is 100001; give at most 100000"),
-        (f"infer = {'[' * 5000}{']' * 5000}", SettingsError, "site.toml: tables or lists are nested too deeply"),
+        (f"slow_ms = {'[' * 5000}{']' * 5000}", SettingsError, "site.toml: tables or lists are nested too deeply"),
         (f"{'a.' * 5000}a = 1", SettingsError, "site.toml: tables or lists are nested too deeply"),
         (
             f"cluster = '{'x' * 1_000_000}'",
@@ -419,9 +429,9 @@ def test_a_later_spark_setting_wins_in_another_spelling(tmp_path: Path) -> None:
 
 
 def test_the_hash_tells_values_and_not_where_they_were_set(tmp_path: Path) -> None:
-    from_file = _of(tmp_path, "infer = false")
-    assert from_file.content_hash() == _set("infer=false").content_hash()
-    assert from_file.content_hash() != _set("infer=true").content_hash()
+    from_file = _of(tmp_path, "slow_ms = 7")
+    assert from_file.content_hash() == _set("slow_ms=7").content_hash()
+    assert from_file.content_hash() != _set("slow_ms=8").content_hash()
 
 
 def test_the_hash_leaves_out_what_no_row_depends_on(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
     ("assignment", "rows_of", "lines_of"),
     [
         *((each, FIRST, set()) for each in (
-            "slow_ms=1", "incident_share=0.1", "incident_min_ms=1", "incident_min_lost=1", "infer=false",
+            "slow_ms=1", "incident_share=0.1", "incident_min_ms=1", "incident_min_lost=1",
             "producers.PG.client_version=4.9.8")),
         *((each, SECOND, set()) for each in (
             "max_staleness_ms=9", "groups.G.strategy=AVG", "client_logs.a.time_zone=UTC")),

@@ -73,6 +73,9 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
     told = Site(spark, folder, _settings(folder / "routes.jsonl"))
     for story in STORIES:
         told.log((_named(story, row) for row in _lines(story / "when" / "sends.jsonl")), f"{story.name}.jsonl")
+        if (recorded := story / "when" / "fault_item_updates.jsonl").is_file():
+            lines = (_named(story, row) for row in _lines(recorded))
+            write_lines(folder / "fault_item_updates" / f"{story.name}.jsonl", lines)
     told.run(D1, D2)
     return told
 

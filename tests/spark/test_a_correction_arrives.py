@@ -24,24 +24,27 @@ from tests.given.site import D1, D2, D3, START, Line, at, published_rows, send, 
 
 TIMED_OUT, REFUSED = "RemotingTimeoutException", "MQBrokerException"
 OLD: Line = {"client_id": "p1", "client_version": "4.9.8"}  # isolates for ten minutes, and any answer ends that
-TWICE: Line = {"client_id": "p2", "seq": 500}  # restarts at noon of the first day and in the first minute of the second
+TWICE: Line = {
+    "client_id": "p2",
+    "process_id": "B",
+}  # restarts at noon of the first day and in the first minute of the second
 AT_NIGHT: Line = {"client_id": "p3"}  # restarts at midnight
-# A client that runs through two midnights, and two that restart: seq tells where.
+# A client that runs through two midnights, and two that restart: the process id tells where.
 FAILED = send(at(D1, "23:59:58"), 3_000, TIMED_OUT, **OLD, seq=1_001)
 LONG_DAYS = [
     send(at(D1, "11:00:00"), **OLD, seq=1_000),
     FAILED,
     send(at(D2, "00:00:20"), **OLD, seq=1_002),
     send(at(D3, "06:00:00"), **OLD, seq=1_003),
-    send(at(D1, "11:00:00"), broker_name="broker-b", **TWICE),
-    send(at(D1, "12:00:00"), broker_name="broker-b", **TWICE | {"seq": 1}),
-    send(at(D1, "23:59:57"), 10, TIMED_OUT, **TWICE | {"seq": 50}),
-    send(at(D2, "00:00:02"), broker_name="broker-b", **TWICE | {"seq": 51}),
-    send(at(D2, "00:00:05"), broker_name="broker-b", **TWICE | {"seq": 1}),
-    send(at(D3, "06:00:01"), broker_name="broker-b", **TWICE | {"seq": 2}),
-    send(at(D1, "23:59:59"), 10, TIMED_OUT, **AT_NIGHT, seq=900),
-    send(at(D2, "00:00:06"), broker_name="broker-b", **AT_NIGHT, seq=1),
-    send(at(D3, "06:00:02"), broker_name="broker-b", **AT_NIGHT, seq=2),
+    send(at(D1, "11:00:00"), broker_name="broker-b", **TWICE | {"process_id": "A"}, seq=500),
+    send(at(D1, "12:00:00"), broker_name="broker-b", **TWICE, seq=1),
+    send(at(D1, "23:59:57"), 10, TIMED_OUT, **TWICE, seq=50),
+    send(at(D2, "00:00:02"), broker_name="broker-b", **TWICE, seq=51),
+    send(at(D2, "00:00:05"), broker_name="broker-b", **TWICE | {"process_id": "C"}, seq=1),
+    send(at(D3, "06:00:01"), broker_name="broker-b", **TWICE | {"process_id": "C"}, seq=2),
+    send(at(D1, "23:59:59"), 10, TIMED_OUT, **AT_NIGHT, process_id="A", seq=900),
+    send(at(D2, "00:00:06"), broker_name="broker-b", **AT_NIGHT, process_id="B", seq=1),
+    send(at(D3, "06:00:02"), broker_name="broker-b", **AT_NIGHT, process_id="B", seq=2),
 ]
 
 
@@ -223,9 +226,10 @@ def test_what_is_said_as_json(story: Story) -> None:
     assert {row["run_id"] for row in story.after_second["run_log"]} > {told["run_id"]}
 
 
-def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(story: Story) -> None:
+def test_processes_go_on_over_midnight(story: Story) -> None:
     third_alone = [row for row in story.before_second["fault_item_state"] if row["event_date"] == D3]
-    assert sorted((row["client_id"], row["process"]) for row in third_alone) == [(p, "#1") for p in ("p1", "p2", "p3")]
+    last = [("p1", "p1"), ("p2", "C"), ("p3", "B")]
+    assert sorted((row["client_id"], row["process"]) for row in third_alone) == last
 
     def processes(table: str, *days: dt.date) -> set[tuple[dt.date, str, str]]:
         return {
@@ -234,11 +238,10 @@ def test_processes_are_counted_on_over_midnight_and_anew_where_nothing_is_known(
             if row["event_date"] in days and row["client_id"] in {"p1", "p2", "p3"}
         }
 
-    assert processes("isolation_intervals", D2) == {(D2, "p1", "#1"), (D2, "p2", "#2"), (D2, "p3", "#1")}
+    assert processes("isolation_intervals", D2) == {(D2, "p1", "p1"), (D2, "p2", "B"), (D2, "p3", "A")}
     assert processes("fault_item_state", D1, D2, D3) == {  # those that sent last
-        (D1, "p1", "#1"), (D1, "p2", "#2"), (D1, "p3", "#1"),
-        (D2, "p1", "#1"), (D2, "p2", "#3"), (D2, "p3", "#2"),
-        (D3, "p1", "#1"), (D3, "p2", "#3"), (D3, "p3", "#2"),
+        (D1, "p1", "p1"), (D1, "p2", "B"), (D1, "p3", "A"),
+        *((day, client, process) for day in (D2, D3) for client, process in last),
     }  # fmt: skip
 
 
@@ -251,9 +254,9 @@ def _isolations(tables: Mapping[str, list[dict[str, Any]]], day: dt.date) -> lis
 def test_an_isolation_goes_on_over_midnight_until_an_answer_or_a_restart(story: Story) -> None:
     born = {"p2": at(D2, "00:00:04.995"), "p3": at(D2, "00:00:05.995")}
     assert sorted(_isolations(story.after_second, D2)) == [
-        ("p1", "#1", START[D2], at(D2, "00:00:20"), "CLEARED", True),
-        ("p2", "#2", START[D2], born["p2"], "RESTARTED", True),
-        ("p3", "#1", START[D2], born["p3"], "RESTARTED", True),
+        ("p1", "p1", START[D2], at(D2, "00:00:20"), "CLEARED", True),
+        ("p2", "B", START[D2], born["p2"], "RESTARTED", True),
+        ("p3", "A", START[D2], born["p3"], "RESTARTED", True),
     ]
     assert _isolations(story.after_second, D3) == []
 

@@ -17,7 +17,7 @@ CHOICES = (
 )
 SENDS = f"{_OWNER}, broker_name string, attempt int, invoke_id bigint"
 CHOICE: dict[str, Any] = {
-    "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "topic": "t",
+    "cluster": "c", "client_id": "p", "producer_group": "g", "process": "A", "enforced": True, "topic": "t",
     "broker_name": "a", "since_ms": 1_000, "chosen_at_ms": 2_000, "outcome": "SEND_OK", "is_surely_isolated": True,
     "available": 1, "only_available": "b", "hosts": 2, "by_caller": False, "profile": "P3", "attempt": 1,
     "invoke_id": 7,
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 def causes(spark: SparkSession) -> dict[str, str]:
     """The cause by topic: each case is a topic of its own."""
     rows = [tuple((CHOICE | {"topic": case} | other).values()) for case, (other, _) in CASES.items()]
-    tried = [("c", "p", "g", "#1", True, "b", 1, 7), ("c", "q", "g", "#1", True, "b", 1, 8)]
+    tried = [("c", "p", "g", "A", True, "b", 1, 7), ("c", "q", "g", "A", True, "b", 1, 8)]
     doubtful = tuple((CHOICE | {"topic": "not surely isolated", "is_surely_isolated": False}).values())
     found = sent_while_isolated(
         spark.createDataFrame([*rows, doubtful], CHOICES),

@@ -55,6 +55,11 @@ SENDS: list[tuple[bytes, list[str], str | None]] = [
         ["mode_unknown", "queue_chosen_by_unknown"],
         f"mode={'s' * 195}{MODES}; queue_chosen_by=ME (allowed: CLIENT, CALLER)",
     ),
+    (
+        line(queue_chosen_by="ME", one_line_per="SEND"),
+        ["queue_chosen_by_unknown", "one_line_per_unknown"],
+        "queue_chosen_by=ME (allowed: CLIENT, CALLER); one_line_per=SEND (allowed: TRY)",
+    ),
     (line(mode="sync")[:-1], ["not_json"], None),
     (line(mode="sync").replace(b"broker-a", b"broker-\xff"), ["invalid_utf8"], None),
 ]

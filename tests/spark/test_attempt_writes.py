@@ -1,4 +1,4 @@
-"""What one async attempt writes, release by release: which broker is charged, when, and whether a try is hidden."""
+"""What one async attempt writes, release by release: which broker is charged and when, and what other lines show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from jobs.fault_latency.producers import attempts
 from tests.given.attempt_that_writes import ATTEMPT, POLICIES
 
 REFUSED, SPENT = "RemotingConnectException", "RemotingTooMuchRequestException"
+ADDRESSED = (
+    "row_hash int, cluster string, broker_addr string, broker_name string, mode string, outcome string, cause string,"
+    " error string, one_line_per string"
+)
 
 
 def _writes(spark: SparkSession, version: int, **other: Any) -> list[dict[str, Any]]:
     values = {name.split()[0]: value for name, value in ATTEMPT.items()} | {"version_number": version} | other
     frame = spark.createDataFrame([tuple(values.values())], ", ".join(ATTEMPT))
-    return [row.asDict() for row in updates(frame, POLICIES, infer=True).orderBy("at_ms", "step").collect()]
+    return [row.asDict() for row in updates(frame, POLICIES).orderBy("at_ms", "step").collect()]
 
 
 @pytest.mark.parametrize(
@@ -32,34 +36,6 @@ def test_a_broker_that_refused_at_submit_is_isolated_in_the_call_up_to_5_2(
     assert [(row["broker_name"], row["at_ms"]) for row in found if row["is_failure"]] == [("a", at_ms)]
 
 
-@pytest.mark.parametrize(
-    ("version", "outcome", "latency_ms", "hides"),
-    [
-        (40902, SPENT, 4_000, False),
-        (40903, SPENT, 4_000, True),
-        (50200, SPENT, 4_000, True),
-        (50300, SPENT, 4_000, False),
-        (40908, REFUSED, 4_000, True),
-        (40908, REFUSED, 1_600, True),
-        (40908, REFUSED, 1_000, True),
-        (40908, REFUSED, 999, False),
-        (40908, "RemotingTimeoutException", 4_000, False),
-    ],
-)
-def test_a_middle_try_is_hidden_where_no_time_was_left_at_the_last(
-    spark: SparkSession, version: int, outcome: str, latency_ms: int, *, hides: bool
-) -> None:
-    found = _writes(
-        spark, version, outcome=outcome, error_broker="c", latency_ms=latency_ms, ended_at_ms=1_000 + latency_ms
-    )
-    (last,) = (row for row in found if row["evidence"] == "INFERRED_RETRY_TEXT")
-    assert (last["broker_name"], last["middle_topic"], last["middle_after"]) == (
-        "c",
-        "T" if hides else None,
-        "a" if hides else None,
-    )
-
-
 @pytest.mark.parametrize(("latency_ms", "not_available_ms"), [(549, 0), (550, 30_000)])
 def test_an_answer_at_a_floor_of_the_ladder_isolates(
     spark: SparkSession, latency_ms: int, not_available_ms: int
@@ -69,11 +45,10 @@ def test_an_answer_at_a_floor_of_the_ladder_isolates(
 
 
 def test_a_refused_retry_is_charged_to_the_broker_tried_before_it(spark: SparkSession) -> None:
-    """Up to 4.9.2. The one between is charged too, which may be the last one itself (`middle_brokers`)."""
+    """Up to 4.9.2 (`MQClientAPIImpl.onExceptionImpl` 617-620)."""
     found = _writes(spark, 40902, outcome=REFUSED, error_broker="c")
     (charged,) = (row for row in found if row["evidence"] == "INFERRED_RETRY_CHARGED")
     assert (charged["broker_name"], charged["current_latency_ms"]) == ("a", 3_000)
-    assert (charged["middle_topic"], charged["middle_after"]) == ("T", "c")
     assert "c" not in {row["broker_name"] for row in found}
 
 
@@ -85,13 +60,25 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
         (2, "c", "10.0.0.2:10909", "b", "SYNC", "SEND_OK", None, None),
         (3, "c", "10.0.0.3:10909", "a-of-another-name", "ASYNC", REFUSED, None, "connect to <10.0.0.9:10911> failed"),
     ]
-    columns = ("row_hash", "cluster", "broker_addr", "broker_name", "mode", "outcome", "cause", "error")
-    frame = spark.createDataFrame(
-        sends, ", ".join(f"{name} {'int' if name == 'row_hash' else 'string'}" for name in columns)
-    )
+    frame = spark.createDataFrame([(*send, None) for send in sends], ADDRESSED)
     names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
     found = attempts.with_addressed_broker(frame, names).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
+
+
+def test_the_error_of_a_line_that_is_one_try_is_of_its_own_broker(spark: SparkSession) -> None:
+    """Whatever address it names, so that no other try is hidden behind the line."""
+    error = "invokeAsync call the addr[10.0.0.2:10911] timeout"
+    one = ("c", "10.0.0.1:10911", "a", "ASYNC", "RemotingTimeoutException", None, error)
+    sends = [(1, *one, None), (2, *one, "TRY"), (3, "c", "10.0.0.2:10911", "b", "SYNC", "SEND_OK", None, None, None)]
+    frame = spark.createDataFrame(sends, ADDRESSED)
+    names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
+    found = attempts.with_addressed_broker(frame, names).collect()
+    assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "a", 3: "b"}
+    for row in found:
+        described = {name: row[name] for name in ("outcome", "addressed_broker", "error_broker", "one_line_per")}
+        charged = {each["broker_name"] for each in _writes(spark, 40908, **described) if each["is_failure"]}
+        assert charged == {1: {"a", "b"}, 2: {"a"}, 3: set()}[row["row_hash"]]
 
 
 def test_an_address_has_the_name_that_most_attempts_give_it(spark: SparkSession) -> None:
@@ -121,7 +108,8 @@ def test_the_second_line_of_a_refused_send_is_stale(
 ) -> None:
     """4.9.3 retries inside the submit call. Three lines: two of one send, one of another."""
     base: dict[str, object] = {
-        "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "#1",
+        "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "p",
+        "error string": None, "cause string": None, "one_line_per string": None,
         "broker_addr string": None, "broker_name string": "a", "result_broker_name string": None,
         "mode string": "ASYNC", "outcome string": REFUSED, "version_number int": version,
         "started_at_ms bigint": 900, "submitted_at_ms bigint": None, "ended_at_ms bigint": 1_000,
@@ -132,7 +120,8 @@ def test_the_second_line_of_a_refused_send_is_stale(
         for row_hash, invoke_id in [(1, 7), (2, 7), (3, 8)]
     ]
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(rows[0]))
-    found = attempts.marked_lines(frame).where("is_stale_line").collect()
+    names = spark.createDataFrame([], "cluster string, broker_addr string, name string")
+    found = attempts.marked_lines(frame, names).where("is_stale_line").collect()
     assert [row["row_hash"] for row in found] == stale
 
 
@@ -163,7 +152,7 @@ def test_a_slow_submit_call_connected_unless_the_channel_was_in_use(
         "c",
         "p",
         "g",
-        "#1",
+        "p",
         "a:1",
         "a",
         None,
@@ -178,7 +167,7 @@ def test_a_slow_submit_call_connected_unless_the_channel_was_in_use(
         0,
     )
     others = [
-        ("c", "p", "g", "#1", address, "a", None, "ASYNC", outcome, version, ended - 5, ended - 4, ended, 5, 8, number)
+        ("c", "p", "g", "p", address, "a", None, "ASYNC", outcome, version, ended - 5, ended - 4, ended, 5, 8, number)
         for number, (address, ended, outcome) in enumerate(before, 1)
     ]
     columns = (
@@ -190,3 +179,101 @@ def test_a_slow_submit_call_connected_unless_the_channel_was_in_use(
     frame = spark.createDataFrame([asked, *others], columns)
     found = attempts._late_connects(frame).collect()
     assert [(row["row_hash"], row["connected_late"]) for row in found] == ([(0, True)] if late else [])
+
+
+# An async send from a to b: submitted within 1 ms at 1,001, answered at 5,000. What else of a failed, and when it
+# became known that the first try had failed.
+Line = dict[str, object]
+SENT: Line = {
+    "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "A",
+    "broker_addr string": "10.0.0.1:1", "broker_name string": "a", "result_broker_name string": "b",
+    "mode string": "ASYNC", "outcome string": "SEND_OK", "cause string": None, "error string": None,
+    "one_line_per string": None, "version_number int": 40908, "started_at_ms bigint": 1_000,
+    "submitted_at_ms bigint": 1_001, "ended_at_ms bigint": 5_000, "latency_ms bigint": 4_000,
+    "invoke_id bigint": None, "attempt int": 1, "seq bigint": 1, "row_hash bigint": 1,
+}  # fmt: skip
+TO_B: Line = {
+    "error string": "invokeAsync call the addr[10.0.0.2:1] timeout",
+    "outcome string": "RemotingTimeoutException",
+    "result_broker_name string": None,
+}
+
+
+def _failed(ended_at_ms: int, **other: object) -> Line:
+    """A sync attempt at a that failed."""
+    own: Line = {"mode string": "SYNC", "outcome string": "RemotingTimeoutException", "result_broker_name string": None,
+                 "submitted_at_ms bigint": None, "ended_at_ms bigint": ended_at_ms}  # fmt: skip
+    return own | {f"{name} string": value for name, value in other.items()}
+
+
+FailedThere = tuple[Line, list[Line], int | None]
+"""What is other with the send, the other attempts, and when its first try is known to have failed."""
+FAILED_THERE: dict[str, FailedThere] = {
+    "an attempt at its broker failed meanwhile": ({}, [_failed(3_000)], 3_000),
+    "the first of three": ({}, [_failed(3_000), _failed(2_000), _failed(4_000)], 2_000),
+    "the first after the submit call": ({}, [_failed(900), _failed(2_000)], 2_000),
+    "before the submit call": ({}, [_failed(1_000)], None),
+    "as the submit call returned": ({}, [_failed(1_001)], 1_001),
+    "as it ended": ({}, [_failed(5_000)], 5_000),
+    "after it ended": ({}, [_failed(5_001)], None),
+    "no other attempt": ({}, [], None),
+    "an attempt there was answered": ({}, [_failed(3_000, outcome="SEND_OK")], None),
+    "the broker answered an attempt with an error": ({}, [_failed(3_000, outcome="MQBrokerException")], None),
+    "another process": ({}, [_failed(3_000, process="B")], None),
+    "another client": ({}, [_failed(3_000, client_id="q")], None),
+    "another group": ({}, [_failed(3_000, producer_group="h")], None),
+    "another broker": ({}, [_failed(3_000, broker_name="b", broker_addr="10.0.0.2:1")], None),
+    "the broker by its address": ({}, [_failed(3_000, broker_name="new")], 3_000),
+    "the broker that an error names": (
+        {},
+        [
+            _failed(
+                3_000, mode="ASYNC", broker_name="b", broker_addr="10.0.0.2:1", error="connect to <10.0.0.1:1> failed"
+            )
+        ],
+        3_000,
+    ),
+    "it failed at another": (TO_B, [_failed(3_000)], 3_000),
+    "it failed at another, and its own failure is not the first broker's": (TO_B, [], None),
+    "answered by its own broker": ({"result_broker_name string": "a"}, [_failed(3_000)], None),
+    "who answered is not logged": ({"result_broker_name string": None}, [_failed(3_000)], None),
+    "it failed at its own broker": (
+        {"outcome string": "RemotingTimeoutException", "result_broker_name string": None},
+        [_failed(3_000)],
+        None,
+    ),
+    "a line that is one try hides none": ({"one_line_per string": "TRY"}, [_failed(3_000)], None),
+    "submitted within 2 ms: refused": ({"submitted_at_ms bigint": 1_002}, [_failed(3_000)], None),
+    "answered within 20 ms: refused": ({"ended_at_ms bigint": 1_021}, [_failed(1_010)], None),
+    "answered within 21 ms": ({"ended_at_ms bigint": 1_022}, [_failed(1_010)], 1_010),
+    "the submit call is not known": ({"submitted_at_ms bigint": None}, [_failed(3_000)], None),
+    "a sync send": ({"mode string": "SYNC"}, [_failed(3_000)], None),
+}
+
+
+@pytest.fixture(scope="module")
+def failed_there(spark: SparkSession) -> dict[str, dict[int, int]]:
+    """Each case in a cluster of its own: its lines by their number, the send is 0."""
+    rows = [
+        SENT | line | {"cluster string": case, "row_hash bigint": 100 * number + place}
+        for number, (case, (send, others, _)) in enumerate(FAILED_THERE.items())
+        for place, line in enumerate((send, *others))
+    ]
+    addresses = [(case, f"10.0.0.{host}:1", name) for case in FAILED_THERE for host, name in ((1, "a"), (2, "b"))]
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(SENT))
+    names = spark.createDataFrame(addresses, "cluster string, broker_addr string, name string")
+    cases = list(FAILED_THERE)
+    found: dict[str, dict[int, int]] = {case: {} for case in cases}
+    for row in attempts.marked_lines(frame, names).where("broker_failed_ms IS NOT NULL").collect():
+        number, place = divmod(row["row_hash"], 100)
+        found[cases[number]][place] = row["broker_failed_ms"]
+    return found
+
+
+@pytest.mark.parametrize("case", FAILED_THERE)
+def test_a_first_try_failed_when_another_attempt_at_its_broker_did(
+    failed_there: dict[str, dict[int, int]], case: str
+) -> None:
+    """A sync time-out closes the channel, which fails what is in flight on it (`invokeSync` 4.9.8:393)."""
+    failed_ms = FAILED_THERE[case][2]
+    assert failed_there[case] == ({0: failed_ms} if failed_ms else {})

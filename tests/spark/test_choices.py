@@ -22,7 +22,7 @@ ROUTES = (
     "cluster string, topic string, start_ms bigint, end_ms bigint, broker_name string, perm int,"
     " read_queue_nums int, write_queue_nums int, has_master boolean"
 )
-OWNER = ("c", "p", "g", "#1", True)
+OWNER = ("c", "p", "g", "A", True)
 Found = tuple[list[str], int | None, bool, int | None, int | None]
 # Chosen at, broker → isolated brokers of the topic, since, whether surely, available and hosts of the topic. Held are
 # a from 110,000 to 140,000 (in some order of ties only to 130,000, in another to 145,000) and z, of another topic.

@@ -76,7 +76,7 @@ def test_an_empty_day_passes_the_state_on(nights: Site) -> None:
 def test_items_of_a_dead_process_are_gone(nights: Site) -> None:
     state = nights.rows("fault_item_state", "client_id", "process", "broker_name", event_date=D3)
     assert state == [
-        {"client_id": "p1", "process": "#1", "broker_name": "broker-a"},
+        {"client_id": "p1", "process": "p1", "broker_name": "broker-a"},
         {"client_id": "p2", "process": "B", "broker_name": "broker-b"},
     ]
 
@@ -128,7 +128,10 @@ def test_a_view_has_it_whole(spark: SparkSession, nights: Site) -> None:
         ("p3", at(D1, "23:59:56"), at(D2, "00:00:06"), "EXPIRED", False, False, 2, "RemotingTimeoutException"),
         *(("p4", start, start + 600_000, "EXPIRED", False, False, 1, "RemotingTimeoutException") for start in EARLY),
     ]
-    assert [(row["end_earliest_ms"], row["end_latest_ms"]) for row in whole] == [(row["end_ms"],) * 2 for row in whole]
+    # Once both are isolated, the fallback of p4 may have forgotten either: no route says who has queues of the topic.
+    assert [(row["end_earliest_ms"], row["end_latest_ms"]) for row in whole] == [
+        (EARLY[1] if row["client_id"] == "p4" else row["end_ms"], row["end_ms"]) for row in whole
+    ]
 
 
 def _row(day: dt.date, start: int, end: int, ended_by: str, **other: object) -> dict[str, Any]:

@@ -1,75 +1,123 @@
-"""Which process made an attempt, and when it was over: each rule by a producer of its own, in ms from midnight."""
+"""Which process wrote a line, when it ended, and whose id several share: each rule by a producer of its own.
+
+Times in ms from midnight.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.findings.several_processes import several_processes
 from jobs.fault_latency.producers.attempts import with_owner
-from jobs.fault_latency.producers.processes import beginnings, with_end_of_process, with_process
+from jobs.fault_latency.producers.processes import (
+    SEVERAL_PROCESSES,
+    is_shared,
+    life_spans,
+    notable_processes,
+    restarted_once,
+    with_end_of_process,
+    with_process,
+)
 from jobs.fault_latency.producers.rules import versions_of
 from jobs.fault_latency.producers.sender_hours import sender_hours
+from jobs.fault_latency.producers.senders import Senders, senders_of
 from jobs.fault_latency.producers.sends_per_process import process_sends
 from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
 
 SENDS = (
     "cluster string, client_id string, producer_group string, process_id string, seq bigint, started_at_ms bigint,"
     " ended_at_ms bigint, latency_ms bigint, invoke_id bigint, attempt int, row_hash bigint"
 )
-CARRIED = (
-    "cluster string, client_id string, producer_group string, carried_process string, carried_seq bigint,"
-    " carried_ended_at_ms bigint"
+OPENING = (
+    "cluster string, client_id string, producer_group string, process string, broker_name string,"
+    " last_ended_at_ms bigint"
 )
-Attempt = tuple[int | None, int | None, int]
-"""Its seq, start and end."""
-Named = tuple[str, int | None]
-"""The process, and when it was over."""
-# Attempts in order, the process of the day before (its name, seq and end), and what each attempt's process is.
-CASES: dict[str, tuple[list[Attempt], tuple[str, int, int] | None, list[Named]]] = {
-    "half of the seq before is no fall": ([(10, 0, 10), (5, 100, 110)], None, [("#1", None)] * 2),
-    "less than half is": ([(11, 0, 10), (5, 100, 110)], None, [("#1", 100), ("#2", None)]),
-    "nor is half in an hour with a clear fall": (
-        [(100, 0, 10), (1, 100, 110), (10, 200, 210), (5, 300, 310)], None, [("#1", 100), *[("#2", None)] * 3],
+MINUTE_MS = 60_000
+Ends = dict[str, int]
+"""Process to when it ended; one that goes on is left out."""
+# Process id, start and end of each attempt; the processes of the day before; which ended, and when.
+BY_ID: dict[str, tuple[list[tuple[str | None, int, int]], Sequence[str], Ends]] = {
+    "one after the other": ([("A", 0, 10), ("B", 100, 110)], (), {"A": 100}),
+    "ended by the first start of the next": ([("A", 0, 10), ("B", 120, 130), ("B", 100, 140)], (), {"A": 100}),
+    "in the millisecond in which the first one ended": ([("A", 0, 10), ("B", 10, 20)], (), {"A": 10}),
+    "a millisecond before the first one ended": ([("A", 0, 10), ("B", 9, 20)], (), {}),
+    "side by side": ([("A", 0, 10), ("B", 5, 15), ("A", 20, 30)], (), {}),
+    "side by side, then a third": ([("A", 0, 10), ("B", 5, 15), ("A", 20, 30), ("C", 40, 50)], (), {"A": 40, "B": 40}),
+    "the nearest of two": ([("A", 0, 10), ("B", 100, 110), ("C", 200, 210)], (), {"A": 100, "B": 200}),
+    "each in one millisecond": ([("A", 10, 10), ("B", 100, 100), ("C", 200, 200)], (), {"A": 100, "B": 200}),
+    "in one millisecond, in which another began": ([("A", 10, 10), ("B", 10, 20)], (), {"A": 10}),
+    "in one millisecond, in which another ended": ([("A", 0, 10), ("B", 10, 10)], (), {"A": 10}),
+    "in one millisecond while another is at work": ([("A", 0, 10), ("B", 5, 5), ("A", 20, 30)], (), {}),
+    "alone in one millisecond": ([("A", 10, 10)], (), {}),
+    "ended before it began, by a clock that was set": ([("A", 15, 10)], (), {}),
+    "with an id after one without": ([(None, 0, 10), ("B", 100, 110)], (), {"with an id after one without": 100}),
+    "without an id after one with": ([("A", 0, 10), (None, 100, 110)], (), {}),
+    "without ids": ([(None, 0, 10), (None, 100, 110)], (), {}),
+    "yesterday's goes on": ([("A", 100, 110)], ("A",), {}),
+    "yesterday's goes on, then the next": ([("A", 100, 110), ("B", 200, 210)], ("A",), {"A": 200}),
+    "yesterday's is silent, another begins": ([("B", 100, 110)], ("A",), {"A": 100}),
+    "yesterday's is silent, two others begin": ([("C", 200, 210), ("B", 100, 110)], ("A",), {"A": 100, "B": 200}),
+    "yesterday's is silent": ([], ("A",), {}),
+    "two of yesterday, one goes on": ([("B", 100, 110)], ("A", "B"), {}),
+    "two of yesterday, one goes on, then the next": (
+        [("B", 100, 110), ("C", 200, 210)], ("A", "B"), {"A": 200, "B": 200},
     ),
-    "begun before the last one had ended": ([(100, 0, 10), (1, 10, 20)], None, [("#1", None)] * 2),
-    "begun a millisecond after": ([(100, 0, 10), (1, 11, 20)], None, [("#1", 11), ("#2", None)]),
-    "without a start it began its latency before its end": ([(100, 0, 10), (1, None, 20)], None, [("#1", None)] * 2),
-    "and fell then": ([(100, 0, 10), (1, None, 21)], None, [("#1", 11), ("#2", None)]),
-    "after minutes without an attempt": ([(100, 0, 10), (1, 300_000, 300_010)], None, [("#1", 300_000), ("#2", None)]),
-    "from one minute to the next": (
-        [(100, 0, 10), (101, 59_000, 59_010), (1, 60_000, 60_010), (2, 61_000, 61_010)],
-        None,
-        [("#1", 60_000), ("#1", 60_000), ("#2", None), ("#2", None)],
+    "yesterday's without an id is silent": ([("B", 100, 110)], ("yesterday's without an id is silent",),
+                                           {"yesterday's without an id is silent": 100}),
+}  # fmt: skip
+Falls = tuple[int, int, int]
+"""How often seq fell, first and last: the ends of the attempts that were lower."""
+# Seq, start and end of each attempt without a process id; how its seq fell (null = never); what follows.
+BY_SEQ: dict[str, tuple[list[tuple[int | None, int | None, int]], Falls | None, str | None]] = {
+    "it rises": ([(1, 0, 10), (2, 100, 110), (9, 200, 210)], None, None),
+    "it is the same": ([(1, 0, 10), (1, 100, 110)], None, None),
+    "it falls once": ([(2, 0, 10), (1, 100, 110)], (1, 110, 110), "ONCE"),
+    "it falls to the first": ([(100, 0, 10), (1, MINUTE_MS, MINUTE_MS + 10)], (1, 60_010, 60_010), "ONCE"),
+    "it falls twice within a second": (
+        [(9, 0, 10), (1, 100, 110), (8, 200, 210), (2, 300, 310)], (2, 110, 310), None,
     ),
-    "from one hour to the next": (
-        [(100, 0, 10), (1, 3_600_000, 3_600_010)], None, [("#1", 3_600_000), ("#2", None)],
+    "it falls twice in less than ten seconds": (
+        [(9, 0, 10), (1, 100, 110), (8, 200, 210), (2, 10_000, 10_109)], (2, 110, 10_109), None,
     ),
-    "twice": (
-        [(100, 0, 10), (1, 100, 110), (50, 200, 210), (2, 300, 310)],
-        None,
-        [("#1", 100), ("#2", 300), ("#2", 300), ("#3", None)],
+    "it falls twice in ten seconds": (
+        [(9, 0, 10), (1, 100, 110), (8, 200, 210), (2, 10_000, 10_110)], (2, 110, 10_110), "SHARED",
     ),
-    "without seq": ([(None, 0, 10), (None, 100, 110)], None, [("#1", None)] * 2),
-    "of the same millisecond the one with a seq comes first": (
-        [(100, 0, 10), (None, 0, 10), (1, 100, 110)], None, [("#1", None)] * 3,
+    "it falls twice over a minute": (
+        [(9, 0, 10), (1, 100, 110), (8, 200, 210), (2, MINUTE_MS, 60_110)], (2, 110, 60_110), "SHARED",
     ),
-    "fallen since yesterday": ([(1, 100, 110)], ("#3", 100, -50), [("#4", None)]),
-    "not fallen since yesterday": ([(50, 100, 110)], ("#3", 100, -50), [("#3", None)]),
-    "under way at midnight": ([(1, 100, 110)], ("#3", 100, 150), [("#3", None)]),
-    "yesterday's had an id": ([(1, 100, 110)], ("A", 100, -50), [("#2", None)]),
-    "all in one millisecond": ([(1, 10, 10)], None, [("#1", None)]),
-    "two in one millisecond": ([(1, 10, 10), (2, 10, 10)], None, [("#1", None)] * 2),
-    "ended before it began, by a clock that was set": ([(1, 15, 10)], None, [("#1", None)]),
-    "all in one millisecond, and begun again": ([(100, 10, 10), (1, 100, 100)], None, [("#1", 100), ("#2", None)]),
+    "it falls at each of three restarts": (
+        [(9, 0, 10), (5, 100, 110), (1, MINUTE_MS, 60_110)], (2, 110, 60_110), "SHARED",
+    ),
+    # Two pods that count for themselves: A 1, B 500,001, A 3, B 500,003 and so on.
+    "interleaved pods, once back": (
+        [(1, 0, 10), (500_001, 5_000, 5_010), (3, 15_000, 15_010), (500_003, 20_000, 20_010)],
+        (1, 15_010, 15_010), "ONCE",
+    ),
+    "interleaved pods": (
+        [(1, 0, 10), (500_001, 5_000, 5_010), (3, 15_000, 15_010), (500_003, 20_000, 20_010), (5, 25_010, 25_020)],
+        (2, 15_010, 25_020), "SHARED",
+    ),
+    "it began as the one before ended": ([(2, 0, 10), (1, 10, 20)], None, None),
+    "it began a millisecond after": ([(2, 0, 10), (1, 11, 20)], None, None),
+    "it began two milliseconds after": ([(2, 0, 10), (1, 12, 20)], (1, 20, 20), "ONCE"),
+    "it began before the one before ended": ([(2, 0, 10), (1, 5, 20)], None, None),
+    "without a start it began its latency before its end": ([(2, 0, 10), (1, None, 21)], None, None),
+    "without a start, two milliseconds after": ([(2, 0, 10), (1, None, 22)], (1, 22, 22), "ONCE"),
+    "ended in one millisecond": ([(2, 10, 10), (1, 10, 10)], None, None),
+    "not logged": ([(None, 0, 10), (None, 100, 110)], None, None),
+    "one without it between": ([(2, 0, 10), (None, 100, 110), (1, 200, 210)], (1, 210, 210), "ONCE"),
+    "one without it after": ([(2, 0, 10), (None, 100, 110)], None, None),
 }  # fmt: skip
 
 
-def _logged(spark: SparkSession, sends: Sequence[tuple[object, ...]]) -> DataFrame:
+def _logged(spark: SparkSession, sends: Iterable[tuple[object, ...]]) -> DataFrame:
     """The attempts as a table has them: what a process does not rest on is the same in all."""
-    frame = spark.createDataFrame(sends, SENDS)
+    frame = spark.createDataFrame(list(sends), SENDS)
     texts = {
         **dict.fromkeys(("client_language", "queue_chosen_by", "broker_addr", "result_broker_name")),
         "client_version": "5.3.3",
@@ -82,119 +130,206 @@ def _logged(spark: SparkSession, sends: Sequence[tuple[object, ...]]) -> DataFra
     return frame.withColumns({**{name: F.lit(text).cast("string") for name, text in texts.items()}, **flags})
 
 
-def _beginnings(spark: SparkSession, sends: DataFrame, carried: Sequence[tuple[object, ...]]) -> DataFrame:
-    before = spark.createDataFrame(carried, CARRIED)
-    return beginnings(sends, sender_hours(sends, 550), before, lambda _, frame: frame.localCheckpoint())
+def _opening(spark: SparkSession, items: Iterable[tuple[str, str]] = ()) -> DataFrame:
+    """Fault items of the day before: client id and process; its last attempt ended just before midnight."""
+    return spark.createDataFrame([("c", client, "g", process, "b", -50) for client, process in items], OPENING)
 
 
-@pytest.fixture(scope="module")
-def named(spark: SparkSession) -> dict[str, list[Named]]:
-    sends = [
-        ("c", case, "g", None, seq, started, ended, 10, None, 1, place)
-        for case, (attempts, _, _) in CASES.items()
-        for place, (seq, started, ended) in enumerate(attempts)
-    ]
-    carried = [("c", case, "g", *before) for case, (_, before, _) in CASES.items() if before]
-    frame = _logged(spark, sends)
-    known = _beginnings(spark, frame, carried)
-    found: dict[str, list[Named]] = {case: [] for case in CASES}
-    for row in with_process(frame, known).orderBy("ended_at_ms", "row_hash").collect():
-        found[row["client_id"]].append((row["process"], row["dies_at_ms"]))
-    return found
+def _notable(sends: DataFrame, opening: DataFrame) -> DataFrame:
+    return notable_processes(sends, sender_hours(sends, 550), opening, lambda _, frame: frame.localCheckpoint())
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_counted_by_seq(named: dict[str, list[Named]], case: str) -> None:
-    assert named[case] == CASES[case][2]
-
-
-# Process id, start and end of each attempt; the process that was carried; when each was over.
-BY_ID: dict[str, tuple[list[tuple[str | None, int, int]], str | None, list[Named]]] = {
-    "one after the other": ([("A", 0, 10), ("B", 100, 110)], None, [("A", 100), ("B", None)]),
-    "the first start of the next": ([("A", 0, 10), ("B", 120, 130), ("B", 100, 140)], None,
-                                    [("A", 100), ("B", None), ("B", None)]),
-    "in the millisecond in which the first one ended": ([("A", 0, 10), ("B", 10, 20)], None, [("A", 10), ("B", None)]),
-    "side by side": ([("A", 0, 10), ("B", 5, 15), ("A", 20, 30)], None, [("A", None), ("B", None), ("A", None)]),
-    "the nearest of two": (
-        [("A", 0, 10), ("B", 100, 110), ("C", 200, 210)], None, [("A", 100), ("B", 200), ("C", None)],
-    ),
-    "in one millisecond, then the next": (
-        [("A", 10, 10), ("B", 100, 100), ("C", 200, 200)], None, [("A", 100), ("B", 200), ("C", None)],
-    ),
-    "in one millisecond, in which another began": ([("A", 10, 10), ("B", 10, 20)], None, [("A", 10), ("B", None)]),
-    "in one millisecond, in which another ended": ([("A", 0, 10), ("B", 10, 10)], None, [("A", 10), ("B", None)]),
-    "in one millisecond while another is at work": (
-        [("A", 0, 10), ("B", 5, 5), ("A", 20, 30)], None, [("A", None), ("B", None), ("A", None)],
-    ),
-    "with an id after one without": ([(None, 0, 10), ("B", 100, 110)], None, [("#1", 100), ("B", None)]),
-    "yesterday's goes on": ([("A", 100, 110)], "A", [("A", None)]),
-    "another than yesterday's": ([("B", 100, 110)], "A", [("B", None)]),
-}  # fmt: skip
-
-
-def test_named_by_id(spark: SparkSession) -> None:
-    sends = [
+def _sends_by_id() -> list[tuple[object, ...]]:
+    return [
         ("c", case, "g", process_id, place + 1, started, ended, ended - started, None, 1, place)
         for case, (attempts, _, _) in BY_ID.items()
         for place, (process_id, started, ended) in enumerate(attempts)
     ]
-    carried = [("c", case, "g", before, 1, -50) for case, (_, before, _) in BY_ID.items() if before]
-    frame = _logged(spark, sends)
-    known = _beginnings(spark, frame, carried)
-    found: dict[str, list[Named]] = {case: [] for case in BY_ID}
-    for row in with_process(frame, known).orderBy("row_hash").collect():
-        found[row["client_id"]].append((row["process"], row["dies_at_ms"]))
-    assert found == {case: expected for case, (_, _, expected) in BY_ID.items()}
+
+
+def _sends_by_seq() -> list[tuple[object, ...]]:
+    return [
+        ("c", case, "g", None, seq, started, ended, 10, None, 1, place)
+        for case, (attempts, _, _) in BY_SEQ.items()
+        for place, (seq, started, ended) in enumerate(attempts)
+    ]
+
+
+@pytest.fixture(scope="module")
+def by_id(spark: SparkSession) -> DataFrame:
+    carried = [(case, process) for case, (_, before, _) in BY_ID.items() for process in before]
+    return _notable(_logged(spark, _sends_by_id()), _opening(spark, carried))
+
+
+@pytest.fixture(scope="module")
+def by_seq(spark: SparkSession) -> DataFrame:
+    return _notable(_logged(spark, _sends_by_seq()), _opening(spark))
+
+
+def test_a_process_ends_when_another_id_begins_after_its_last_line(by_id: DataFrame) -> None:
+    found: dict[str, Ends] = {case: {} for case in BY_ID}
+    for row in by_id.collect():
+        found[row["client_id"]][row["process"]] = row["process_ended_at_ms"]
+        assert (row["seq_falls"], row["fell_first_ms"], row["fell_last_ms"]) == (0, None, None)
+    assert found == {case: ends for case, (_, _, ends) in BY_ID.items()}
+
+
+def test_seq_falls_where_an_attempt_that_began_later_has_a_lower_one(by_seq: DataFrame) -> None:
+    found = {
+        row["client_id"]: (row["seq_falls"], row["fell_first_ms"], row["fell_last_ms"]) for row in by_seq.collect()
+    }
+    assert found == {case: falls for case, (_, falls, _) in BY_SEQ.items() if falls}
+
+
+def test_seq_ends_no_process(by_seq: DataFrame) -> None:
+    assert [tuple(row) for row in by_seq.select("process_ended_at_ms").distinct().collect()] == [(None,)]
+    assert by_seq.where("process <> client_id").count() == 0
+
+
+def test_one_fall_is_a_restart_and_more_over_ten_seconds_are_several_processes(by_seq: DataFrame) -> None:
+    kind = F.when(is_shared(), "SHARED").when(restarted_once(), "ONCE")
+    found = {row["client_id"]: row["kind"] for row in by_seq.select("client_id", kind.alias("kind")).collect()}
+    assert found == {case: follows for case, (_, falls, follows) in BY_SEQ.items() if falls}
+
+
+def test_seq_of_attempts_with_an_id_does_not_count(spark: SparkSession) -> None:
+    sends = [("c", "p", "g", "A", seq, at, at + 10, 10, None, 1, at) for seq, at in ((9, 0), (1, 100), (8, 200))]
+    assert _notable(_logged(spark, sends), _opening(spark)).collect() == []
+
+
+def test_groups_and_clusters_are_producers_of_their_own(spark: SparkSession) -> None:
+    """The same client id: none ends the other's process, nor does its seq fall by the other's."""
+    sends = [
+        ("c", "p", "g", "A", 2, 0, 10, 10, None, 1, 1),
+        ("c", "p", "h", "B", 1, 100, 110, 10, None, 1, 2),
+        ("d", "p", "g", "C", 1, 100, 110, 10, None, 1, 3),
+        ("c", "q", "g", None, 2, 0, 10, 10, None, 1, 4),
+        ("c", "q", "h", None, 1, 100, 110, 10, None, 1, 5),
+        ("d", "q", "g", None, 1, 100, 110, 10, None, 1, 6),
+    ]
+    assert _notable(_logged(spark, sends), _opening(spark)).collect() == []
+
+
+def test_the_process_of_a_line_is_its_id_else_its_client_id(spark: SparkSession, by_id: DataFrame) -> None:
+    lines = _logged(spark, _sends_by_id()).withColumn("not_replayed", F.lit(None).cast("string"))
+    found = with_process(lines, by_id).collect()
+    assert len(found) == lines.count()
+    for row in found:
+        process = row["process_id"] or row["client_id"]
+        ended = BY_ID[row["client_id"]][2].get(process)
+        assert (row["process"], row["process_ended_at_ms"], row["not_replayed"]) == (process, ended, None)
+
+
+@pytest.mark.parametrize("why", [None, "CLIENT_TOO_OLD"])
+def test_lines_of_an_id_that_several_share_are_not_replayed(
+    spark: SparkSession, by_seq: DataFrame, why: str | None
+) -> None:
+    """A reason that its rules gave stays."""
+    lines = _logged(spark, _sends_by_seq()).withColumn("not_replayed", F.lit(why).cast("string"))
+    found = with_process(lines, by_seq)
+    assert found.where("process <> client_id OR process_ended_at_ms IS NOT NULL").count() == 0
+    assert {(row["client_id"], row["not_replayed"]) for row in found.collect()} == {
+        (case, why or (SEVERAL_PROCESSES if follows == "SHARED" else None)) for case, (_, _, follows) in BY_SEQ.items()
+    }
+
+
+def test_items_of_yesterday_end_with_their_process(spark: SparkSession, by_id: DataFrame) -> None:
+    carried = [(case, process) for case, (_, before, _) in BY_ID.items() for process in before]
+    found = with_end_of_process(_opening(spark, carried), by_id).collect()
+    assert {(row["client_id"], row["process"], row["process_ended_at_ms"]) for row in found} == {
+        (case, process, BY_ID[case][2].get(process)) for case, process in carried
+    }
+
+
+def test_items_of_yesterday_are_dropped_where_several_share_the_id(spark: SparkSession, by_seq: DataFrame) -> None:
+    opening = _opening(spark, [(case, case) for case in BY_SEQ])
+    found = with_end_of_process(opening, by_seq)
+    assert found.columns == [*opening.columns, "process_ended_at_ms"]
+    assert {(row["client_id"], row["process_ended_at_ms"]) for row in found.collect()} == {
+        (case, None) for case, (_, _, follows) in BY_SEQ.items() if follows != "SHARED"
+    }
+
+
+def test_life_spans(spark: SparkSession) -> None:
+    """From the first start to the last end, whatever the hour; a clock set back leaves one moment."""
+    hour_ms = 3_600_000
+    sends = [
+        ("c", "p", "g", "A", 1, 100, 110, 10, None, 1, 1),
+        ("c", "p", "g", "A", 2, hour_ms, hour_ms + 10, 10, None, 1, 2),
+        ("c", "p", "g", None, 3, None, 30, 10, None, 1, 3),
+        ("c", "set back", "g", "A", 1, 15, 10, 5, None, 1, 4),
+    ]
+    found = life_spans(sender_hours(_logged(spark, sends), 550))
+    names = ("client_id", "process_id", "process", "first_began_ms", "last_ended_ms")
+    assert sorted(map(tuple, found.select(*names).collect()), key=repr) == [
+        ("p", "A", "A", 100, hour_ms + 10),
+        ("p", None, "p", 20, 30),
+        ("set back", "A", "A", 10, 10),
+    ]
 
 
 def test_attempts_counted_by_hour_are_those_of_each_process(spark: SparkSession) -> None:
-    """A producer that began again within an hour is counted anew; the others' hours are not looked into."""
+    """Of a producer whose seq falls all attempts are those of one process."""
     later = 7_200_000
     sends: list[tuple[object, ...]] = []
-    for client, process_ids in {"restarts": (None, None), "has ids": ("A", "B"), "carried": (None, None)}.items():
+    for client, process_ids in {"falls once": (None, None), "has ids": ("A", "B")}.items():
         for place, (seq, started) in enumerate([(100, 0), (101, later), (1, later + 100), (2, 2 * later)]):
-            seq_then = 200 + place if client == "carried" else seq
-            sends.append(
-                ("c", client, "g", process_ids[place // 2], seq_then, started, started + 10, 10, None, 1, place)
-            )
+            sends.append(("c", client, "g", process_ids[place // 2], seq, started, started + 10, 10, None, 1, place))
     frame = _logged(spark, sends)
-    began = _beginnings(spark, frame, [("c", "carried", "g", "#4", 100, -50)])
+    processes = _notable(frame, _opening(spark))
     versions = versions_of(frame, released_profiles(), {})
-    counted = process_sends(sender_hours(frame, 550), frame, began, versions, {})
-    one_by_one = with_owner(frame, versions, {}, began)
-    assert sorted(
-        (row["client_id"], row["process"], row["dies_at_ms"], row["sends"], row["first_began_ms"], row["last_ended_ms"],
-         row["first_write_ms"], row["last_write_ms"], row["last_seq"])
-        for row in counted.collect()
-    ) == [
-        ("carried", "#4", None, 4, 0, 2 * later + 10, 10, 2 * later + 10, 203),
+    hours = with_owner(sender_hours(frame, 550), versions=versions, producers={}, processes=processes)
+    counted = process_sends(hours)
+    one_by_one = with_owner(frame, versions=versions, producers={}, processes=processes)
+    names = ("client_id", "process", "process_ended_at_ms", "sends", "first_began_ms", "last_ended_ms",
+             "first_write_ms", "last_write_ms", "last_seq")  # fmt: skip
+    assert sorted(map(tuple, counted.select(*names).collect())) == [
+        ("falls once", "falls once", None, 4, 0, 2 * later + 10, 10, 2 * later + 10, 101),
         ("has ids", "A", later + 100, 2, 0, later + 10, 10, later + 10, 101),
         ("has ids", "B", None, 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 2),
-        ("restarts", "#1", later + 100, 2, 0, later + 10, 10, later + 10, 101),
-        ("restarts", "#2", None, 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 2),
-    ]  # fmt: skip
-    rules = ("client_id", "process", "dies_at_ms", "enforced", "version", "version_number", "policy", "by_caller")
-    assert sorted(map(tuple, counted.select(*rules).collect())) == sorted(
-        map(tuple, one_by_one.select(*rules).distinct().collect())
-    )
-
-
-def test_an_item_of_yesterday_dies_with_its_process(spark: SparkSession) -> None:
-    """Of one that sends no more the birth of another is the end; of one that goes on its own end."""
-    owner = "cluster string, client_id string, producer_group string, process string"
-    opening = [("c", client, "g", "A", "b") for client in ("goes on", "replaced", "replaced by two", "silent", "ends")]
-    sent = [
-        ("c", "goes on", "g", "A", None, 100),
-        ("c", "replaced", "g", "B", None, 300),
-        ("c", "replaced by two", "g", "B", 500, 400),
-        ("c", "replaced by two", "g", "C", None, 350),
-        ("c", "ends", "g", "A", 700, 100),
-        ("c", "ends", "g", "B", None, 700),
     ]
-    found = with_end_of_process(
-        spark.createDataFrame(opening, f"{owner}, broker_name string"),
-        spark.createDataFrame(sent, f"{owner}, dies_at_ms bigint, first_began_ms bigint"),
+    rules = (
+        "client_id", "process", "process_ended_at_ms", "enforced", "version", "version_number", "policy", "by_caller",
+    )  # fmt: skip
+    assert sorted(map(tuple, counted.select(*rules).collect()), key=repr) == sorted(
+        map(tuple, one_by_one.select(*rules).distinct().collect()), key=repr
     )
-    assert {row["client_id"]: row["dies_at_ms"] for row in found.collect()} == {
-        "goes on": None, "replaced": 300, "replaced by two": 350, "silent": None, "ends": 700,
-    }  # fmt: skip
+
+
+# Process id, start and end; from when until when they overlap (null = no finding).
+OVERLAPS: dict[str, tuple[list[tuple[str, int, int]], tuple[int, int] | None]] = {
+    "for ten seconds": ([("A", 0, 20_000), ("B", 10_000, 30_000)], None),
+    "for a millisecond more": ([("A", 0, 20_001), ("B", 10_000, 30_000)], (10_000, 20_001)),
+    "one within the other": ([("A", 0, 90_000), ("B", 10_000, 30_000)], (10_000, 30_000)),
+    "one within the other, for ten seconds": ([("A", 0, 90_000), ("B", 10_000, 20_000)], None),
+    "three": ([("A", 0, 40_000), ("B", 10_000, 50_000), ("C", 20_000, 60_000)], (10_000, 50_000)),
+    "two of three": ([("A", 0, 40_000), ("B", 10_000, 50_000), ("C", 60_000, 90_000)], (10_000, 40_000)),
+    "begun at once": ([("A", 0, 40_000), ("B", 0, 30_000)], (0, 30_000)),
+}
+
+
+def test_processes_that_overlap_for_more_than_ten_seconds_are_a_finding(spark: SparkSession) -> None:
+    sends = [
+        ("c", case, "g", process_id, None, started, ended, ended - started, None, 1, place)
+        for case, (lives, _) in OVERLAPS.items()
+        for place, (process_id, started, ended) in enumerate(lives)
+    ]
+    found = several_processes(_senders(spark, sends)).collect()
+    assert {(row["cause"], row["severity"]) for row in found} == {("PROCESS_IDS_OVERLAP", "WARNING")}
+    assert {row["client_id"]: (row["start_ms"], row["end_ms"]) for row in found} == {
+        case: expected for case, (_, expected) in OVERLAPS.items() if expected
+    }
+
+
+def test_a_seq_that_falls_is_a_finding(spark: SparkSession) -> None:
+    found = several_processes(_senders(spark, _sends_by_seq())).collect()
+    causes = {"SHARED": ("SEQ_FALLS", "WARNING"), "ONCE": ("SEQ_FELL_ONCE", "INFO")}
+    assert {row["client_id"]: (row["cause"], row["severity"], row["start_ms"], row["end_ms"]) for row in found} == {
+        case: (*causes[follows], falls[1], max(falls[2], falls[1] + 1))
+        for case, (_, falls, follows) in BY_SEQ.items()
+        if falls and follows
+    }
+
+
+def _senders(spark: SparkSession, sends: Iterable[tuple[object, ...]]) -> Senders:
+    return senders_of(_logged(spark, sends), _opening(spark), Settings(), (), lambda _, frame: frame.localCheckpoint())

@@ -23,7 +23,7 @@ OWN = ("c", "p", "g")
 
 def _choice(**other: Any) -> tuple[Any, ...]:
     row = {
-        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "by_caller": False,
+        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "A", "enforced": True, "by_caller": False,
         "attempt": 1, "is_surely_isolated": True, "available": 1,
     }  # fmt: skip
     return tuple((row | other).values())
@@ -39,13 +39,13 @@ def test_a_day_of_a_producer(spark: SparkSession) -> None:
     ]
     held = [
         (*OWN, True, 0, 100, "LOGGED"),
-        (*OWN, True, 200, 201, "INFERRED_ORDER"),
-        (*OWN, True, 300, 300, "INFERRED_ORDER"),  # without length: only another order of ties holds it
+        (*OWN, True, 200, 201, "INFERRED_RETRY_TEXT"),
+        (*OWN, True, 300, 300, "INFERRED_RETRY_TEXT"),  # without length: only another order of ties holds it
         (*OWN, False, 0, 1_000, "LOGGED"),
     ]
     choices = [
         _choice(),
-        _choice(process="#2", available=2),
+        _choice(process="B", available=2),
         _choice(attempt=2),
         _choice(by_caller=True),
         _choice(enforced=False),

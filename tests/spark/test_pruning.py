@@ -36,7 +36,7 @@ def _day(seed: int) -> Iterator[Write]:
     policy = ("P1", "P2", "P3", "P4", "P5")[seed % 5]
     if seed % 4 == 0:
         until = dice.choice([1, 29_999, 30_000, 600_000, FAR_MS if policy == "P4" else 45_000])
-        yield carried(until, policy=policy, profile=policy, middle_topic=None)
+        yield carried(until, policy=policy, profile=policy)
     at_ms = 0
     for number in range(60):
         at_ms += dice.choice([0, 0, 1, 1, 2, 500, 29_998, 30_000, 30_001, 700_000])
@@ -60,7 +60,7 @@ def writes(spark: SparkSession) -> DataFrame:
         for seed in range(ITEMS)
         for each in _day(seed)
     ]
-    return spark.createDataFrame(rows, WRITES).selectExpr("*", "cast(null as string) AS middle_topic").localCheckpoint()
+    return spark.createDataFrame(rows, WRITES).localCheckpoint()
 
 
 def _pruned(writes: DataFrame) -> DataFrame:
@@ -131,27 +131,10 @@ def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_nea
     assert (found.count() == 1) == is_near
 
 
-def test_what_a_middle_broker_may_be_isolated_by_or_cleared_by_is_near(spark: SparkSession) -> None:
-    """A try at it was not logged: a write counts at any broker of that process while the isolation would last."""
-    middle = write(1_000_000, 60_000, broker_name="c", policy="P2") | {"middle_topic": "T"}
-    others = [
-        write(at_ms, broker_name=broker, policy="P2", process=process) | {"middle_topic": None}
-        for at_ms in (0, 900_000, 1_000_020, 1_060_000, 1_100_000, 2_000_000)
-        for broker, process in (("b", "#1"), ("elsewhere", "#2"))
-    ]
-    rows = [tuple(each.values()) for each in (middle, *others)]
-    near = _pruned(spark.createDataFrame(rows, f"{WRITES}, middle_topic string")).collect()
-    at_ms: dict[str, list[int]] = {
-        name: sorted(row["at_ms"] for row in near if row["broker_name"] == name) for name in ("b", "elsewhere")
-    }
-    assert at_ms == {"b": [0, 1_000_020, 1_060_000, 2_000_000], "elsewhere": [0, 2_000_000]}
-
-
 def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
     quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
     quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
-    rows = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES)
-    kept = _pruned(rows.selectExpr("*", "cast(null as string) AS middle_topic"))
+    kept = _pruned(spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES))
     ends = {30_000 * bucket for bucket in (0, 166, 167, 333)}
     expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 30_000 in ends]
     assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)

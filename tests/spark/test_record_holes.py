@@ -56,8 +56,8 @@ def test_what_is_unknown_from_the_line_before_a_hole_to_the_next_line_of_an_item
         f"{PROCESS}, process string, enforced boolean, broker_name string",
     )
     torn = spark.createDataFrame([(*process, None)], f"{PROCESS}, process string, carried_seq bigint")
-    idle = AtWork(has_async=False, policies=(), enforced_policies=(), retries_blindly=False, detects=False)
-    senders = Senders(sends, sends, used, idle, sends, with_rules=lambda rows: rows, with_owner=lambda rows: rows)
+    idle = AtWork(has_async=False, policies=())
+    senders = Senders(sends, sends, used, idle, sends, processes=sends, with_owner=lambda rows: rows)
     found = unknown_times(lines, torn, senders, Day(D1, "c"), lambda _, rows: rows.localCheckpoint())
     names = ("broker_name", "unknown_from_ms", "unknown_until_ms", "lost_after_seq", "lost_before_seq")
     assert sorted(map(tuple, found.select(*names).collect())) == [

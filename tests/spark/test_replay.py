@@ -87,6 +87,22 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
         GATED, [write(1_000, 500, reachable=False), write(2_000, reachable=None), write(9_000)],
         [isolation(1_000, 9_000, "REACHABLE")], ["OPENED", "CLEARED"],
     ),
+    "5.1.4, detector on: unreachable may be over with the window": (
+        GATED, [write(1_000, 500, reachable=False, detector=True), write(9_000, detector=True)],
+        [isolation(1_000, 9_000, "REACHABLE", end_earliest_ms=1_500)], ["OPENED", "CLEARED"],
+    ),
+    "5.1.4, detector on: nothing ends it, the band is from the window's end to midnight": (
+        GATED, [write(1_000, 500, reachable=False, detector=True)],
+        [isolation(1_000, DAY_END, "DAY_END", end_earliest_ms=1_500)], ["OPENED"],
+    ),
+    "5.1.4, detector on: after a second failure it may end with the later window": (
+        GATED,
+        [write(1_000, 500, reachable=False, detector=True), write(1_200, 700, reachable=False, detector=True)],
+        [isolation(1_000, DAY_END, "DAY_END", end_earliest_ms=1_900)], ["OPENED"],
+    ),
+    "from 5.2.0 the detector's flag gates nothing": (
+        MAX, [write(1_000, 500, reachable=False, detector=True)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
+    ),
     "from 5.2.0 the flag gates nothing": (
         MAX, [write(1_000, 500, reachable=False), write(9_000)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
     ),
@@ -134,10 +150,10 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
         [isolation(0, 300, "REACHABLE", continued_from_previous_day=True)], ["CLEARED"],
     ),
     "a restarted process forgets": (
-        MAX, [write(1_000, 500, dies_at_ms=1_300)], [isolation(1_000, 1_300, "RESTARTED")], ["OPENED"],
+        MAX, [write(1_000, 500, process_ended_at_ms=1_300)], [isolation(1_000, 1_300, "RESTARTED")], ["OPENED"],
     ),
     "a restart after the end does not matter": (
-        MAX, [write(1_000, 500, dies_at_ms=1_500)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
+        MAX, [write(1_000, 500, process_ended_at_ms=1_500)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
     ),
     "midnight cuts": (
         MAX, [write(999_800, 500)], [isolation(999_800, DAY_END, "DAY_END")], ["OPENED"],
@@ -196,7 +212,8 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
         [isolation(999_800, DAY_END, "DAY_END", end_earliest_ms=999_900, extensions=1)], ["OPENED", "EXTENDED"],
     ),
     "a process that is over cuts the band": (
-        LAST_WRITE, [write(1_000, 500, seq=1, dies_at_ms=1_300), write(1_000, seq=2, dies_at_ms=1_300)],
+        LAST_WRITE,
+        [write(1_000, 500, seq=1, process_ended_at_ms=1_300), write(1_000, seq=2, process_ended_at_ms=1_300)],
         [isolation(1_000, 1_000, "CLEARED", end_latest_ms=1_300)], ["OPENED", "CLEARED"],
     ),
     "two milliseconds apart: the order is certain": (
@@ -260,7 +277,7 @@ def test_a_rule(found: tuple[list[dict[str, Any]], list[dict[str, Any]]], name: 
 def test_brokers_processes_and_switches_are_items_of_their_own(spark: SparkSession) -> None:
     """A fast answer clears only its own broker, in its own process, under its own switch."""
     others: list[Write] = [
-        {"broker_name": "b"}, {"process": "#2"}, {"enforced": False}, {"client_id": "q"}, {"producer_group": "h"},
+        {"broker_name": "b"}, {"process": "q"}, {"enforced": False}, {"client_id": "q"}, {"producer_group": "h"},
         {"cluster": "d"},
     ]  # fmt: skip
     own = {"broker_name": "a", "policy": LAST_WRITE, "profile": LAST_WRITE}
@@ -279,6 +296,18 @@ def test_where_the_latest_end_stays_a_write_without_isolation_leaves_it(
     rows = [each | {"policy": policy, "profile": policy} for each in (write(900), write(1_000, 500), write(9_000))]
     frame = spark.createDataFrame([tuple(row[column] for column in COLUMNS) for row in rows], WRITES)
     assert [row["available_at_ms"] for row in replay(frame, POLICIES, 1).orderBy("position").collect()] == ends
+
+
+@pytest.mark.parametrize(("detector", "earliest_ms"), [(False, FAR_MS), (True, 1_500)])
+def test_a_flag_holds_for_good_only_without_a_detector(
+    spark: SparkSession, *, detector: bool, earliest_ms: int
+) -> None:
+    """5.1.4: the detector may find the broker reachable at any time, which no line shows."""
+    own = {"policy": GATED, "profile": GATED, "broker_name": "a", "detector": detector}
+    given = write(1_000, 500, reachable=False) | own
+    frame = spark.createDataFrame([tuple(given[column] for column in COLUMNS)], WRITES)
+    (found,) = replay(frame, POLICIES, 1).collect()
+    assert (found["earliest_ms"], found["until_ms"], found["latest_ms"]) == (earliest_ms, FAR_MS, FAR_MS)
 
 
 def test_the_far_end_of_a_flag_is_after_every_day() -> None:

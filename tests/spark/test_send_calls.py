@@ -28,7 +28,7 @@ def _attempt(
     row_hash: int, ended_at_ms: int, latency_ms: int = 5, outcome: str = "SEND_OK", **other: Any
 ) -> tuple[Any, ...]:
     row = {
-        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "#1", "enforced": True, "version": "5.3.3",
+        "cluster": "c", "client_id": "p", "producer_group": "g", "process": "A", "enforced": True, "version": "5.3.3",
         "topic": "t", "mode": "SYNC", "by_caller": False, "not_replayed": None, "invoke_id": None, "attempt": 1,
         "seq": None, "started_at_ms": ended_at_ms - latency_ms, "ended_at_ms": ended_at_ms, "latency_ms": latency_ms,
         "outcome": outcome, "broker_name": "a", "result_broker_name": None, "process_id": None,
@@ -102,7 +102,7 @@ def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
         _attempt(6, 600, 5, REFUSED, invoke_id=9),  # the hook fired twice for one attempt
         _attempt(7, 700),  # without an invoke id each attempt is a send
         _attempt(8, 700),
-        _attempt(2, 700, invoke_id=7, process="#2"),  # another process counts its own
+        _attempt(2, 700, invoke_id=7, process="B"),  # another process counts its own
         _attempt(1, 100, 5, started_at_ms=900),  # the clock was set back meanwhile
     ]
     calls = _calls(spark, attempts)

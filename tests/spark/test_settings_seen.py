@@ -43,12 +43,6 @@ AVOIDED = [
     send(at(D1, "11:00:03.405"), client_id="h1", broker_name="broker-g", topic="H"),
     send(at(D1, "11:00:03.500"), 200, client_id="h2", broker_name="broker-h", topic="H", **OFF),
 ]
-# 5.1.4 holds a broker that could not be reached until its detector finds it again: it answered e2.
-DETECTED = [
-    send(at(D1, "12:00:00"), 10, "RemotingConnectException", client_id="e1", broker_name="broker-e",
-         client_version="5.1.4", detector_enabled=True),
-    send(at(D1, "12:00:00.600"), 100, client_id="e2", broker_name="broker-e", result_broker_name="broker-e", **OFF),
-]  # fmt: skip
 UNSAID: Line = {"client_version": None}
 DETECTS: Line = {"client_version": "5.1.4"}
 PRODUCERS = [
@@ -63,7 +57,7 @@ PRODUCERS = [
     _set("PG_k", "k1", fault_latency_enabled=None, **UNSAID),
 ]  # fmt: skip
 STORIES = [
-    *HALF_ISOLATE, *SLOW, *AVOIDED, *DETECTED, *PRODUCERS, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
+    *HALF_ISOLATE, *SLOW, *AVOIDED, *PRODUCERS, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
 ]  # fmt: skip
 LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
 LOG = [*STORIES, *(send(at(D1, "10:45:00") + n, client_id="rest", **OFF) for n in range(LINES - len(STORIES)))]
@@ -72,7 +66,6 @@ SITE = f"""
 cluster = "north"
 lake = "lake"
 date = {D1}
-infer = false
 incident_share = 0.51
 incident_min_ms = 10_001
 incident_min_lost = 3
@@ -182,12 +175,6 @@ def test_slow_ms_is_the_least_time_that_is_slow(both: Both) -> None:
 def test_slow_ms_decides_too_what_an_avoided_broker_was_worth(both: Both) -> None:
     default, varied = both.rows("send_calls", "fault_latency", client_id="h1", broker_names=["broker-g"])
     assert (default, varied) == ([("NO_DIFFERENCE",)], [("SPARED",)])
-
-
-def test_infer_leaves_out_what_no_line_logs(both: Both) -> None:
-    default, varied = both.rows("isolation_intervals", "end_ms", "ended_by", client_id="e1")
-    assert default == [(at(D1, "12:00:10"), "EXPIRED")]  # the detector found it reachable, and the time was over
-    assert varied == [(at(D1, "24:00:00"), "DAY_END")]
 
 
 def test_max_line_bytes_is_the_longest_line_that_is_read(both: Both) -> None:

@@ -31,7 +31,7 @@ def run(day: Any, flow: str = "FAULT_LATENCY", status: str = "SUCCEEDED", **othe
 
 def isolation(start: int, seconds: int, **other: Any) -> dict[str, Any]:
     end = start + seconds * 1000
-    same = {"client_id": "p1", "producer_group": "PG", "process": "#1", "broker_name": "broker-a", "cause": "LATENCY"}
+    same = {"client_id": "p1", "producer_group": "PG", "process": "A", "broker_name": "broker-a", "cause": "LATENCY"}
     times = {"start_ms": start, "end_ms": end, "end_earliest_ms": end, "end_latest_ms": end}
     return same | times | {"enforced": True, "ended_by": "EXPIRED"} | other
 

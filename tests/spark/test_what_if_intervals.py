@@ -27,7 +27,7 @@ MIDNIGHT = START[D2]
 PROCESS = "cluster string, client_id string, producer_group string, process string"
 WRITES = (
     f"{PROCESS}, enforced boolean, broker_name string, rule int, position int, at_ms bigint, next_at_ms bigint,"
-    " not_available_ms bigint, reachable boolean, latest_stays boolean, gated boolean, dies_at_ms bigint"
+    " not_available_ms bigint, reachable boolean, latest_stays boolean, gated boolean, process_ended_at_ms bigint"
 )
 WHOLE = f"{PROCESS}, broker_name string, rule int, start_ms bigint, end_ms bigint"
 CUT = f"event_date date, {WHOLE}, begins boolean"

@@ -138,7 +138,7 @@ def test_a_lake_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.slow  # a lake of its own
 def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSession, tmp_path: Path) -> None:
-    settings = load_settings([SAMPLES.parent / "conf/local.toml"], ["infer=false"], {"lake": str(tmp_path)})
+    settings = load_settings([SAMPLES.parent / "conf/local.toml"], [], {"lake": str(tmp_path)})
     day = Day(dt.date(2026, 11, 21), "LabCluster")
     (tmp_path / "in").symlink_to(SAMPLES)
     staged = stage(spark, tmp_path / "in", "sends", settings=settings)

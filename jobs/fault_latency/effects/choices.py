@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.within import intervals_met
 from jobs.fault_latency.fault_items.replay import OWNER
-from jobs.fault_latency.inference.as_of import stretches_met
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout
 from udfs.choice import began_at_ms
 
@@ -60,7 +60,7 @@ def choices(
         known_routes: as `known_routes_of` returns it; may be empty.
     """
     chosen = attempts.where("not_replayed IS NULL").transform(with_chosen_at).select(*_ATTEMPT)
-    stretches = isolations.select(
+    intervals = isolations.select(
         *OWNER,
         F.col("broker_name").alias("held_broker"),
         "start_ms",
@@ -83,7 +83,7 @@ def choices(
     surely = F.exists("met", _surely_went_against)
     left = F.array_except(hosts_then, _brokers(F.col("met")))
     return (
-        stretches_met(stretches, chosen)
+        intervals_met(intervals, chosen)
         .withColumn("named_topic", topic)
         .join(F.broadcast(named), ["cluster", "named_topic"])
         .join(F.broadcast(known_routes.select("cluster", "topic", "writable")), ["cluster", "topic"], "left")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -60,7 +59,7 @@ def send_calls(
 
 def plain_calls(
     hours: DataFrame,
-    with_rules: Callable[[DataFrame], DataFrame],
+    with_owner: WithOwner,
     calls_of_several: DataFrame,
     choices: DataFrame,
     slow_ms: int,
@@ -73,14 +72,14 @@ def plain_calls(
 
     Args:
         hours: the day's attempts counted, as `sender_hours` returns them.
-        with_rules: looks up the rules of senders.
+        with_owner: looks up the rules of senders.
         calls_of_several: as for `send_calls`; so are the others.
     """
     avoiding = _avoiding(choices)
     not_several = calls_of_several.select(*PRODUCER, "enforced", F.inline("plain_alone"))
     several = calls_of_several.join(avoiding.select(*PRODUCER, "row_hash"), [*PRODUCER, "row_hash"], "left_anti")
     alone_avoiding = calls_of_one_attempt(avoiding, calls_of_several, slow_ms).where(~is_troubled())
-    of_hours = hours.transform(with_rules).withColumns(
+    of_hours = hours.transform(with_owner).withColumns(
         {"ended_ms": F.col("hour") * HOUR_MS, "is_replayed": F.col("not_replayed").isNull()}
     )
     counts = [

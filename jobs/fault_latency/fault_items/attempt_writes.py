@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from udfs.async_tries import answering_broker, failed_in_callback, is_one_try, was_retried
 from udfs.choice import began_at_ms
 from udfs.evidence import LOGGED, RETRY_CHARGED, RETRY_FIRST, RETRY_RESULT, RETRY_TEXT, SUBMIT_TIME
 from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leaves_reachable
@@ -22,8 +23,6 @@ SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 _HUNG_MS = 550
 """A retry that answered sooner after the submit call followed a refusal, not a time-out."""
 _CHARGED_MS = 3000
-_SHORTEST_TIMEOUT_MS = 1000
-"""`NettyRemotingAbstract.scanResponseTable` finds a time-out a second after the budget, however small that is."""
 
 _REFUSED, _OUT_OF_TIME = "RemotingConnectException", "RemotingTooMuchRequestException"
 _INTERRUPTED = "InterruptedException"
@@ -40,19 +39,12 @@ def _write(
     reachable: bool | Column = True,
     evidence: str | Column = LOGGED,
     thread: Column | None = None,
-    middle: Column | None = None,
-    middle_after: Column | None = None,
 ) -> Column:
-    """One write as a struct; without `thread` it is on the attempt's own.
-
-    `middle`: whether the log hides a middle try. Only a charged one may have gone to `middle_after`.
-    """
+    """One write as a struct; without `thread` it is on the attempt's own."""
 
     def literal(value: object) -> Column:
         return value if isinstance(value, Column) else F.lit(value)
 
-    hides = F.lit(False) if middle is None else middle
-    middle_after = F.lit(None).cast("string") if middle_after is None else middle_after
     return F.struct(
         broker.alias("broker_name"),
         at_ms.alias("at_ms"),
@@ -63,8 +55,6 @@ def _write(
         literal(reachable).alias("reachable"),
         F.when(literal(failure), cause).otherwise(F.lit("LATENCY")).alias("cause"),
         literal(evidence).alias("evidence"),
-        F.when(hides, F.col("topic")).alias("middle_topic"),
-        F.when(hides, middle_after).alias("middle_after"),
     )
 
 
@@ -103,23 +93,24 @@ def logged_async() -> list[Column]:
     first, last = F.col("addressed_broker"), F.col("error_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     submit_took = submitted - began_at_ms()
-    # Of a retry's own latency the log says nothing.
-    answer_latency = F.when(_retried(), 0).when(F.col("connected_late"), ended - submitted).otherwise(latency)
-    answer = _write(_answering(), ended, AFTER_LINE, answer_latency, failure=False, cause=outcome)
+    # A retry is sent when the first try fails; where that time is not known, nothing is known of its own latency.
+    retry_latency = F.coalesce(ended - F.col("broker_failed_ms"), F.lit(0))
+    answer_latency = (
+        F.when(was_retried(), retry_latency).when(F.col("connected_late"), ended - submitted).otherwise(latency)
+    )
+    answer = _write(answering_broker(), ended, AFTER_LINE, answer_latency, failure=False, cause=outcome)
 
     # A retry that is refused is charged to the broker tried before it (`onExceptionImpl` 4.9.2:617-620).
     charged = _is_charged()
     failure = _write(
-        F.when(charged, first).otherwise(last),
+        F.when(charged, F.coalesce("previous_broker_name", first)).otherwise(last),
         ended,
         _BEFORE_LINE,
         F.when(charged, _CHARGED_MS).when(last == first, latency).otherwise(0),
         failure=True,
         cause=outcome,
         reachable=~_caught_at_submit() | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
-        evidence=F.when(charged, RETRY_CHARGED).when(last == first, LOGGED).otherwise(RETRY_TEXT),
-        middle=_hides_middle(),
-        middle_after=F.when(charged, last).otherwise(first),
+        evidence=F.when(is_one_try() | (last == first), LOGGED).when(charged, RETRY_CHARGED).otherwise(RETRY_TEXT),
     )
     refusal = _write(first, ended, AFTER_LINE, latency, failure=outcome != _INTERRUPTED, cause=outcome)
     submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
@@ -134,20 +125,20 @@ def logged_async() -> list[Column]:
     ]
 
 
-def inferred_async(*, infer: bool) -> list[Column]:
-    """Writes of an async attempt that the log hides: of further tries, and of a submit call that came late.
+def hidden_async() -> list[Column]:
+    """Writes of an async send that its one line implies: of its first try, and of a submit call that came late.
 
     From 4.9.3 a try that is refused inside the submit call is retried there (`sendMessageAsync`'s catch), so the
     submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.3.0 (it connects beside the call,
     `NettyRemotingClient.getAndCreateChannelAsync`), after a time-out, and up to 4.9.2 (there a refusal at submit is
-    thrown) the first try failed in a callback.
+    thrown) the first try failed in a callback; so it did when `failed_in_callback` holds.
     """
-    if not infer:
-        return []
     version, outcome, first = F.col("version_number"), F.col("seen_outcome"), F.col("addressed_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     hidden = F.lit("HIDDEN_RETRY")
     soon = holds("async_retry_inside_submit", version) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
+    at_submit_call = soon & ~failed_in_callback()
+    failed_ms = F.coalesce("broker_failed_ms", ended)
     at_submit = F.when(~holds("connects_asynchronously", version), F.coalesce(submitted, ended)).otherwise(ended)
     refused_first = _write(
         first,
@@ -162,7 +153,7 @@ def inferred_async(*, infer: bool) -> list[Column]:
     )
     hung_first = _write(
         first,
-        ended,
+        failed_ms,
         _BEFORE_LINE,
         latency,
         failure=True,
@@ -172,7 +163,7 @@ def inferred_async(*, infer: bool) -> list[Column]:
     )
     failed_first = _write(
         first,
-        ended,
+        failed_ms,
         _REFUSED_AT_SUBMIT,
         latency,
         failure=True,
@@ -191,19 +182,16 @@ def inferred_async(*, infer: bool) -> list[Column]:
         thread=F.lit(None).cast("string"),
     )
     return [
-        F.when(_retried() & soon, refused_first),
-        F.when(_retried() & ~soon, hung_first),
+        F.when(was_retried() & at_submit_call, refused_first),
+        F.when(was_retried() & ~at_submit_call, hung_first),
         F.when(_failed_in_callback() & (F.col("error_broker") != first), failed_first),
-        F.when(is_answer(outcome) & ~F.col("by_caller") & submitted.isNull(), late_submit),
+        F.when(is_answer(outcome) & ~F.col("by_caller") & submitted.isNull() & _is_submitted(), late_submit),
     ]
 
 
-def _answering() -> Column:
-    return F.coalesce("result_broker_name", "addressed_broker")
-
-
-def _retried() -> Column:
-    return is_answer(F.col("seen_outcome")) & (_answering() != F.col("addressed_broker"))
+def _is_submitted() -> Column:
+    """The line is, or begins with, the try that the submit call makes: a retry of a send with tries is not."""
+    return ~is_one_try() | (F.coalesce("attempt", F.lit(1)) == 1)
 
 
 def _thrown_at_submit() -> Column:
@@ -213,7 +201,8 @@ def _thrown_at_submit() -> Column:
     an MQClientException, is a callback's: for the latter `sendKernelImpl` calls no hook (891-908).
     """
     failed = ~is_answer(F.col("seen_outcome")) & ~F.col("outcome").isin("MQBrokerException", "MQClientException")
-    return failed & F.col("submitted_at_ms").isNull() & ~holds("async_retry_inside_submit", F.col("version_number"))
+    at_submit = F.col("submitted_at_ms").isNull() & _is_submitted()
+    return failed & at_submit & ~holds("async_retry_inside_submit", F.col("version_number"))
 
 
 def _failed_in_callback() -> Column:
@@ -227,22 +216,10 @@ def _caught_at_submit() -> Column:
 
 
 def _is_charged() -> Column:
-    """4.0 to 4.9.2: the last of several tries was refused."""
+    """4.0 to 4.9.2: a retry was refused, so the broker tried before it is charged."""
     refused = ~holds("async_retry_inside_submit", F.col("version_number")) & (F.col("seen_outcome") == _REFUSED)
-    return refused & (F.col("error_broker") != F.col("addressed_broker"))
-
-
-def _hides_middle() -> Column:
-    """There were three tries, and the log names two of them: no time was left at the last one.
-
-    4.9.3 to 5.2.0, which connect inside the call and retry there. Before, only a refused retry is charged to the
-    broker before it: with three tries to the middle one.
-    """
-    outcome, version = F.col("seen_outcome"), F.col("version_number")
-    late = (outcome == _REFUSED) & (F.col("latency_ms") >= _SHORTEST_TIMEOUT_MS)
-    retries_at_submit = holds("async_retry_inside_submit", version) & ~holds("connects_asynchronously", version)
-    spent = ((outcome == _OUT_OF_TIME) | late) & retries_at_submit
-    return (spent | _is_charged()) & ~F.col("by_caller") & F.col("submitted_at_ms").isNotNull()
+    is_retry = F.when(is_one_try(), ~_is_submitted()).otherwise(F.col("error_broker") != F.col("addressed_broker"))
+    return refused & is_retry
 
 
 def _submit_thread() -> Column:

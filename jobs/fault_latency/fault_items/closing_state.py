@@ -30,9 +30,11 @@ def closing_state(
         day_end_ms: 24:00 UTC, epoch ms.
         record: what clients recorded, which counts in the `seq` of their sends; None when they recorded nothing.
     """
-    last_writes = relevant_writes.where("next_at_ms IS NULL AND (dies_at_ms IS NULL OR dies_at_ms > at_ms)")
+    last_writes = relevant_writes.where(
+        "next_at_ms IS NULL AND (process_ended_at_ms IS NULL OR process_ended_at_ms > at_ms)"
+    )
     continuing = isolations.where("continues_next_day").select(
-        *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", F.lit(True).alias("stands")
+        *ITEM, "cause", "evidence", "opener_latency_ms", "extensions", "removable_ms", F.lit(True).alias("stands")
     )
     today = sends_per_process.groupBy(*PROCESS).agg(
         F.max("last_seq").alias("seq_today"), F.max("last_ended_ms").alias("ended_today_ms")
@@ -44,7 +46,7 @@ def closing_state(
         numbers = F.greatest("seq_today", "last_recorded_seq").alias("seq_today")
         noted = today.join(record.owners.select(*PROCESS, "last_recorded_seq"), list(PROCESS), "full")
         today = noted.select(*PROCESS, numbers, "ended_today_ms")
-    alive = F.col("dies_at_ms").isNull() | (F.col("dies_at_ms") > day_end_ms)
+    alive = F.col("process_ended_at_ms").isNull() | (F.col("process_ended_at_ms") > day_end_ms)
     wanted = F.col("stands").isNotNull() | (F.col("op") != "CARRIED")
     return (
         last_writes.where(alive)
@@ -59,7 +61,9 @@ def closing_state(
             "profile",
             "policy",
             "available_at_ms",
-            F.col("earliest_ms").alias("available_earliest_ms"),
+            F.when(F.col("removable_ms") > F.col("at_ms"), F.least("earliest_ms", "at_ms"))
+            .otherwise(F.col("earliest_ms"))
+            .alias("available_earliest_ms"),
             F.col("latest_ms").alias("available_latest_ms"),
             F.col("is_reachable").alias("reachable"),
             "cause",

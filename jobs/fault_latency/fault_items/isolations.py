@@ -78,7 +78,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
         writes: isolating writes, as `with_isolation` and `with_change` return them.
         day_end_ms: 24:00 UTC, epoch ms.
     """
-    cut, end = F.least(F.lit(day_end_ms), "dies_at_ms"), F.col("holds_until_ms")
+    cut, end = F.least(F.lit(day_end_ms), "process_ended_at_ms"), F.col("holds_until_ms")
     possible_end = F.greatest(end, F.least("possible_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
     ended_by = _ended_by(end, cut, day_end_ms)
     return (
@@ -121,7 +121,7 @@ def _grouped(writes: DataFrame) -> DataFrame:
             F.min_by(opener, "position").alias("opener"),
             F.max_by(F.struct("until_ms", "next_op"), "position").alias("last"),
             (F.count_if(F.col("change") == "EXTENDED") + F.max("carried_extensions")).cast("int").alias("extensions"),
-            F.max("dies_at_ms").alias("dies_at_ms"),
+            F.max("process_ended_at_ms").alias("process_ended_at_ms"),
         )
     )
 
@@ -141,7 +141,7 @@ def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
     """The end of an isolation as the table's `ended_by`."""
     last_write_ended_it = F.col("last.until_ms") > end
     return (
-        F.when((end > cut) & (F.col("dies_at_ms") <= day_end_ms), "RESTARTED")
+        F.when((end > cut) & (F.col("process_ended_at_ms") <= day_end_ms), "RESTARTED")
         .when(end > cut, "DAY_END")
         .when(~last_write_ended_it, "EXPIRED")
         .when(F.col("last.next_op") == REMOVE, "REMOVED")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, OWNER
+from jobs.fault_latency.fault_items.replay import CARRIED, ITEM
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.tables.day import DAY_MS
 from udfs.bucket import bucket_of
@@ -17,7 +17,7 @@ from udfs.policy import Policy, gated_by_reachable
 
 _BUCKET_MS = 30_000
 _BUCKETS_BEFORE = 2
-"""An attempt that began a minute before what it bears upon is near it; an inference looks back 40 s."""
+"""An attempt that began a minute before what it bears upon is near it."""
 
 _ALWAYS_NEAR = 0
 
@@ -42,8 +42,7 @@ def half_minutes(writes: DataFrame, sends_per_process: DataFrame, policies: Sequ
 
     Grain: hashes `producer` and `item`, `bucket`. A write without isolation matters only while one lasts, or while one
     could in another order of tied writes: those of each isolating write up to its end, those of the item's first and
-    last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4). A failure
-    whose middle try is not logged may have isolated any broker: its half minutes are of each item of its process.
+    last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4).
 
     Args:
         writes: as `replay.replay` takes them: those that may isolate, the carried ones, and all of async attempts.
@@ -54,38 +53,28 @@ def half_minutes(writes: DataFrame, sends_per_process: DataFrame, policies: Sequ
     always_counts = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
     isolating = writes.where(always_counts | (F.col("not_available_ms") > 0))
     within_day = F.least(stands_until, F.col("at_ms") + DAY_MS)
-    producer, owner, item = (
-        F.xxhash64(*keys).alias(name) for name, keys in (("producer", PRODUCER), ("owner", OWNER), ("item", ITEM))
-    )
+    producer, item = (F.xxhash64(*keys).alias(name) for name, keys in (("producer", PRODUCER), ("item", ITEM)))
     span = ((F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
     isolated_spans = isolating.select(producer, item, *span)
     direct = sends_per_process.where("NOT by_caller AND not_replayed IS NULL AND first_write_ms IS NOT NULL")
     items = (
-        writes.select(producer, owner, item, F.col("at_ms").alias("first_ms"), F.col("at_ms").alias("last_ms"))
+        writes.select(producer, item, F.col("at_ms").alias("first_ms"), F.col("at_ms").alias("last_ms"))
         .unionByName(
             direct.select(
                 producer,
-                owner,
                 item,
                 F.col("first_write_ms").alias("first_ms"),
                 F.col("last_write_ms").alias("last_ms"),
             )
         )
-        .groupBy("producer", "owner", "item")
+        .groupBy("producer", "item")
         .agg(F.min("first_ms").alias("first_ms"), F.max("last_ms").alias("last_ms"))
     )
     outermost = items.select("producer", "item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
         "until_ms", F.col("from_ms")
     )
-    middle_spans = (
-        writes.where("middle_topic IS NOT NULL")
-        .select(owner, *span)
-        .join(items, "owner")
-        .select("producer", "item", "from_ms", "until_ms")
-    )
     return (
-        isolated_spans.unionByName(middle_spans)
-        .unionByName(outermost)
+        isolated_spans.unionByName(outermost)
         .select("producer", "item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
         .distinct()
     )

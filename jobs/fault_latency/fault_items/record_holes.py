@@ -6,10 +6,10 @@ item was after a hole is not known until its next line; until then it is replaye
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.processes import FIRST_PROCESS, PROCESS
+from jobs.fault_latency.producers.processes import PROCESS, process
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
@@ -18,11 +18,6 @@ from udfs.fault_window import FAR_MS
 from udfs.recorded import PICKED
 
 _FIRST_SEQ = 1
-
-
-def recording_process() -> Column:
-    """The process of a line: a recorder gives each its id, so that one without is the first."""
-    return F.coalesce("process_id", F.lit(FIRST_PROCESS))
 
 
 def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> DataFrame:
@@ -35,7 +30,7 @@ def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> Da
         hours: as `sender_hours` returns them.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
     """
-    attempts = hours.groupBy(*PRODUCER, recording_process().alias("process")).agg(
+    attempts = hours.groupBy(*PRODUCER, process().alias("process")).agg(
         F.min("lowest_seq").alias("first_attempt"),
         F.max("last_seq").alias("last_attempt"),
         F.sum("sends").alias("sends"),
@@ -69,7 +64,7 @@ def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day,
         materialize: for the numbers in order, which are sorted once and read five times.
     """
     place = ("seq", "row_hash")
-    attempts = senders.sends.withColumn("process", recording_process()).select(
+    attempts = senders.sends.withColumn("process", process()).select(
         *PROCESS, *place, F.col("ended_at_ms").alias("at_ms")
     )
     changed = F.when(F.col("op") != PICKED, F.col("broker_name")).alias("broker_name")

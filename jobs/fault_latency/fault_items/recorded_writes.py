@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
-from jobs.fault_latency.fault_items.record_holes import recording_process, torn_processes, unknown_times
+from jobs.fault_latency.fault_items.record_holes import torn_processes, unknown_times
 from jobs.fault_latency.fault_items.replay import ITEM, OWNER, REMOVE, UPDATE
-from jobs.fault_latency.producers.processes import PROCESS, with_end_of_process
+from jobs.fault_latency.producers.processes import PROCESS, process, with_end_of_process
 from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
@@ -60,8 +60,8 @@ def recorded_of(
         day: the day and cluster.
         materialize: for what several frames are derived from.
     """
-    named = updates.withColumn("process", recording_process())
-    rules = _rules_of_processes(senders.per_process, opening)
+    named = updates.withColumn("process", process())
+    rules = _rules_of_processes(senders, opening)
     lines = materialize(
         "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(PROCESS))
     )
@@ -132,14 +132,14 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
     return looked_up.withColumns({"cause": cause, "attempt": F.col("found.attempt")}).drop("found")
 
 
-def _rules_of_processes(per_process: DataFrame, opening: DataFrame) -> DataFrame:
-    """One row per process: its rules and `dies_at_ms`; a silent one's as of the day before.
+def _rules_of_processes(senders: Senders, opening: DataFrame) -> DataFrame:
+    """One row per process: its rules and `process_ended_at_ms`; a silent one's as of the day before.
 
     Whatever its sends say of the switch: a client that updates its items has it on.
     """
-    rules = ("version", "profile", "policy", "dies_at_ms")
-    today = per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)
-    carried = opening.transform(with_end_of_process, per_process).withColumnRenamed("client_version", "version")
+    rules = ("version", "profile", "policy", "process_ended_at_ms")
+    today = senders.per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)
+    carried = opening.transform(with_end_of_process, senders.processes).withColumnRenamed("client_version", "version")
     silent = carried.join(today, list(PROCESS), "left_anti").select(*PROCESS, *rules)
     first = F.min(F.struct(*rules)).alias("first")
     return today.unionByName(silent).groupBy(*PROCESS).agg(first).select(*PROCESS, "first.*")
@@ -150,7 +150,6 @@ def _writes(lines: DataFrame, day: Day) -> DataFrame:
     is_update = F.col("op") == recorded.UPDATE
     removes = F.col("op").isin(recorded.REMOVE, recorded.DROPPED)
     nothing = F.lit(None).cast("bigint")
-    no_text = F.lit(None).cast("string")
     detector = F.col("op").isin(recorded.REACHABLE, recorded.DROPPED)
     changes = lines.where(F.col("op") != recorded.PICKED).withColumn("at_ms", _decided_at_ms())
     return changes.select(
@@ -171,9 +170,8 @@ def _writes(lines: DataFrame, day: Day) -> DataFrame:
         "profile",
         "version",
         "thread",
-        no_text.alias("middle_topic"),
-        no_text.alias("middle_after"),
-        "dies_at_ms",
+        F.lit(False).alias("detector"),
+        "process_ended_at_ms",
         F.when(removes, F.lit(REMOVE)).otherwise(F.lit(UPDATE)).alias("op"),
         F.when(is_update, F.col("not_available_ms")).otherwise(F.lit(0)).cast("bigint").alias("not_available_ms"),
         F.when(~removes, F.col("available_at_ms")).alias("carried_until_ms"),

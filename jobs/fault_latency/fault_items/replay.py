@@ -26,10 +26,10 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
     `step`.
 
     Args:
-        updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`,
-            `reachable` (null = keeps it), and `carried_until_ms` (what the item was at midnight, or was
-            read back as after a recorded update; null otherwise), `carried_earliest_ms`, `carried_latest_ms` (CARRIED
-            only).
+        updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`, `reachable`
+            (null = keeps it), `detector` (it may set the flag unseen), `carried_until_ms` (what the item was at
+            midnight, or was read back as after a recorded update; null otherwise), `carried_earliest_ms`,
+            `carried_latest_ms` (CARRIED only).
         policies: every policy that a row may name.
         unordered_within_ms: writes to one item this close together may have run in any order; CARRIED counts as
             written 1 ms before it.
@@ -53,7 +53,11 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
         at_ms, F.col("not_available_ms"), is_remove, F.col("carried_until_ms")
     )
     certain = F.when(is_recorded, until)
-    band = (until, available_at, is_reachable, latest_stays, gated, F.col("tie"), so_far)
+    tie = F.col("tie")
+    latest = fault_window.latest_until_ms(until, available_at, is_reachable, latest_stays, gated, tie, so_far)
+    # With its detector on, a client may find the broker reachable at any time, which no line shows.
+    for_good = gated & ~F.col("detector")
+    earliest = fault_window.earliest_until_ms(until, available_at, is_reachable, latest_stays, for_good, tie, so_far)
     return (
         updates.withColumns(
             {
@@ -74,8 +78,8 @@ def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: 
         .withColumn("until_ms", fault_window.not_available_until_ms(available_at, is_reachable, gated))
         .withColumns(
             {
-                "earliest_ms": F.coalesce(certain, "carried_earliest_ms", fault_window.earliest_until_ms(*band)),
-                "latest_ms": F.coalesce(certain, "carried_latest_ms", fault_window.latest_until_ms(*band)),
+                "earliest_ms": F.coalesce(certain, "carried_earliest_ms", earliest),
+                "latest_ms": F.coalesce(certain, "carried_latest_ms", latest),
             }
         )
         .withColumns(

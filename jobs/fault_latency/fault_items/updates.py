@@ -1,8 +1,7 @@
 """Writes to fault items: from send attempts to `updateFaultItem` calls.
 
 One attempt makes none (the caller chose the queue), one (sync, one-way) or up to four (async: the callback, the
-submit call, and retries that the log does not show). What is not logged but follows from the client's code names
-its evidence, and is left out with `infer = false`.
+submit call, and tries that have no line of their own). `evidence` says which part of the line shows it.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.attempt_writes import direct, inferred_async, logged_async, makes_direct_write
+from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
 from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, UPDATE
 from udfs.evidence import LOGGED
+from udfs.fault_window import FAR_MS
 from udfs.outcome import effective_outcome
 from udfs.policy import Policy, not_available_ms
 
@@ -29,32 +29,30 @@ _WRITE = (
     "policy",
     "profile",
     "version",
-    "dies_at_ms",
+    "detector",
+    "process_ended_at_ms",
 )
 
 
-def updates(sends: DataFrame, policies: Sequence[Policy], *, infer: bool, has_async: bool = True) -> DataFrame:
+def updates(sends: DataFrame, policies: Sequence[Policy], *, has_async: bool = True) -> DataFrame:
     """One row per write of an attempt, as `replay` takes it.
 
     `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a submit call counts as
     a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`, `cause` (LATENCY or the
-    outcome), `evidence`, `not_available_ms`, `dies_at_ms`, and `middle_topic`, `middle_after`: topic and first broker
-    of a failure that ran out of time after three tries, whose middle one is not in the log (null for all others).
+    outcome), `evidence`, `not_available_ms`, `detector`, `process_ended_at_ms`.
 
     Args:
         sends: attempts that can be replayed, as `attempts_of` returns them.
         policies: every policy that a row may name.
-        infer: also the writes that are inferred rather than logged.
         has_async: whether any attempt is async; without one the plan is a third as long.
     """
     outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
-    error_broker = F.col("error_broker") if infer else F.col("addressed_broker")
-    described = sends.withColumns({"seen_outcome": outcome, "error_broker": error_broker})
+    described = sends.withColumn("seen_outcome", outcome)
     is_direct = F.col("mode") != "ASYNC"
     direct_attempts = described.where(is_direct).where(makes_direct_write(policies))
     written = direct_attempts.withColumn("write", direct(policies)).select(*_WRITE)
     if has_async:
-        of_async = F.array_compact(F.array(*logged_async(), *inferred_async(infer=infer)))
+        of_async = F.array_compact(F.array(*logged_async(), *hidden_async()))
         written = written.unionByName(
             described.where(~is_direct).withColumn("write", F.explode(of_async)).select(*_WRITE)
         )
@@ -84,7 +82,7 @@ def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
     """One row per fault item of the day before, as a write at 00:00 UTC of this one.
 
     Args:
-        opening: `fault_item_state` of the day before, with `dies_at_ms`.
+        opening: `fault_item_state` of the day before, with `process_ended_at_ms`.
         day_start_ms: 00:00 UTC of the day, epoch ms.
     """
     nothing = F.lit(None).cast("bigint")
@@ -105,8 +103,9 @@ def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
         "policy",
         "profile",
         F.col("client_version").alias("version"),
-        *(F.lit(None).cast("string").alias(name) for name in ("thread", "middle_topic", "middle_after")),
-        "dies_at_ms",
+        F.lit(None).cast("string").alias("thread"),
+        (~F.col("reachable") & (F.col("available_earliest_ms") < FAR_MS)).alias("detector"),
+        "process_ended_at_ms",
         F.lit(CARRIED).alias("op"),
         F.lit(0).cast("bigint").alias("not_available_ms"),
         F.col("available_at_ms").alias("carried_until_ms"),

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.within import chosen_within
 from jobs.fault_latency.fault_items.replay import OWNER
+from jobs.fault_latency.fault_items.without_broker import TOPIC
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.inference.as_of import chosen_within, last_write_wins
-from jobs.intervals.coalesce import coalesce_overlapping
-from jobs.intervals.concurrent_counts import concurrent_counts
-from udfs.fault_window import FAR_MS
 from udfs.outcome import is_answer
-from udfs.policy import Policy
+from udfs.policy import Policy, last_write_wins
 
-_TOPIC = (*OWNER, "topic")
 _FEWEST_SENDS = 10
 _MORE_THAN_ITS_TURN = 1.25
 
@@ -26,17 +23,17 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
     """One finding per interval without an available broker.
 
     Args:
-        intervals: as `intervals_without_broker` returns them.
+        intervals: as `without_broker.intervals_without_broker` returns them.
         choices: as `choices` returns them.
     """
     attempts = (
         _choices_within(intervals, choices)
-        .groupBy(*_TOPIC, "after_ms")
+        .groupBy(*TOPIC, "after_ms")
         .agg(F.count("*").alias("sends"), F.count_if(~is_answer(F.col("outcome"))).alias("failures"))
     )
     without_broker = (
         _as_frames(intervals)
-        .join(attempts, [*_TOPIC, "after_ms"], "left")
+        .join(attempts, [*TOPIC, "after_ms"], "left")
         .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
     )
     lone = F.size("brokers") == 1
@@ -70,11 +67,11 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     quarter more than its turn, and failed at least half of what it got.
 
     Args:
-        intervals: as `intervals_without_broker` returns them.
+        intervals: as `without_broker.intervals_without_broker` returns them.
         choices: as `choices` returns them.
         policies: every policy that a row may name.
     """
-    of_old = choices.where(last_write_wins(policies)).where("NOT by_caller")
+    of_old = choices.where(last_write_wins(F.col("policy"), policies)).where("enforced AND NOT by_caller")
     attempts = _choices_within(intervals, of_old).select(
         *OWNER,
         "broker_name",
@@ -111,58 +108,6 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
         F.col("sends"),
         ": up to 5.1.3 the fallback prefers the broker that refuses fastest",
     )
-
-
-def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame) -> DataFrame:
-    """One row per interval in which no broker of a topic was available to a producer.
-
-    Grain: `OWNER`, `topic`, `start_ms`; `end_ms`, `brokers` (sorted). The brokers of a topic are those
-    that its route named writable at the time; without routes those that the cluster's attempts of the day name.
-
-    Args:
-        sends_per_process: as `process_sends` returns it.
-        isolations: the day's isolations; those not enforced are left out.
-        known_routes: as `known_routes_of` returns it; may be empty.
-    """
-    isolated_spans = isolations.where("enforced AND end_ms > start_ms").select(
-        *OWNER, "broker_name", F.col("start_ms").alias("held_from_ms"), F.col("end_ms").alias("held_until_ms")
-    )
-    sends = sends_per_process.where("enforced AND NOT by_caller AND not_replayed IS NULL AND topic IS NOT NULL")
-    owners = sends.select(*_TOPIC).distinct().join(isolated_spans.select(*OWNER).distinct(), list(OWNER), "left_semi")
-    brokers_of_topics = owners.join(
-        F.broadcast(_brokers_of_topics(sends_per_process, known_routes)), ["cluster", "topic"]
-    )
-    isolated = (
-        brokers_of_topics.join(isolated_spans, [*OWNER, "broker_name"])
-        .withColumns({"start_ms": F.greatest("start_ms", "held_from_ms"), "end_ms": F.least("end_ms", "held_until_ms")})
-        .where("end_ms > start_ms")
-    )
-    interval = (*_TOPIC, "start_ms", "end_ms")
-    of_topic = brokers_of_topics.select(*interval, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
-    counted_isolations = isolated.select(*interval, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
-    counts = concurrent_counts(of_topic.unionByName(counted_isolations), _TOPIC, ("hosts", "held"))
-    none_available = counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL")
-    without_broker = coalesce_overlapping(none_available, _TOPIC)
-    of_topic = isolated.select(
-        *_TOPIC, "broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms")
-    )
-    return (
-        without_broker.join(of_topic, list(_TOPIC))
-        .where("from_ms < end_ms AND until_ms > start_ms")
-        .groupBy(*_TOPIC, "start_ms", "end_ms")
-        .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
-    )
-
-
-def _brokers_of_topics(sends_per_process: DataFrame, known_routes: DataFrame) -> DataFrame:
-    """One row per `cluster`, `topic`, `broker_name` and interval in which the broker took the topic's sends."""
-    routed = known_routes.select("cluster", "topic", F.inline("writable")).withColumnsRenamed(
-        {"from_ms": "start_ms", "until_ms": "end_ms"}
-    )
-    named = sends_per_process.where("topic IS NOT NULL").select("cluster", "topic", "broker_name").distinct()
-    unrouted = named.join(F.broadcast(routed.select("cluster", "topic").distinct()), ["cluster", "topic"], "left_anti")
-    always = {"start_ms": F.lit(0).cast("bigint"), "end_ms": F.lit(FAR_MS)}
-    return routed.unionByName(unrouted.withColumns(always))
 
 
 def _as_frames(intervals: DataFrame) -> DataFrame:

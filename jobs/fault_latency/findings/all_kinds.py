@@ -5,19 +5,22 @@ from __future__ import annotations
 from functools import reduce
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.without_broker import intervals_without_broker
 from jobs.fault_latency.findings.against_isolation import sent_while_isolated
-from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets, intervals_without_broker
+from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets
 from jobs.fault_latency.findings.clock_steps import clock_steps
 from jobs.fault_latency.findings.collateral import collateral_isolations
 from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isolations
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
+from jobs.fault_latency.findings.several_processes import several_processes
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
-from jobs.fault_latency.inference.as_of import last_write_wins
 from jobs.fault_latency.producers.senders import Senders
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
+from udfs.policy import last_write_wins
 
 
 def findings(
@@ -48,7 +51,8 @@ def findings(
     """
     sends, with_owner, followed = senders.sends, senders.with_owner, senders.at_work.policies
     kinds = [
-        clock_steps(sends, with_owner),
+        clock_steps(sends, with_owner, senders.processes),
+        several_processes(senders),
         *(uneven_ladder(sends.transform(with_owner), each, day) for each in followed if not each.ladder.is_even),
     ]
     if isolations.isEmpty():
@@ -65,7 +69,7 @@ def findings(
     ]
     if any(policy.write_rule == "LAST_WRITE" for policy in followed):
         kinds += [
-            lost_by_submit(writes.where(last_write_wins(followed))),
+            lost_by_submit(writes.where(last_write_wins(F.col("policy"), followed))),
             removed_while_isolated(writes),
             dead_broker_magnets(without_broker, choices, followed),
         ]

@@ -11,12 +11,13 @@ from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.producers.attempts import WithOwner
+from jobs.fault_latency.producers.processes import PROCESS, is_shared, restarted_once
 from jobs.fault_latency.producers.rules import PRODUCER
 
 _STEP_MS = 1_000
 
 
-def clock_steps(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
+def clock_steps(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -> DataFrame:
     """One finding per producer and run of attempts whose times contradict each other by a second or more.
 
     Either an attempt ended before one with a lower `seq` (the clock was set back), or its latency is not the time
@@ -25,11 +26,12 @@ def clock_steps(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
     Args:
         sends: the day's attempts.
         with_owner: looks up rules and process of attempts.
+        processes: as `notable_processes` returns them; where `seq` does not order the attempts, it shows no clock.
     """
     differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
     differing = sends.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= _STEP_MS).transform(with_owner)
     stepped = (
-        _falls(sends, with_owner)
+        _falls(sends, with_owner, processes)
         .unionByName(differing.select(*OWNER, "ended_at_ms", "row_hash", "step_ms"))
         .groupBy(*OWNER, "ended_at_ms", "row_hash")
         .agg(F.max("step_ms").alias("step_ms"))
@@ -53,7 +55,7 @@ def clock_steps(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
     )
 
 
-def _falls(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
+def _falls(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -> DataFrame:
     """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`.
 
     Only producers that may have such attempts, few if any, are sorted in full. A hash of the sender finds them, so
@@ -63,6 +65,8 @@ def _falls(sends: DataFrame, with_owner: WithOwner) -> DataFrame:
     numbered = sends.where("seq IS NOT NULL").withColumn("sender", sender)
     fallen = _stepped(numbered.select("sender", "seq", "ended_at_ms"), ["sender"], ["seq", "ended_at_ms"])
     doubtful = numbered.join(fallen.select("sender").distinct(), "sender", "left_semi").transform(with_owner)
+    out_of_order = processes.where(is_shared() | restarted_once()).select(*PROCESS)
+    doubtful = doubtful.join(F.broadcast(out_of_order), list(PROCESS), "left_anti")
     return _stepped(doubtful, OWNER, ["seq", "ended_at_ms", "row_hash"]).select(
         *OWNER, "ended_at_ms", "row_hash", "step_ms"
     )

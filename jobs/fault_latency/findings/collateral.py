@@ -9,22 +9,22 @@ from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from udfs.evidence import RETRY_MIDDLE, RETRY_TEXT
+from udfs.evidence import RETRY_TEXT
 from udfs.outcome import is_out_of_time
 
 
 def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
     """One finding per producer and broker and run of such isolations.
 
-    The isolating attempt was a retry, logged or inferred, that found no time left: from 4.3.0 the time-out is one
-    budget for all tries. A broker that was bad for everybody in the same second is not called healthy.
+    The isolating try was a retry, with a line of its own or seen by its address, that found no time left: from 4.3.0
+    the time-out is one budget for all tries. A broker that was bad for everybody in the same second is not healthy.
 
     Args:
         writes: isolating writes with `change`, as `with_change` returns them.
         health: as `broker_health` returns it.
     """
-    is_retry = (F.col("attempt") > 1) | F.col("evidence").isin(RETRY_TEXT, RETRY_MIDDLE)
-    no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms")) | (F.col("evidence") == RETRY_MIDDLE)
+    is_retry = (F.col("attempt") > 1) | (F.col("evidence") == RETRY_TEXT)
+    no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms"))
     was_bad = F.coalesce(F.array_contains("bad_brokers", F.col("broker_name")), F.lit(False))
     isolated = (
         writes.where("enforced AND change IN ('OPENED', 'EXTENDED') AND is_failure")

@@ -14,16 +14,16 @@ _LONG_MS = 60_000
 
 
 def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
-    """One finding per producer and broker and run of writes that leave the flag false.
+    """One finding per producer and broker and run of writes that leave the flag false, where no detector may set it.
 
     Args:
         writes: isolating writes, as `isolating_writes` returns them.
         day_end_ms: 24:00 UTC, epoch ms.
     """
-    until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "dies_at_ms", F.lit(day_end_ms))
+    until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "process_ended_at_ms", F.lit(day_end_ms))
     start = F.greatest("at_ms", "available_at_ms")
     flagged = (
-        writes.where((F.col("until_ms") == FAR_MS) & F.col("enforced"))
+        writes.where((F.col("until_ms") == FAR_MS) & F.col("enforced") & ~F.col("detector"))
         .withColumns({"start_ms": start, "end_ms": until})
         .where("end_ms > start_ms")
         .select(*ITEM, "start_ms", "end_ms", "cause")

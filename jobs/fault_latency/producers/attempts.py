@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.producers.processes import with_process
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.model import ProducerSettings
+from udfs.async_tries import failed_in_callback, is_one_try, was_retried
 from udfs.choice import began_at_ms
 from udfs.outcome import effective_outcome, is_answer
 from udfs.plain_outcome import REMOTING
@@ -22,6 +24,7 @@ _VIP_PORT_BELOW = 2
 """`MixAll.brokerVIPChannel`."""
 
 _MARKS = ("is_stale_line", "connected_late")
+"""Flags; a line that is not marked has false."""
 
 # Rules, process and brokers are looked up by these columns; no later step reads them.
 _LOOKUP_INPUTS = (
@@ -41,7 +44,7 @@ WithOwner = Callable[[DataFrame], DataFrame]
 
 
 def with_owner(
-    sends: DataFrame, versions: DataFrame, producers: Mapping[str, ProducerSettings], beginnings: DataFrame
+    sends: DataFrame, *, versions: DataFrame, producers: Mapping[str, ProducerSettings], processes: DataFrame
 ) -> DataFrame:
     """One row per attempt, with the columns of `rules.with_rules` and `processes.with_process`.
 
@@ -51,16 +54,16 @@ def with_owner(
         sends: published attempts.
         versions: as `rules.versions_of` returns them.
         producers: the site's settings of producers.
-        beginnings: as `processes.beginnings` returns them.
+        processes: as `notable_processes` returns them.
     """
-    return sends.transform(with_rules, versions, producers).transform(with_process, beginnings)
+    return sends.transform(with_rules, versions, producers).transform(with_process, processes)
 
 
 def attempts_of(owned: DataFrame, names: DataFrame, marked: DataFrame | None) -> DataFrame:
     """One row per attempt, as the replay and what follows from it take it.
 
-    Adds `addressed_broker`, `error_broker`, `is_stale_line` and `connected_late`; drops those that only these were
-    derived from.
+    Adds `addressed_broker`, `error_broker`, `is_stale_line`, `connected_late` and `broker_failed_ms`; drops those that
+    only these were derived from.
 
     Args:
         owned: attempts with their rules and process, as `with_owner` returns them.
@@ -70,19 +73,24 @@ def attempts_of(owned: DataFrame, names: DataFrame, marked: DataFrame | None) ->
     described = owned if marked is None else owned.join(F.broadcast(marked), "row_hash", "left")
     for mark in _MARKS:
         described = described.withColumn(mark, F.lit(False) if marked is None else F.coalesce(mark, F.lit(False)))
+    if marked is None:
+        described = described.withColumn("broker_failed_ms", F.lit(None).cast("bigint"))
     return described.transform(with_addressed_broker, names).drop(*_LOOKUP_INPUTS)
 
 
-def marked_lines(owned: DataFrame) -> DataFrame:
+def marked_lines(owned: DataFrame, names: DataFrame) -> DataFrame:
     """One row per async attempt of which other lines show more than its own: few among many.
 
-    `row_hash`; `is_stale_line`, `connected_late` (null = it is not).
+    `row_hash`; `is_stale_line`, `connected_late` (null = it is not); `broker_failed_ms` (null = not known).
 
     Args:
         owned: all attempts of the day with their rules and process.
+        names: as `broker_names` returns them.
     """
-    marked = _stale_lines(owned).unionByName(_late_connects(owned), allowMissingColumns=True)
-    return marked.groupBy("row_hash").agg(*(F.bool_or(name).alias(name) for name in _MARKS))
+    kinds = (_stale_lines(owned), _late_connects(owned), _hidden_failures(owned, names))
+    marked = reduce(lambda some, more: some.unionByName(more, allowMissingColumns=True), kinds)
+    flags = (F.bool_or(name).alias(name) for name in _MARKS)
+    return marked.groupBy("row_hash").agg(*flags, F.min("broker_failed_ms").alias("broker_failed_ms"))
 
 
 def broker_names(counted: DataFrame) -> DataFrame:
@@ -99,7 +107,8 @@ def broker_names(counted: DataFrame) -> DataFrame:
 def with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
     """With `addressed_broker` (at the attempt's address) and `error_broker` (at the last address in its error).
 
-    An MQBrokerException's text names the producer's address before the broker's, so the last one counts.
+    An MQBrokerException's text names the producer's address before the broker's, so the last one counts. A line that is
+    one try is about its own broker alone.
     """
     by_address = names.select("cluster", "broker_addr", F.col("name").alias("addressed_broker"))
     # Up to 4.4.0 a send goes to the VIP port by default, two below the one that its retries use.
@@ -119,7 +128,7 @@ def with_addressed_broker(sends: DataFrame, names: DataFrame) -> DataFrame:
         .join(F.broadcast(by_address), ["cluster", "broker_addr"], "left")
         .join(F.broadcast(by_error), ["cluster", "error_addr"], "left")
         .withColumn("addressed_broker", F.coalesce("addressed_broker", "broker_name"))
-        .withColumn("error_broker", F.coalesce("error_broker", "addressed_broker"))
+        .withColumn("error_broker", F.coalesce(F.when(~is_one_try(), F.col("error_broker")), "addressed_broker"))
         .drop("error_addr")
     )
 
@@ -172,4 +181,50 @@ def _late_connects(sends: DataFrame) -> DataFrame:
         .withColumn("connected_late", ~F.coalesce(was_connected, F.lit(False)))
         .where("answered IS NULL AND connected_late")
         .select("row_hash", "connected_late")
+    )
+
+
+def _hidden_failures(owned: DataFrame, names: DataFrame) -> DataFrame:
+    """`broker_failed_ms` of async sends whose first try failed unseen: when another attempt at its broker failed.
+
+    A sync time-out closes the channel to the broker, which fails whatever is in flight on it
+    (`NettyRemotingClient.invokeSync` 4.9.8:399-406, 5.3.3:576-583); an answer of the broker, even an error, does not.
+    Null when no attempt of the process at that broker failed between the send's submit call and its end.
+    """
+    seen_outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    may_hide = (F.col("mode") == "ASYNC") & ~is_one_try() & failed_in_callback()
+    failed = ~is_answer(F.col("outcome"))
+    renamed = F.coalesce(F.col("result_broker_name") != F.col("broker_name"), F.lit(False))
+    lines = (
+        owned.where(failed | (may_hide & renamed))
+        .transform(with_addressed_broker, names)
+        .withColumn("seen_outcome", seen_outcome)
+    )
+    # A send that ended for want of time lost it at its first broker, which so failed at the end.
+    in_time = failed & (F.col("seen_outcome") != "RemotingTooMuchRequestException")
+    hides = may_hide & (was_retried() | (in_time & (F.col("error_broker") != F.col("addressed_broker"))))
+    channel = ("cluster", "client_id", "producer_group", "process", "broker")
+    ended = lines.where(failed & (F.col("outcome") != "MQBrokerException")).select(
+        *channel[:-1],
+        F.col("error_broker").alias("broker"),
+        F.col("ended_at_ms").alias("at_ms"),
+        F.col("ended_at_ms").alias("failed_ms"),
+        "row_hash",
+    )
+    hidden = lines.where(hides).select(
+        *channel[:-1],
+        F.col("addressed_broker").alias("broker"),
+        F.col("submitted_at_ms").alias("at_ms"),
+        "ended_at_ms",
+        "row_hash",
+    )
+    in_order = Window.partitionBy(*channel).orderBy("at_ms", F.col("failed_ms").isNotNull(), "row_hash")
+    next_failure = F.first("failed_ms", ignorenulls=True).over(
+        in_order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    )
+    return (
+        hidden.unionByName(ended, allowMissingColumns=True)
+        .withColumn("broker_failed_ms", next_failure)
+        .where("failed_ms IS NULL AND broker_failed_ms <= ended_at_ms")
+        .select("row_hash", "broker_failed_ms")
     )

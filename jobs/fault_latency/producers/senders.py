@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pyspark.sql import DataFrame
 
 from jobs.fault_latency.producers.attempts import WithOwner, broker_names, with_owner
-from jobs.fault_latency.producers.processes import beginnings, carried_processes
-from jobs.fault_latency.producers.rules import versions_of, with_rules
+from jobs.fault_latency.producers.processes import notable_processes
+from jobs.fault_latency.producers.rules import versions_of
 from jobs.fault_latency.producers.sender_hours import sender_hours
 from jobs.fault_latency.producers.sends_per_process import AtWork, at_work, known_versions, process_sends
 from jobs.settings.client_profiles import released_profiles
@@ -29,8 +29,8 @@ class Senders:
         per_process: they counted by process and broker, as `process_sends` returns them.
         at_work: what producers are and do.
         names: of brokers by their addresses, as `broker_names` returns them.
-        with_rules: looks up the rules of `hours`.
-        with_owner: looks up rules and process of attempts.
+        processes: those that other lines say something of, as `notable_processes` returns them.
+        with_owner: looks up rules and process of attempts, and of `hours`.
     """
 
     sends: DataFrame
@@ -38,7 +38,7 @@ class Senders:
     per_process: DataFrame
     at_work: AtWork
     names: DataFrame
-    with_rules: Callable[[DataFrame], DataFrame]
+    processes: DataFrame
     with_owner: WithOwner
 
 
@@ -55,16 +55,16 @@ def senders_of(
         materialize: for the counts, which nearly all that follows reads.
     """
     hours = materialize("sender-hours", sender_hours(sends, settings.slow_ms))
-    began = materialize("beginnings", beginnings(sends, hours, carried_processes(opening), materialize))
+    processes = notable_processes(sends, hours, opening, materialize)
+    owner = partial(with_owner, producers=settings.producers, processes=processes)
     parsed = versions_of(hours, released_profiles(), settings.producers)
-    per_process = materialize("process-sends", process_sends(hours, sends, began, parsed, settings.producers))
-    versions, producers = known_versions(per_process), settings.producers
+    per_process = materialize("process-sends", process_sends(owner(hours, versions=parsed)))
     return Senders(
         sends,
         hours,
         per_process,
         at_work(per_process, policies),
         broker_names(hours),
-        with_rules=partial(with_rules, versions=versions, producers=producers),
-        with_owner=partial(with_owner, versions=versions, producers=producers, beginnings=began),
+        processes,
+        with_owner=partial(owner, versions=known_versions(per_process)),
     )

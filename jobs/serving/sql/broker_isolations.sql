@@ -17,7 +17,7 @@
 -- opener_latency_ms: latency that the opening update carried, ms
 -- extensions: later updates that set a new end while it lasted
 -- ended_by: what ended it
--- evidence: LOGGED, RECORDED by the client itself, or what the opener was inferred from
+-- evidence: LOGGED, RECORDED by the client itself, or what shows the opener
 WITH latest AS (
   SELECT cluster, max(event_date) AS event_date
   FROM run_log

@@ -19,7 +19,7 @@
 -- end_earliest_ms: earliest end that events of unknown order allow, epoch ms
 -- end_latest_ms: latest end that events of unknown order allow, epoch ms
 -- cause: what opened it
--- evidence: LOGGED, RECORDED by the client itself, or what the opener was inferred from
+-- evidence: LOGGED, RECORDED by the client itself, or what shows the opener
 -- opener_latency_ms: latency that the opening update carried, ms
 -- extensions: later updates that set a new end, on its last day
 -- ended_by: what ended it; null = it stands at the end of the last published day

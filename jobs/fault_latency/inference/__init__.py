@@ -1,1 +1,0 @@
-"""Writes that no line of a log shows."""
