@@ -6,6 +6,7 @@ import importlib.util
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -58,28 +59,67 @@ def scored(rows: list[dict[str, Any]], run: str, folder: Path) -> list[dict[str,
     return table
 
 
-def band_holds(rows: list[dict[str, Any]], run: str) -> float:
-    """Share of (producer, broker) time in which the truth lies inside the published band, switch on only.
+@dataclass(frozen=True)
+class Band:
+    """How the published band of a recording's isolations compares with the truth; switch on only.
 
-    Isolated truth lies inside [start, end_latest) of some interval; available truth in no [start, end_earliest).
+    Attributes:
+        inside: share of (producer, broker) time in which the truth lies inside the band.
+        width: the band's milliseconds as a share of those that the best estimate calls isolated.
+        outside: client, broker, start, end and what the client did there (ISOLATED or AVAILABLE), for each interval
+            outside the band.
+    """
+
+    inside: float
+    width: float
+    outside: list[tuple[str, str, int, int, str]]
+
+
+def band_of(rows: list[dict[str, Any]], run: str) -> Band:
+    """Hold the published band against the recording.
+
+    Isolated truth has to lie inside [start, end_latest) of some interval; available truth in no [start, end_earliest).
     """
     truth, first, last = score.truth_intervals(RECORDINGS / run)
-    surely, possibly = defaultdict(list), defaultdict(list)
+    surely, possibly, best = defaultdict(list), defaultdict(list), defaultdict(list)
     for row in rows:
         if row["enforced"]:
             key = row["client_id"], row["broker_name"]
             surely[key].append((row["start_ms"], row["end_earliest_ms"]))
             possibly[key].append((row["start_ms"], row["end_latest_ms"]))
+            best[key].append((row["start_ms"], row["end_ms"]))
     switched_on = {producer["client_id"] for producer in producers_of(run) if producer["fault_latency_enabled"]}
     keys = {key for key in {*truth, *possibly} if key[0] in switched_on}
-    outside = 0
-    for key in keys:
-        isolated = _clipped(truth.get(key, []), first, last)
-        outside += score.length(isolated) - score.overlap(isolated, _clipped(possibly[key], first, last))
-        sure = _clipped(surely[key], first, last)
-        outside += score.length(sure) - score.overlap(sure, isolated)
-    share: float = 1 - outside / ((last - first) * len(keys))
-    return share
+    outside, width_ms, isolated_ms = [], 0, 0
+    for key in sorted(keys):
+        isolated, possible, sure, ours = (
+            _clipped(spans.get(key, []), first, last) for spans in (truth, possibly, surely, best)
+        )
+        outside += [(*key, *span, "ISOLATED") for span in _without(isolated, possible)]
+        outside += [(*key, *span, "AVAILABLE") for span in _without(sure, isolated)]
+        width_ms += score.length(possible) - score.overlap(possible, sure)
+        isolated_ms += score.length(ours)
+    outside_ms = sum(end - start for _, _, start, end, _ in outside)
+    return Band(1 - outside_ms / ((last - first) * len(keys)), width_ms / isolated_ms, outside)
+
+
+def _without(spans: Spans, others: Spans) -> Spans:
+    """The parts of the spans that lie in none of the others; both in order, none of one list overlap.
+
+    >>> _without([(0, 10)], [(2, 3), (5, 20)])
+    [(0, 2), (3, 5)]
+    """
+    rest = []
+    for start, end in spans:
+        at = start
+        for other_start, other_end in others:
+            if other_end > at and other_start < end:
+                if other_start > at:
+                    rest.append((at, other_start))
+                at = max(at, other_end)
+        if at < end:
+            rest.append((at, end))
+    return rest
 
 
 def _clipped(spans: Iterable[tuple[int, int]], first: int, last: int) -> Spans:

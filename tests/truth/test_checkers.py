@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agreement import RECORDINGS, band_holds, producers_of, score, scored
+from agreement import RECORDINGS, band_of, producers_of, score, scored
 
 RUN = "5.3.3"
 Rows = list[dict[str, Any]]
@@ -74,7 +74,8 @@ def test_one_wrong_isolation_costs_agreement(recorded: Rows, wrong: Callable[[Ro
 
 
 def test_the_band_of_what_really_happened_holds_it(recorded: Rows) -> None:
-    assert band_holds(recorded, RUN) == 1
+    band = band_of(recorded, RUN)
+    assert (band.inside, band.width, band.outside) == (1, 0, [])
 
 
 def test_a_band_that_leaves_the_truth_out_is_noticed(recorded: Rows) -> None:
@@ -82,6 +83,8 @@ def test_a_band_that_leaves_the_truth_out_is_noticed(recorded: Rows) -> None:
     others = [row for row in recorded if row is not longest]
     too_short = longest | {"end_latest_ms": longest["end_ms"] - 1}
     too_sure = longest | {"end_earliest_ms": longest["end_ms"] + 1}
-    assert band_holds([*others, too_short], RUN) < 1
-    assert band_holds([*others, too_sure], RUN) < 1
-    assert band_holds([*others, longest | {"end_latest_ms": longest["end_ms"] + 5_000}], RUN) == 1
+    assert band_of([*others, too_short], RUN).inside < 1
+    assert band_of([*others, too_sure], RUN).inside < 1
+    wide = band_of([*others, longest | {"end_latest_ms": longest["end_ms"] + 5_000}], RUN)
+    assert wide.inside == 1
+    assert wide.width > 0

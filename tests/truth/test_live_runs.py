@@ -17,20 +17,15 @@ from typing import Any
 
 import deltalake
 import pytest
-from agreement import RECORDINGS, RUNS, band_holds, producers_of, scored, settings_toml
+from agreement import RECORDINGS, RUNS, band_of, producers_of, scored, settings_toml
 from findings_agreement import is_out, lies_in, out_of_time_isolations, outages, true_updates
 from pyspark.sql import SparkSession
-from unexplained import differs, where
 
-from jobs.fault_latency.replayed_day import replayed
 from jobs.fault_latency.run import run_fault_latency
-from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
 from jobs.settings.inputs import FilesInput
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
-from jobs.spark.materialize import materializer
-from jobs.tables import FAULT_ITEM_STATE, SENDS, TOPIC_BROKERS
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 from jobs.verify.run import run_verify
@@ -51,6 +46,8 @@ AGREEMENT = {
     "5.3.3-long": 0.9995,
 }
 
+_RACE_MS = 100  # up to here two threads, or the hook and the client, read the clock one after the other
+
 Rows = list[dict[str, Any]]
 
 
@@ -67,17 +64,6 @@ class Recordings:
         found = deltalake.DeltaTable(str(self._lake / name)).to_pyarrow_table(filters=[("cluster", "=", run)])
         rows: Rows = found.to_pylist()
         return rows
-
-    def logged_alone(self, run: str) -> Rows:
-        """The isolations of the same day replayed from the published sends, without what is inferred."""
-        settings = dataclasses.replace(self._publish(run), infer=False)
-        lake, day = Lake(self._spark, str(self._lake)), Day(DAY, run)
-        nothing = lake.read(FAULT_ITEM_STATE).where("false")
-        sends = lake.read_day(SENDS, run, DAY)
-        routes = lake.read_day(TOPIC_BROKERS, run, DAY)
-        materialize = materializer(self._spark, str(self._folder / f"kept-{run}"))
-        alone = replayed(sends, nothing, day, settings, topic_brokers=routes, materialize=materialize)
-        return [row.asDict() for row in alone.isolations.collect()]
 
     def verified(self, run: str) -> Rows:
         """The rows of `replay_checks`: the log of the recording's process against the replay."""
@@ -130,18 +116,6 @@ def test_intervals_agree_with_the_recording(recordings: Recordings, run: str, tm
     assert f"{total['jaccard']:.5f}" == stated_figures(run)[0]
 
 
-@pytest.mark.slow  # each recording is replayed a second time
-@pytest.mark.parametrize("run", EACH)
-def test_an_inference_costs_no_agreement(recordings: Recordings, run: str, tmp_path: Path) -> None:
-    total = scored(recordings.table(run, "isolation_intervals"), run, tmp_path)[-1]
-    alone = recordings.logged_alone(run)
-    logged = scored(alone, run, tmp_path)[-1]
-    print(f"{run}: agreement {total['jaccard']:.5f}; logged writes alone {logged['jaccard']:.5f}")
-    assert total["jaccard"] >= logged["jaccard"] - 0.0001
-    assert {row["evidence"] for row in alone} == {"LOGGED"}
-    assert f"{logged['jaccard']:.5f}" == stated_figures(run)[1]
-
-
 def test_each_direct_producer_of_5_3_3_agrees(recordings: Recordings, tmp_path: Path) -> None:
     table = scored(recordings.table("5.3.3", "isolation_intervals"), "5.3.3", tmp_path)
     direct = {
@@ -155,12 +129,15 @@ def test_each_direct_producer_of_5_3_3_agrees(recordings: Recordings, tmp_path: 
     assert min(agreement.values()) >= 0.999
 
 
-@pytest.mark.parametrize("run", [run for run in EACH if run.values[0] in LAST_WRITE_WINS])
+@pytest.mark.parametrize("run", EACH)
 def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
-    share = band_holds(recordings.table(run, "isolation_intervals"), run)
-    print(f"{run}: the truth lies inside the band {share:.3%} of the time")
-    assert share >= 0.995
-    assert f"{share:.3%}" == stated_figures(run)[2]
+    band = band_of(recordings.table(run, "isolation_intervals"), run)
+    print(f"{run}: inside the band {band.inside:.3%} of the time; its width is {band.width:.2%} of what is isolated")
+    for client, broker, start, end, what in band.outside:
+        if end - start > _RACE_MS:
+            print(f"  {client} {broker} {what} {start} to {end}: {end - start} ms")
+    assert band.inside >= 0.998
+    assert [f"{band.inside:.3%}", f"{band.width:.2%}"] == stated_figures(run)[1:3]
 
 
 @pytest.mark.parametrize("run", ["5.1.4", "5.3.3"])
@@ -192,13 +169,12 @@ def test_a_producer_with_the_switch_off_enforces_nothing(recordings: Recordings,
 
 
 @pytest.mark.parametrize("run", EACH)
-def test_first_attempts_that_contradict_the_replay_are_known_one_by_one(recordings: Recordings, run: str) -> None:
+def test_first_attempts_that_contradict_the_replay_are_few(recordings: Recordings, run: str) -> None:
+    """The client would not have chosen a broker that it held isolated while another one was available."""
     days = recordings.table(run, "producer_days")
-    contradictions = sum(row["contradictions"] for row in days)
-    print(f"{run}: {contradictions} first attempts contradict the replay, of {sum(row['sends'] for row in days)} sends")
-    found = [(row["client_id"],) for row in days for _ in range(row["contradictions"])]
-    wrong = differs(run, found, "client_id")
-    assert not wrong, wrong
+    found = sum(row["contradictions"] for row in days)
+    print(f"{run}: {found} first attempts contradict the replay, of {sum(row['sends'] for row in days)} sends")
+    assert str(found) == stated_figures(run)[3]
 
 
 @pytest.mark.parametrize("run", EACH)
@@ -270,14 +246,7 @@ def test_only_5_1_4_loses_brokers_for_ever(recordings: Recordings, run: str) -> 
 
 
 @pytest.mark.parametrize("run", EACH)
-def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, run: str) -> None:
-    removed = [row for row in true_updates(run) if row["op"] == "remove" and row["client_id"] in _switched_on(run)]
-    found = _findings(recordings, run, "REMOVED_WHILE_ISOLATED")
-    for row in found:
-        assert any(
-            _item(each) == _item(row) and abs(each["updated_at_ms"] - row["start_ms"]) <= 200 for each in removed
-        )
-    print(f"{run}: {len(found)} isolations were removed, all recorded; {len(removed)} removes were")
+def test_submit_calls_end_isolations_up_to_5_1_3_only(recordings: Recordings, run: str) -> None:
     submits = _findings(recordings, run, "ISOLATION_LOST_BY_SUBMIT")
     asynchronous = {producer["client_id"] for producer in producers_of(run) if producer["sends"] == "async"}
     assert bool(submits) == (run in LAST_WRITE_WINS)
@@ -285,15 +254,14 @@ def test_what_the_client_dropped_is_told_where_it_did(recordings: Recordings, ru
 
 
 @pytest.mark.parametrize("run", EACH)
-def test_sends_to_isolated_brokers_are_explained(recordings: Recordings, run: str) -> None:
+def test_no_finding_says_what_sends_do_not_show(recordings: Recordings, run: str) -> None:
     found = _findings(recordings, run, "SENT_WHILE_ISOLATED")
-    sends = sum(row["sends"] for row in found)
-    unexplained = [each for row in found if row["cause"] == "UNEXPLAINED" for each in where(row)]
-    print(f"{run}: sends to isolated brokers: {sends - len(unexplained)} / {sends} explained")
-    wrong = differs(run, unexplained, "client_id", "broker_name", "chosen_at")
-    assert not wrong, wrong
-    assert not _findings(recordings, run, "CLOCK_STEP")
-    assert not _findings(recordings, run, "LADDER_ARRAYS_DIFFER")
+    unexplained = [row["sentence"] for row in found if row["cause"] == "UNEXPLAINED"]
+    print(f"{run}: sends to isolated brokers, {sum(row['sends'] for row in found)}; unexplained: {unexplained}")
+    of_contradictions = {"UNEXPLAINED"} if stated_figures(run)[3] != "0" else set()
+    assert {row["cause"] for row in found} & {"UNEXPLAINED"} <= of_contradictions
+    for kind in ("REMOVED_WHILE_ISOLATED", "CLOCK_STEP", "LADDER_ARRAYS_DIFFER", "SEVERAL_PROCESSES"):
+        assert not _findings(recordings, run, kind)
 
 
 def _item(row: dict[str, Any]) -> tuple[str, str]:
@@ -308,9 +276,11 @@ def _switched_on(run: str) -> set[str]:
     return {producer["client_id"] for producer in producers_of(run) if producer["fault_latency_enabled"]}
 
 
-def stated_figures(run: str) -> tuple[str, str, str]:
-    """Agreement, agreement of the logged writes alone, and share inside the band, as docs/exactness.md states them."""
+def stated_figures(run: str) -> list[str]:
+    """A recording's figures as docs/exactness.md states them.
+
+    Agreement, share inside the band, the band's width, first attempts that contradict the replay.
+    """
     page = (Path(__file__).parents[2] / "docs/exactness.md").read_text(encoding="utf-8")
-    row = next(line for line in page.splitlines() if line.startswith(f"| {run} |"))
-    agreement, logged, band = (cell.strip() for cell in row.split("|")[2:5])
-    return agreement, logged, band
+    row = next(line for line in page.splitlines() if line.startswith(f"| {run} |") and line.count("|") == 6)
+    return [cell.strip() for cell in row.split("|")[2:6]]
