@@ -92,19 +92,22 @@ def replayed(
     items = replay(writes, known_policies, UNORDERED_WITHIN_MS)
     changes = isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
     relevant_writes = materialize("relevant-writes", changes)
-    windows = materialize("isolation-windows", isolations(isolating_writes(relevant_writes), day.end_ms))
-    isolated = materialize("isolations", _with_removals(windows, senders, known_routes))
+    windows = isolations(isolating_writes(relevant_writes), day.end_ms)
+    isolated = materialize("isolations", _with_removals(windows, senders, known_routes, materialize))
     return Replayed(senders, attempts, relevant_writes, isolated, known_routes, opening, known_policies, record)
 
 
-def _with_removals(windows: DataFrame, senders: Senders, known_routes: DataFrame) -> DataFrame:
+def _with_removals(
+    windows: DataFrame, senders: Senders, known_routes: DataFrame, materialize: Materialize
+) -> DataFrame:
     """The isolations with the band that the fallback leaves them, up to 5.1.3; what a client recorded has no band."""
     never = F.lit(None).cast("bigint").alias("removable_ms")
     last_wins = last_write_wins(F.col("policy"), senders.at_work.policies) & (F.col("evidence") != RECORDED)
     if not any(policy.write_rule == "LAST_WRITE" for policy in senders.at_work.policies):
         return windows.select("*", never)
-    removable = with_removals(windows.where(last_wins), senders.per_process, known_routes)
-    return removable.unionByName(windows.where(~last_wins).select("*", never))
+    kept = materialize("isolation-windows", windows)
+    removable = with_removals(kept.where(last_wins), senders.per_process, known_routes)
+    return removable.unionByName(kept.where(~last_wins).select("*", never))
 
 
 def _near_isolations(
