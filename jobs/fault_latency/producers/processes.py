@@ -33,11 +33,9 @@ def with_process(lines: DataFrame, processes: DataFrame) -> DataFrame:
         lines: attempts, or attempts of one sender counted together, with their rules.
         processes: as `notable_processes` returns them.
     """
-    known = F.broadcast(processes.select(*PROCESS, "process_ended_at_ms", is_shared().alias("shared")))
     shared = F.when(F.col("shared"), SEVERAL_PROCESSES)
     return (
-        lines.withColumn("process", process())
-        .join(known, list(PROCESS), "left")
+        _looked_up(lines.withColumn("process", process()), processes)
         .withColumn("not_replayed", F.coalesce("not_replayed", shared))
         .drop("shared")
     )
@@ -50,8 +48,13 @@ def with_end_of_process(opening: DataFrame, processes: DataFrame) -> DataFrame:
         opening: `fault_item_state` of the day before.
         processes: as `notable_processes` returns them.
     """
-    known = F.broadcast(processes.select(*PROCESS, "process_ended_at_ms", is_shared().alias("shared")))
-    return opening.join(known, list(PROCESS), "left").where("shared IS NULL OR NOT shared").drop("shared")
+    return _looked_up(opening, processes).where("shared IS NULL OR NOT shared").drop("shared")
+
+
+def _looked_up(rows: DataFrame, processes: DataFrame) -> DataFrame:
+    """The rows with `process_ended_at_ms` and `shared` of their process; null where nothing is notable."""
+    known = processes.select(*PROCESS, "process_ended_at_ms", is_shared().alias("shared"))
+    return rows.join(F.broadcast(known), list(PROCESS), "left")
 
 
 def notable_processes(sends: DataFrame, hours: DataFrame, opening: DataFrame, materialize: Materialize) -> DataFrame:
