@@ -105,9 +105,9 @@ def _with_removals(
     last_wins = last_write_wins(F.col("policy"), senders.at_work.policies) & (F.col("evidence") != RECORDED)
     if not any(policy.write_rule == "LAST_WRITE" for policy in senders.at_work.policies):
         return windows.select("*", never)
-    kept = materialize("isolation-windows", windows)
-    removable = with_removals(kept.where(last_wins), senders.per_process, known_routes)
-    return removable.unionByName(kept.where(~last_wins).select("*", never))
+    all_windows = materialize("isolation-windows", windows)
+    removable = with_removals(all_windows.where(last_wins), senders.per_process, known_routes)
+    return removable.unionByName(all_windows.where(~last_wins).select("*", never))
 
 
 def _near_isolations(

@@ -31,7 +31,7 @@ PROFILE_OF = {"4.7.1": "P1", "4.9.8": "P2", "5.1.3": "P3", "5.1.4": "P4", "5.3.3
 SCHEMA = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, broker_name string,"
     " at_ms bigint, seq bigint, started_at_ms bigint, invoke_id bigint, attempt int, row_hash bigint, step int,"
-    " op string, policy string, current_latency_ms bigint, is_failure boolean, reachable boolean,"
+    " op string, policy string, current_latency_ms bigint, is_failure boolean, reachable boolean, detector boolean,"
     " carried_until_ms bigint, carried_earliest_ms bigint, carried_latest_ms bigint"
 )
 
@@ -54,7 +54,7 @@ def _write(row: dict[str, Any]) -> tuple[Any, ...]:
     return (
         "lab", row["client_id"], "", "#1", True, row["broker_name"], row["ts_after_ms"], row["seq"], None, None, None,
         None, 0, REMOVE if is_remove else UPDATE, row["client_id"], row.get("latency_ms", 0),
-        bool(row.get("isolation")), row.get("reachable"), None, None, None,
+        bool(row.get("isolation")), row.get("reachable"), False, None, None, None,
     )  # fmt: skip
 
 
