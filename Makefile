@@ -15,7 +15,7 @@ FREEZE_ARGS ?= --help
 MUTANTS_ARGS ?=
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: help setup browser recorder test test-recorder test-collector test-quick test-all durations faults freeze fuzz mutants check lint types format docs docs-check licences supply-check bench bench-night bench-recorder package lock clean
+.PHONY: help setup browser recorder test test-recorder test-collector test-quick test-all durations faults freeze fuzz mutants check lint types statements format docs docs-check licences supply-check bench bench-night bench-recorder package lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -61,7 +61,7 @@ fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS=
 mutants: setup ## changes the program on a copy, one rule at a time, and says which change no test notices; hours; MUTANTS_ARGS='--only "ladder-*"', '--only "udfs.moves.*"'
 	@$(PYTHON) -m tests.mutants $(MUTANTS_ARGS)
 
-check: lint types docs-check supply-check ## everything but the tests
+check: lint types statements docs-check supply-check ## everything but the tests
 
 lint: setup ## ruff's rules and the formatting
 	@$(PYTHON) -m ruff check
@@ -69,6 +69,9 @@ lint: setup ## ruff's rules and the formatting
 
 types: setup ## mypy, strict
 	@$(PYTHON) -m mypy
+
+statements: setup ## fail when jobs/ and udfs/ have more statements than the budget in bin/statements.py
+	@$(PYTHON) bin/statements.py --check
 
 format: setup ## mend what ruff can mend
 	@$(PYTHON) -m ruff check --fix
