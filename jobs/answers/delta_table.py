@@ -1,6 +1,6 @@
 """One table of a lake, read without Spark.
 
-A table that the lake lacks reads as empty and a column that it lacks as null: an older lake still answers.
+A table that the lake lacks, as its flow has not run, reads as empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from jobs.answers.arrow_type import arrow_type
 from jobs.errors import LakeError
 from jobs.tables import RUN_LOG, Table
-from jobs.tables.table import VERSION_PROPERTY
+from jobs.tables.table import VERSION_PROPERTY, broken_log
 from jobs.uri import local_folder
 
 
@@ -39,7 +39,7 @@ def rows_of(root: str, table: Table, columns: Sequence[str], where: pc.Expressio
     Args:
         root: folder or URI of the lake.
         table: what to read.
-        columns: what to read of it; one that the lake lacks is null.
+        columns: what to read of it.
         where: which rows.
 
     Raises:
@@ -51,18 +51,23 @@ def rows_of(root: str, table: Table, columns: Sequence[str], where: pc.Expressio
 
 @contextmanager
 def opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
-    """The table with every column that this program knows; without rows when the lake lacks it."""
-    schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
+    """The table; without rows if the lake lacks it.
+
+    Raises:
+        LakeError: it has another version than this program knows, or cannot be read.
+    """
+    folder = local_folder(place_of(root, table))
     with _explained(f"cannot read table {table.name} in {root}"):
+        if folder and (problem := broken_log(folder)):
+            raise LakeError(f"table {table.name} in {root}: {problem}; restore it from a copy")
         try:
             found = DeltaTable(place_of(root, table))
         except TableNotFoundError:
+            schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
             yield dataset.dataset(schema.empty_table())
             return
         _check_version(root, table, found)
-        there = found.to_pyarrow_dataset(filesystem=_filesystem(place_of(root, table)))
-        added = [field for field in schema if field.name not in there.schema.names]
-        yield there.replace_schema(pa.schema([*there.schema, *added]))
+        yield found.to_pyarrow_dataset(filesystem=_filesystem(place_of(root, table)))
 
 
 def _check_version(root: str, table: Table, opened: DeltaTable) -> None:

@@ -53,7 +53,7 @@ class Published:
 
         Args:
             table: what to read; one that the lake lacks has no rows.
-            columns: what to read of it; one that the lake lacks is null.
+            columns: what to read of it.
             where: which rows; all if None.
             days: other days than the requested ones.
 
@@ -151,8 +151,8 @@ class Published:
 
 
 def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
-    """Of the run log: as it was written; what an earlier release wrote has no number, and came before."""
-    return event["event_seq"] or 0, event["logged_at"], event["status"] == "SUCCEEDED"
+    """Of the run log: as it was written; of events at one time the success came last."""
+    return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
 
 
 def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:

@@ -1,96 +1,120 @@
-"""`faultline doctor`, from its options to what it says."""
+"""The checks of `faultline doctor`: versions, Java, disk, lock, and whether each table opens."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobs.doctor.check import Check, Verdict, checked
-from jobs.doctor.folders import temporary
-from jobs.doctor.inputs import inputs
-from jobs.doctor.lake import lake
-from jobs.doctor.machine import machine
-from jobs.doctor.software import jars, software
-from jobs.errors import SettingsError, UsageError
+from jobs.errors import FaultlineError, LakeError
+from jobs.lake.lock import holder
 from jobs.settings.model import Settings
-from jobs.spark.delta_jars import jar_folder, locked_jars
-from jobs.spark.interruption import give_back
+from jobs.spark.environment import environment_checks
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
+from jobs.uri import is_there, local_folder
 
-_COLOURS: dict[Verdict, str] = {"ok": "32", "warning": "33", "wrong": "31"}
+if TYPE_CHECKING:  # it imports Spark's types
+    from jobs.tables import Table
+
+TOO_LITTLE_BYTES = 200 * 2**20
 
 
-def examine(load: Callable[[], Settings], *, with_session: bool) -> list[Check]:
-    """Every check of this machine and lake, in the order in which a run would meet them.
+@dataclass(frozen=True)
+class Check:
+    """One check.
 
-    Args:
-        load: the settings; what is wrong with them is a check like the others.
-        with_session: start Spark too.
+    Attributes:
+        name: what was checked.
+        is_ok: whether a run can go ahead.
+        found: what was found.
+        fix: what to do; empty if `is_ok`.
     """
-    checks = [*software(), *jars(locked_jars(), jar_folder())]
+
+    name: str
+    is_ok: bool
+    found: str
+    fix: str = ""
+
+
+def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Every check of this machine and lake; a lake on another store has no disk and no lock to check."""
+    for name, look in environment_checks().items():
+        yield _checked(name, look)
+    scratch = environ.get("SPARK_LOCAL_DIRS") or settings.spark.get("spark.local.dir") or tempfile.gettempdir()
+    for place in scratch.split(","):
+        yield _checked("temporary", partial(_disk, Path(place)))
+    if folder := local_folder(settings.lake):
+        yield _checked("lake", partial(_disk, folder))
+        yield Check("lock", is_ok=True, found=_lock(folder))
+    yield from _tables(settings.lake)
+
+
+def _checked(name: str, look: Callable[[], str]) -> Check:
+    """What `look` returns; or the error it raises, whose sentence is `found; fix`."""
     try:
-        settings = load()
-    except (SettingsError, UsageError) as error:
+        return Check(name, is_ok=True, found=look())
+    except FaultlineError as error:
         found, _, fix = str(error).partition("; ")
-        return [*checks, Check("settings", "wrong", found, fix)]
-    checks.append(Check("settings", "ok", f"cluster {settings.cluster}, lake {settings.lake}"))
-    checks += _surroundings(settings)
-    checks += lake(settings.lake)
-    if with_session:
-        checks.append(_session(settings))
-    return checks
+        return Check(name, is_ok=False, found=found, fix=fix)
 
 
-def _surroundings(settings: Settings) -> Iterator[Check]:
+def _disk(folder: Path) -> str:
+    """Free space of a folder; of the nearest folder above it if it does not exist yet."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if is_there(path))
     try:
-        from jobs.spark.session import ONE_MACHINE  # noqa: PLC0415 - it imports Spark, which may not fit
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"faultline doctor")
+    except OSError as error:
+        raise LakeError(f"{existing} cannot be written: {error.strerror}; name another folder, or mend it") from error
+    free = shutil.disk_usage(existing).free
+    if free < TOO_LITTLE_BYTES:
+        raise LakeError(f"{existing} has only {free / 2**20:.0f} MiB free; make room before the next run")
+    return f"{existing} can be written, {free / 2**30:.1f} GiB free"
+
+
+def _lock(folder: Path) -> str:
+    run = holder(folder)
+    return f"held by {run}, unless it was killed; lease until {run.lease_until:%F %T} UTC" if run else "free"
+
+
+def _tables(lake: str) -> Iterator[Check]:
+    """A check per table; reads the footer of each of its files."""
+    try:
+        from jobs.answers.delta_table import opened  # noqa: PLC0415 - its packages may be missing
+        from jobs.tables import TABLES  # noqa: PLC0415 - likewise
     except ImportError as error:
-        yield Check("machine", "warning", f"not looked into, as Spark cannot be imported: {error}", "see above")
-    else:
-        spark = {**ONE_MACHINE, **settings.spark}
-        yield from machine(spark, os.environ)
-        yield from temporary(spark, os.environ)
-    yield from inputs(settings)
+        yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install 'faultline[report]'")
+        return
+
+    def look(table: Table) -> str:
+        with opened(lake, table) as rows:
+            return f"{rows.count_rows():,} rows"
+
+    yield from (_checked(table.name, partial(look, table)) for table in TABLES)
 
 
-def _session(settings: Settings) -> Check:
-    def look() -> str:
-        from jobs.spark.session import open_session  # noqa: PLC0415 - likewise
-
-        spark = open_session(settings.spark)
-        try:
-            return f"Spark {spark.version} counts to {spark.range(2).count()}, Delta is loaded"
-        finally:
-            give_back()
-            spark.stop()
-
-    return checked("session", look)
-
-
-def as_text(checks: Sequence[Check], secrets: Collection[str] = (), *, colour: bool) -> str:
+def as_text(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     """A line per check, its fix below it, without `secrets`."""
     width = max(len(check.name) for check in checks)
     lines = []
     for check in checks:
-        verdict = f"{check.verdict:7}"
-        shown = f"\x1b[{_COLOURS[check.verdict]}m{verdict}\x1b[0m" if colour else verdict
-        lines.append(f"{shown}  {check.name:{width}}  {one_line(redacted(check.found, secrets))}")
+        lines.append(f"{'ok' if check.is_ok else 'WRONG':5}  {check.name:{width}}  {one_line(check.found)}")
         if check.fix:
-            lines.append(f"{'':{width + 11}}→ {one_line(redacted(check.fix, secrets))}")
-    counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _COLOURS}
-    lines.append(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
-    return "\n".join(lines)
+            lines.append(f"{'':{width + 7}}  → {one_line(check.fix)}")
+    return redacted("\n".join(lines), secrets)
 
 
 def as_json(checks: Sequence[Check], secrets: Collection[str] = ()) -> str:
     """The checks as one JSON object, without `secrets`."""
-    shown = [{name: redacted(text, secrets) for name, text in asdict(check).items()} for check in checks]
-    return json.dumps({"fit": is_fit(checks), "checks": shown}, indent=1)
-
-
-def is_fit(checks: Sequence[Check]) -> bool:
-    """Whether nothing is wrong."""
-    return all(check.verdict != "wrong" for check in checks)
+    is_fit = all(check.is_ok for check in checks)
+    shown = [
+        asdict(check) | {"found": redacted(check.found, secrets), "fix": redacted(check.fix, secrets)}
+        for check in checks
+    ]
+    return json.dumps({"fit": is_fit, "checks": shown}, indent=1)

@@ -1,4 +1,4 @@
-"""The tables as the lake holds them: created with their columns and checks, upgraded, refused when not ours."""
+"""The tables as the lake holds them: created with their columns and checks, refused when not ours."""
 
 from __future__ import annotations
 
@@ -8,29 +8,22 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.errors import LakeError
-from jobs.lake.delta_log import TableLog
 from jobs.spark.failures import BROKEN_LOG
 from jobs.tables import Table
-from jobs.tables.table import VERSION_PROPERTY
+from jobs.tables.table import VERSION_PROPERTY, broken_log
 from jobs.uri import local_folder
 
 
-def create_or_upgrade(spark: SparkSession, path: str, table: Table) -> None:
-    """Create the table, or give it what a lake of an earlier release lacks; its days hold null in new columns.
+def create_or_check(spark: SparkSession, path: str, table: Table) -> None:
+    """Create the table if it does not exist.
 
     Raises:
-        LakeError: it was made by a newer or older version of the product, or its log is broken.
+        LakeError: it exists with another version, or its log is broken.
     """
-    if not DeltaTable.isDeltaTable(spark, path):
+    if DeltaTable.isDeltaTable(spark, path):
+        check_table(newest_snapshot(spark, path), path, table)
+    else:
         _create(spark, path, table)
-        return
-    snapshot = newest_snapshot(spark, path)
-    check_table(snapshot, path, table)
-    properties = snapshot.metadata().configuration()
-    keys = {name: f"delta.constraints.{name}" for name in table.constraints}
-    checks = {name: properties.apply(key) for name, key in keys.items() if properties.contains(key)}
-    for change in table.upgrades(list(snapshot.schema().fieldNames()), checks):
-        spark.sql(f"ALTER TABLE {sql_name(path)} {change}")
 
 
 def sql_name(path: str) -> str:
@@ -46,13 +39,13 @@ def newest_snapshot(spark: SparkSession, path: str) -> Any:
 
 
 def check_table(snapshot: Any, path: str, table: Table) -> None:
-    """Refuse another version, and a broken log: Delta reads over some, and of others says so when it is too late.
+    """Refuse another version, and damage to the log that Delta does not see.
 
     Raises:
         LakeError: it does not fit.
     """
     folder = local_folder(path)
-    for problem, _ in TableLog.of_folder(folder).newest_problems() if folder else ():
+    if folder and (problem := broken_log(folder)):
         raise LakeError(f"table {path}: {problem}; {BROKEN_LOG}")
     properties = snapshot.metadata().configuration()
     found = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None

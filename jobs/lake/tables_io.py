@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from jobs.lake.commits import Commit, commit_of
 from jobs.lake.day_swap import DaySwap, of_day
-from jobs.lake.definitions import check_table, create_or_upgrade, newest_snapshot, sql_name
+from jobs.lake.definitions import check_table, create_or_check, newest_snapshot, sql_name
 from jobs.lake.explained import explained
 from jobs.lake.lock import Clock, RunLock, hold
 from jobs.lake.noted_files import rows_of_days
@@ -71,17 +71,17 @@ class Lake:
             own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
     def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
-        """Create what is missing of `tables`, columns too, with comments, NOT NULL and CHECK; refuse other versions.
+        """Create the missing ones of `tables`, with comments, NOT NULL and CHECK.
 
         Raises:
-            LakeError: a table was made by a newer or older version of the product.
+            LakeError: a table has another version, or its log is broken.
         """
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(self._ensure, tables))
 
     def _ensure(self, table: Table) -> None:
         with self._writing(f"cannot create table {table.name} in {self.root}"):
-            create_or_upgrade(self._spark, self.path(table), table)
+            create_or_check(self._spark, self.path(table), table)
 
     def newest(self, table: Table) -> Any:
         """Delta's own snapshot of the table's newest version, of which a log's end gives protocol and metadata."""
@@ -95,7 +95,7 @@ class Lake:
         """Whether the lake has the table.
 
         Raises:
-            LakeError: it was made by a newer or older version of the product.
+            LakeError: it has another version, or its log is broken.
         """
         with explained(f"cannot look for table {table.name} in {self.root}"):
             if not DeltaTable.isDeltaTable(self._spark, self.path(table)):

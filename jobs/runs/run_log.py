@@ -29,10 +29,8 @@ _CASCADE = "cascade"
 
 
 def events(lake: Lake) -> DataFrame:
-    """The run log with `event_order`, by which the latest event is the greatest; an earlier release's come first."""
-    log = lake.read(RUN_LOG)
-    seq = F.col("event_seq") if "event_seq" in log.columns else F.lit(None).cast("bigint")
-    return log.withColumn("event_order", F.struct(seq, "logged_at", "run_id"))
+    """The run log with `event_order`, by which the latest event is the greatest."""
+    return lake.read(RUN_LOG).withColumn("event_order", F.struct("event_seq", "logged_at", "run_id"))
 
 
 def published_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
@@ -45,11 +43,12 @@ def published_days(context: RunContext, flow: str) -> dict[Day, PublishedDay]:
 def logged_days(lake: Lake, flow: str) -> dict[Day, PublishedDay]:
     """The published days of the flow, in every cluster."""
     log = events(lake).where(F.col("flow") == flow)
-    is_older = "input_settings_hash" not in log.columns
-    read_by = F.lit(None).cast("string") if is_older else F.col("input_settings_hash")
-    made_by = F.col("settings_hash")
     what = F.struct(
-        "started_from", "opening_state", made_by.alias("settings"), read_by.alias("input_settings"), "closing_state"
+        "started_from",
+        "opening_state",
+        F.col("settings_hash").alias("settings"),
+        F.col("input_settings_hash").alias("input_settings"),
+        "closing_state",
     )
     succeeded = F.when(F.col("status") == "SUCCEEDED", F.col("event_order"))
     counted = F.when(F.col("rows_published").isNotNull(), succeeded)  # a recompute reads no line

@@ -130,9 +130,7 @@ def _views(spark: SparkSession, database: str, tables: list[Table], lacking: dic
                 spark.sql(_create_view(database, view))
                 yield view.name
             except AnalysisException as error:
-                if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
-                    raise CatalogError(f"view {view.name} cannot be made in database {database}: {error}") from error
-                lacking[view.name] = "the lake is of an earlier release; run a day with this one"
+                raise CatalogError(f"view {view.name} cannot be made in database {database}: {error}") from error
     finally:
         spark.catalog.setCurrentDatabase(before)
 

@@ -49,7 +49,7 @@ class Listing:
     def first_problem(self) -> FaultlineError:
         """The first of the problems, with how many more there are."""
         first, *others = self.problems
-        more = f" ({len(others)} more of the input: see faultline doctor)" if others else ""
+        more = f" ({len(others)} more problems in the input)" if others else ""
         return type(first)(f"{first}{more}")
 
     @property

@@ -22,8 +22,7 @@ _NO_JVM = "does not exist in the JVM"  # what calls to one that died may say
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 _LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
 BROKEN_LOG = (
-    "its _delta_log is broken: restore it from a copy, or move the table's folder away and publish its days again;"
-    " faultline doctor tells more"
+    "its _delta_log is broken: restore it from a copy, or move the table's folder away and publish its days again"
 )
 _LOG_SIGNS = ("_delta_log", "NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG", "STATE_RECOVER", "JsonEOF", "JsonParse")
 

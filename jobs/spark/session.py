@@ -24,7 +24,6 @@ from jobs.spark.delta_jars import delta_jars
 from jobs.spark.environment import check_environment
 from jobs.spark.failures import failure, root_cause
 from jobs.spark.interruption import defer_signals, give_back, heed_calls
-from jobs.spark.jvm_names import look_up_once
 from jobs.text.progress import Progress
 from jobs.text.redaction import SECRET_NAME, is_secret
 
@@ -153,7 +152,6 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
             spark = _started(settings)
             _ignore_signals(spark)
     _check_delta(spark)
-    look_up_once(spark)
     # Delta names its commits in the digits of the JVM's language: in Arabic no other reader could read the table.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark

@@ -2,7 +2,7 @@
 
 from pyspark.sql.types import ArrayType, DoubleType
 
-from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, LONG, TEXT, Table, column, instant, required
+from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, LONG, TEXT, Table, instant, required
 
 BROKER_INCIDENTS = Table(
     name="broker_incidents",
@@ -32,11 +32,11 @@ BROKER_INCIDENTS = Table(
         required("lost", LONG, "of those, sends that ended in an exception"),
         required("retried", LONG, "of those, answered sends that took more than one attempt"),
         required("slowed", LONG, "of those, sends answered at the first attempt after `slow_ms` or longer"),
-        column(
+        required(
             "is_minor",
             FLAG,
             "shorter than `incident_min_ms`, and fewer than `incident_min_lost` sends lost, retried or slowed; answers"
-            " count it apart; null = published by an earlier release",
+            " count it apart",
         ),
     ),
     checks={"end_after_start": "end_ms > start_ms", "share_is_share": "peak_share > 0 AND peak_share <= 1"},

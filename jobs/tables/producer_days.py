@@ -21,9 +21,7 @@ PRODUCER_DAYS = Table(
         required("isolations", LONG, "isolation intervals with a length, those continued from the day before included"),
         required("isolated_ms", LONG, "broker-milliseconds of isolation"),
         required("inferred_isolations", LONG, "of the isolations, those whose opener was inferred"),
-        column(
-            "recorded_updates", LONG, "updates of its fault items that its client recorded; null = an older release's"
-        ),
+        required("recorded_updates", LONG, "updates of its fault items that its client recorded"),
         required(
             "contradictions",
             LONG,

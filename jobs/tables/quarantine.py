@@ -56,9 +56,7 @@ QUARANTINE = Table(
         required("line", LONG, "line from 1, in CSV the record's first; in Parquet the record's number"),
         required("reason", TEXT, "why it was rejected"),
         column(
-            "reasons",
-            ArrayType(TEXT, False),
-            "every rule that the line breaks, in their order: `reason` is the first; null = an older release's",
+            "reasons", ArrayType(TEXT, False), "every rule that the line breaks, in their order: `reason` is the first"
         ),
         column("detail", TEXT, "fields and values behind the reasons, and what may stand there; null = they say all"),
         column("raw", TEXT, "the line, at most its first 1,000 characters"),

@@ -42,9 +42,7 @@ RUN_LOG = Table(
             "hash of those among them by which lines were read; a recomputed day has its lines', not its run's;"
             " null = not known",
         ),
-        column(
-            "event_seq", LONG, "rises from event to event, whatever the clock says; null = logged by an earlier release"
-        ),
+        required("event_seq", LONG, "rises from event to event, whatever the clock says"),
     ),
     closed_lists={
         "flow": ("FAULT_LATENCY", "ALLOCATION", "VERIFY"),

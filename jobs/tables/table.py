@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pyspark.sql.types import (
     ArrayType,
@@ -41,7 +41,7 @@ class Table:
         keys: columns that together are unique within the table.
         columns: every column, with its unit and the meaning of null in the comment.
         checks: constraint name to SQL condition; a write that breaks one is refused whole.
-        version: grows when a column changes its meaning; adding a column does not count.
+        version: grows with each change of the columns or of their meaning; a lake of another version is refused.
         closed_lists: column to the values that it, or each entry of its array, may be; each becomes a check.
     """
 
@@ -78,37 +78,24 @@ class Table:
         return {**self.checks, **lists}
 
     def _is_known(self, name: str, values: tuple[str, ...]) -> str:
-        listed = ", ".join(repr(value) for value in values)
+        listed = ", ".join(f"'{value}'" for value in values)
         if isinstance(self.schema[name].dataType, ArrayType):
             return f"{name} IS NULL OR size(array_except({name}, array({listed}))) = 0"
         return f"{name} IS NULL OR {name} IN ({listed})"
 
-    def upgrades(self, columns: Collection[str], checks: Mapping[str, str]) -> list[str]:
-        """Clauses of `ALTER TABLE` for a table of an earlier release: add what is new, renew checks that differ.
 
-        Args:
-            columns: those that it has.
-            checks: those that it has, by name.
-        """
-        missing = [
-            f"{field.name} {field.dataType.simpleString()} COMMENT {sql_text(field.metadata['comment'])}"
-            for field in self.columns
-            if field.name not in columns
-        ]
-        changes = [f"ADD COLUMNS ({', '.join(missing)})"] if missing else []
-        for name, condition in self.constraints.items():
-            if _tokens(checks.get(name, "")) != _tokens(condition):
-                changes += [f"DROP CONSTRAINT IF EXISTS {name}", f"ADD CONSTRAINT {name} CHECK ({condition})"]
-        return changes
+def broken_log(folder: Path) -> str | None:
+    """Damage to the Delta log of a table in a local folder that its readers do not see; None if there is none.
 
-
-def _tokens(condition: str) -> str:
-    """The condition without white space: Delta keeps a check that `ALTER TABLE` adds with spaces of its own.
-
-    >>> _tokens("kind IN ( 'a' , 'b' )") == _tokens("kind IN ('a', 'b')")
-    True
+    They skip a commit file without content, such as a power failure leaves, and with it the rows of that commit.
     """
-    return "".join(condition.split())
+    if not folder.exists():
+        return None
+    commits = sorted((folder / "_delta_log").glob("*.json"))
+    empty = [path.name for path in commits if not path.stat().st_size]
+    if empty or not commits:
+        return f"_delta_log/{empty[0]} is empty" if empty else "it has files, but no _delta_log"
+    return None
 
 
 def sql_text(value: str) -> str:

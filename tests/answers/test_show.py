@@ -25,7 +25,6 @@ from jobs.cli.show import FLAGS, NAMES, SUBJECTS
 from jobs.errors import InputMissingError
 from jobs.spark import environment
 from jobs.tables import (
-    BROKER_INCIDENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     QUEUE_ALLOCATION,
@@ -371,15 +370,23 @@ def test_no_lake_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 @pytest.mark.fault(35)
 def test_a_lake_of_another_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     publish(tmp_path, D1)
-    later_columns = ("never_noticed", "sends", "lost", "retried", "slowed", "first_producer")
-    incident = {"event_date": D1, "cluster": "main", "broker_name": "broker-a", "start_ms": T1, "end_ms": T1 + 1}
-    write_rows(tmp_path, BROKER_INCIDENTS, [incident], leave_out=later_columns)
-    assert Said(capsys, tmp_path, "incidents").out.split()[-6:] == ["–"] * 6
     assert Said(capsys, tmp_path, "findings").out == "findings, 2026-03-01 UTC, cluster main: no finding\n"
     write_rows(tmp_path, FINDINGS, [{"event_date": D1, "cluster": "main"}], version=FINDINGS.version + 1)
     newer = Said(capsys, tmp_path, "findings")
     assert (newer.code, newer.out) == (1, "")
     assert f"has version {FINDINGS.version + 1}, this program reads {FINDINGS.version}" in newer.err
+
+
+@pytest.mark.fault(33)
+def test_an_empty_commit_is_a_sentence_and_not_a_table_without_its_rows(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [isolation(1, 2)])
+    (tmp_path / "isolation_intervals/_delta_log" / f"{1:020}.json").write_text("")
+    said = Said(capsys, tmp_path, "isolations")
+    assert (said.code, said.out) == (1, "")
+    assert f"_delta_log/{1:020}.json is empty" in said.err
 
 
 @pytest.mark.fault(33)

@@ -119,7 +119,6 @@ def test_the_longest_incidents_are_told_in_order_of_time(tmp_path: Path) -> None
 
 
 def test_minor_incidents_are_counted_apart_and_not_told(tmp_path: Path) -> None:
-    """Of an earlier release none is minor."""
     rows = [incident(1, 9, "a") | {"is_minor": False}, incident(2, 99, "b") | {"is_minor": True}, incident(3, 8, "c")]
     published = lake_of(tmp_path, BROKER_INCIDENTS, *rows)
     found = night(published)

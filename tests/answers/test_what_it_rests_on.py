@@ -18,7 +18,7 @@ from tests.given.site import D1, D2
 BOTH = "1 of 3 producers with the switch on by replay of their sends, 2 as their clients recorded them"
 
 
-def producer(client_id: str, group: str = "PG", updates: int | None = None, **other: object) -> dict[str, Any]:
+def producer(client_id: str, group: str = "PG", updates: int = 0, **other: object) -> dict[str, Any]:
     return {
         "event_date": D1, "client_id": client_id, "producer_group": group, "enforced": True,
         "recorded_updates": updates, **other,

@@ -88,7 +88,7 @@ def test_each_flow_of_a_day_has_its_own_last_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("statuses", [("STARTED", "SUCCEEDED"), ("SUCCEEDED", "STARTED")])
 def test_of_events_at_one_time_the_success_came_last(tmp_path: Path, statuses: tuple[str, ...]) -> None:
-    """An earlier release numbered none, and a file holds them in any order."""
+    """A file holds them in any order."""
     write_rows(tmp_path, RUN_LOG, [run(status) for status in statuses])
     assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
 
@@ -108,15 +108,6 @@ def test_the_first_rows_are_first_over_all_files(tmp_path: Path) -> None:
         assert rows.column_names == SENDS.schema.fieldNames()
     assert opened.first_rows(SENDS, ["latency_ms"], 1)[1] == 8
     assert opened.rows(SENDS, ["latency_ms"], of_broker, [D2])["latency_ms"].to_pylist() == [1]
-
-
-def test_every_column_that_an_older_lake_lacks_is_null(tmp_path: Path) -> None:
-    publish(tmp_path, D1)
-    write_rows(tmp_path, SENDS, [{"event_date": D1, "invoke_id": 7}], leave_out=("order_key", "invoke_id", "mode"))
-    opened = open_published(str(tmp_path), None, None, None)
-    assert opened.rows(SENDS, ["order_key", "invoke_id", "mode"]).to_pylist() == [
-        {"order_key": None, "invoke_id": None, "mode": None}
-    ]
 
 
 @pytest.mark.parametrize("version", ["0", "99", None])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema, write_deltalake
-from pyspark.sql.types import ArrayType, StructField, StructType
+from pyspark.sql.types import ArrayType, StructField
 
 from jobs.tables import RUN_LOG, TABLES, Table
 
@@ -32,9 +32,7 @@ class LiteralLake:
         write_rows(self.folder, table, [{"event_date": day, **row} for row in rows])
 
 
-def write_rows(
-    lake: Path, table: Table, rows: Iterable[Row], *, leave_out: tuple[str, ...] = (), version: int = 0
-) -> None:
+def write_rows(lake: Path, table: Table, rows: Iterable[Row], *, version: int = 0) -> None:
     """Add rows, and the table if it is not there; `…_at` follows `…_ms`.
 
     Args:
@@ -42,13 +40,11 @@ def write_rows(
         table: the table.
         rows: each with at least `event_date`; what else it does not say is cluster `main`, null where that is allowed,
             or plain.
-        leave_out: columns that an older lake lacks.
         version: another version than the table's.
     """
-    stored = _table(lake, table, leave_out, version)
+    stored = _table(lake, table, version)
     schema = pa.schema(stored.schema().to_arrow())
-    fields = [field for field in table.columns if field.name not in leave_out]
-    filled = [{field.name: _value(row, field, table) for field in fields} for row in rows]
+    filled = [{field.name: _value(row, field, table) for field in table.columns} for row in rows]
     write_deltalake(stored, pa.Table.from_pylist(filled, schema), mode="append")
 
 
@@ -62,11 +58,10 @@ def publish(lake: Path, *days: dt.date, cluster: str = "main", flow: str = "FAUL
     write_rows(lake, RUN_LOG, rows)
 
 
-def _table(lake: Path, table: Table, leave_out: tuple[str, ...] = (), version: int = 0) -> DeltaTable:
-    columns = StructType([field for field in table.columns if field.name not in leave_out])
+def _table(lake: Path, table: Table, version: int = 0) -> DeltaTable:
     return DeltaTable.create(
         str(lake / table.name),
-        Schema.from_json(columns.json()),
+        Schema.from_json(table.schema.json()),
         mode="ignore",
         partition_by=["event_date"],
         description=table.grain,

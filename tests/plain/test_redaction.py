@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import main as cli
-from jobs.doctor.check import Check
-from jobs.doctor.examination import as_json, as_text
+from jobs.doctor.examination import Check, as_json, as_text
 from jobs.errors import LakeError
 from jobs.settings.load import load_settings
 from jobs.text.progress import Progress
@@ -182,8 +181,8 @@ def test_progress_and_the_doctor_show_none() -> None:
     stream = io.StringIO()
     Progress(stream).say(f"lake s3a://AKIA:{CANARY}@bucket")
     assert stream.getvalue() == "lake s3a://AKIA:…@bucket\n"
-    checks = [Check("lake", "wrong", f"s3a://AKIA:{CANARY}@bucket cannot be reached", "mend it")]
-    for said in (as_text(checks, colour=False), as_json(checks)):
+    checks = [Check("lake", is_ok=False, found=f"s3a://AKIA:{CANARY}@bucket cannot be reached", fix="mend it")]
+    for said in (as_text(checks), as_json(checks)):
         assert "cAnAry" not in said
         assert "cannot be reached" in said
 

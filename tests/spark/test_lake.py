@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import re
 import shutil
@@ -23,7 +22,7 @@ import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake.tables_io import Lake
 from jobs.settings.load import load_settings
-from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, SENDS, TABLES, Table
+from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, TABLES, Table
 from tests.given.site import D1, D2, Site, at, send
 
 ROOT = Path(__file__).parents[2]
@@ -76,10 +75,8 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
 
 @pytest.fixture
 def two_clusters(spark: SparkSession, tmp_path: Path) -> Lake:
-    """North and south of a day, and north of the next; an earlier release made it: a column stands last."""
+    """North and south of a day, and north of the next."""
     made = Lake(spark, str(tmp_path / "lake"))
-    columns = tuple(field for field in BROKER_INCIDENTS.columns if field.name != "peak_share")
-    made.create_tables((dataclasses.replace(BROKER_INCIDENTS, columns=columns, checks={}),))
     made.create_tables((BROKER_INCIDENTS,))
     for cluster, day, broker in (("north", D1, "a"), ("south", D1, "b"), ("north", D2, "c")):
         _publish(spark, made, cluster, day, (broker, 0.5))
@@ -237,51 +234,9 @@ def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) 
     assert comments == {field.name: field.metadata["comment"] for field in table.columns}
 
 
-@pytest.mark.fault(17, 35)
-def test_a_table_of_an_earlier_release_gets_the_columns_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
-    lake = Lake(spark, str(tmp_path / "Tom's own lake, ü"))
-    columns = tuple(field for field in SENDS.columns if field.name != "order_key")
-    lake.create_tables((dataclasses.replace(SENDS, columns=columns),))
-    assert "order_key" not in lake.read(SENDS).columns
-    lake.create_tables((SENDS,))
-    told = {field.name: field.metadata["comment"] for field in lake.read(SENDS).schema}
-    assert told == {field.name: field.metadata["comment"] for field in SENDS.columns}
-    version = deltalake.DeltaTable(lake.path(SENDS)).version()
-    lake.create_tables((SENDS,))
-    assert deltalake.DeltaTable(lake.path(SENDS)).version() == version
-
-
 @pytest.mark.fault(17)
-def test_a_table_of_an_earlier_release_takes_the_values_that_are_new(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_reason_of_a_quarantined_line_is_the_first_of_its_reasons(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(spark, str(tmp_path / "lake"))
-    earlier = dataclasses.replace(QUARANTINE, closed_lists={"reason": ("not_json",), "source": ("sends",)})
-    lake.create_tables((earlier,))
-
-    def add(reason: str) -> None:
-        row = (D1, "main", "sends", "/a", 1, reason, [reason], None, None, "run")
-        lake.append(QUARANTINE, spark.createDataFrame([row], QUARANTINE.schema))
-
-    add("not_json")
-    with pytest.raises(LakeError, match="reason_is_known"):
-        add("times_contradict")
-    lake.create_tables((QUARANTINE,))
-    add("times_contradict")
-    with pytest.raises(LakeError, match="reason_is_known"):
-        add("because")
-    version = deltalake.DeltaTable(lake.path(QUARANTINE)).version()
-    lake.create_tables((QUARANTINE,))
-    assert deltalake.DeltaTable(lake.path(QUARANTINE)).version() == version
-
-
-@pytest.mark.fault(17)
-def test_a_quarantine_without_all_reasons_takes_them(spark: SparkSession, tmp_path: Path) -> None:
-    lake = Lake(spark, str(tmp_path / "lake"))
-    columns = tuple(each for each in QUARANTINE.columns if each.name != "reasons")
-    closed = {name: values for name, values in QUARANTINE.closed_lists.items() if name != "reasons"}
-    earlier = dataclasses.replace(QUARANTINE, columns=columns, checks={}, closed_lists=closed)
-    lake.create_tables((earlier,))
-    old = (D1, "main", "sends", "/a", 1, "not_json", None, None, "run")
-    lake.append(earlier, spark.createDataFrame([old], earlier.schema))
     lake.create_tables((QUARANTINE,))
 
     def add(*reasons: str) -> None:
@@ -296,10 +251,7 @@ def test_a_quarantine_without_all_reasons_takes_them(spark: SparkSession, tmp_pa
         with pytest.raises(LakeError, match=check):
             add(*reasons)
     add("not_json", "wrong_type")
-    assert [row["reasons"] for row in lake.read(QUARANTINE).orderBy("line").collect()] == [
-        None,
-        ["not_json", "wrong_type"],
-    ]
+    assert [row["reasons"] for row in lake.read(QUARANTINE).collect()] == [["not_json", "wrong_type"]]
 
 
 @pytest.mark.fault(17, 35)

@@ -69,8 +69,7 @@ def test_two_problems_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     (folder / "gone").symlink_to("nowhere")
     os.mkfifo(folder / "pipe")
     assert _refused(spark, folder) == (
-        "gone is a link to nowhere, which does not exist; remove it or mend it"
-        " (1 more of the input: see faultline doctor)"
+        "gone is a link to nowhere, which does not exist; remove it or mend it (1 more problems in the input)"
     )
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs.answers.published import open_published
-from jobs.answers.runs import unsure_days
 from jobs.lake.tables_io import Lake
 from jobs.runs.context import RunContext
-from jobs.runs.run import DayResult, PublishedDay, Run
+from jobs.runs.run import DayResult, Run
 from jobs.runs.run_log import FAULT_LATENCY, log_run, logged_days, published_days
 from jobs.settings.load import load_settings
 from jobs.sources.staged import Counts
@@ -20,9 +17,6 @@ from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
 from tests.given.site import D1, D2, Site, at, send
-
-NEWER = ("event_seq", "input_settings_hash")
-"""Columns that an earlier release did not have."""
 
 
 def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession, tmp_path: Path) -> None:
@@ -42,36 +36,6 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
         ("run-2", "STARTED", D1), ("run-2", "SUCCEEDED", D1),
     ]  # fmt: skip
     assert len({row["event_seq"] for row in log}) == len(log)
-
-
-def test_what_an_earlier_release_logged_came_before(spark: SparkSession, tmp_path: Path) -> None:
-    lake, settings, day = Lake(spark, str(tmp_path)), load_settings([], [], {}), Day(D1, "main")
-    older = dataclasses.replace(RUN_LOG, columns=tuple(each for each in RUN_LOG.columns if each.name not in NEWER))
-    lake.create_tables((older,))
-    rows = [
-        (date, "main", "old", "nightly", FAULT_LATENCY, status, hour)
-        for date, status, hour in ((D1, "SUCCEEDED", 5), (D1, "FAILED", 6), (D2, "FAILED", 7))
-    ]
-    kinds = "event_date date, cluster string, run_id string, command string, flow string, status string, hour int"
-    logged = spark.createDataFrame(rows, kinds).selectExpr(
-        "* EXCEPT (hour)", "timestamp_millis(1772409600000 + hour * 3600000) AS logged_at",
-        *(f"CAST(NULL AS {each.dataType.simpleString()}) AS {each.name}" for each in older.columns[7:]),
-    )  # fmt: skip
-    lake.append(older, logged)
-    assert list(logged_days(lake, FAULT_LATENCY)) == [day]
-    assert unsure_days(open_published(str(tmp_path), None, None, None)) == (D1,)
-    lake.create_tables((RUN_LOG,))
-    run = Run(
-        "new", "nightly", (D1,), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
-    )
-    done = DayResult(day, None, "PREVIOUS_DAY", "opened", "closed", {}, input_settings="read by these")
-    log_run(RunContext(spark, lake, settings, run, Progress()), FAULT_LATENCY, [day], "SUCCEEDED", done=done)
-    assert unsure_days(open_published(str(tmp_path), None, None, None)) == ()
-    assert logged_days(lake, FAULT_LATENCY) == {
-        day: PublishedDay(
-            "PREVIOUS_DAY", "opened", settings.content_hash(FAULT_LATENCY), "read by these", closing_state="closed"
-        )
-    }
 
 
 def test_a_day_whose_recompute_broke_off_is_told_from_one_whose_own_run_did(

@@ -40,7 +40,7 @@ isolations AS (
 incidents AS (
   SELECT event_date, cluster, broker_name, count(*) AS incidents
   FROM broker_incidents
-  WHERE NOT coalesce(is_minor, false)
+  WHERE NOT is_minor
   GROUP BY event_date, cluster, broker_name
 ),
 figures AS (
