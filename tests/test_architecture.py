@@ -3,7 +3,8 @@
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -128,6 +129,10 @@ LONGEST_CHAIN = 9
 FLOWS = {"jobs.fault_latency", "jobs.allocation", "jobs.what_if", "jobs.verify"}
 EDGE_OF_A_FLOW = ("run", "summary")
 
+# Folders of a flow that import each other, to be mended: producers/sends_per_process.py takes OWNER, which says whose
+# the sends are, from fault_items/replay.py; it belongs beside PRODUCER in producers/rules.py.
+KNOWN_CIRCLES = [{"jobs.fault_latency.fault_items", "jobs.fault_latency.producers"}]
+
 # Where these rules do not hold, because it is that module's task.
 WRITES_DELTA = (
     "jobs/lake/tables_io.py",
@@ -144,15 +149,6 @@ CLOCKS = {"now", "today", "utcnow", "current_date", "current_timestamp", "localt
 # Spark gives these their own frame and takes no other; everything else over an ordered window needs `rowsBetween`.
 OWN_FRAME = {"lag", "lead", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
 FRAMES = {"rowsBetween", "rangeBetween"}
-
-# A name says what it holds. No name has one of these words among its own, and none is one of the others alone: a frame
-# called `told` or `held` says nothing. In a flow a frame is not called `found` either.
-BANNED_WORDS = {"told", "tell", "tells", "telling", "stood", "fate", "fates"}
-BANNED_NAMES = {"held", "kept", "seen", "sent", "asked", "aside", "dated"}
-BANNED_IN_A_FLOW = {"found"}
-# How often told, tells and telling stand in jobs/ and udfs/, sentences and comments included. It only ever falls.
-MOST_TELLING = 4
-TELLING = re.compile(r"\b(?:told|tells|telling)\b", re.IGNORECASE)
 
 Breach = tuple[int, str]
 
@@ -355,26 +351,6 @@ def knows_a_release(module: Module) -> Iterator[Breach]:
                 yield node.lineno, f"{number} is a client release; name the fact in conf/releases.toml"
 
 
-def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of each variable, parameter, function, class, attribute and keyword."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(asname=str(name)):
-                yield node.lineno, name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield node.lineno, name
-            case ast.keyword(arg=str(name)):
-                yield node.lineno, name
-
-
-def names_with_banned_words(module: Module) -> Iterator[Breach]:
-    """A frame, and everything else, is called by what it holds: the noun, as RocketMQ and Spark call it."""
-    banned = BANNED_NAMES | (BANNED_IN_A_FLOW if room_of(module.name) in FLOWS else set())
-    for line, name in names_in(module.tree):
-        if name.strip("_") in banned or BANNED_WORDS & set(name.lower().split("_")):
-            yield line, f"{name} is no name: call it what it holds (BANNED_WORDS, BANNED_NAMES)"
-
-
 def is_too_long(module: Module) -> Iterator[Breach]:
     lines = module.source.count("\n")
     if lines > LONGEST_FILE:
@@ -393,7 +369,6 @@ RULES: tuple[Callable[[Module], Iterator[Breach]], ...] = (
     needs_a_session_at_import,
     leaves_the_frame_to_spark,
     knows_a_release,
-    names_with_banned_words,
     is_too_long,
 )
 
@@ -421,6 +396,41 @@ def test_a_circle_is_found() -> None:
         longest_chain({"a": {"b"}, "b": {"a"}})
 
 
+def circles(arrows: Iterable[tuple[str, str]]) -> list[set[str]]:
+    """The groups of rooms that can all be reached from each other."""
+    reached: dict[str, set[str]] = defaultdict(set)
+    pairs = set(arrows)
+    for start in {start for start, _ in pairs}:
+        front = {start}
+        while front := {end for begin, end in pairs if begin in front} - reached[start]:
+            reached[start] |= front
+    found = [{other for other in ends if start in reached[other]} for start, ends in sorted(reached.items())]
+    return [circle for number, circle in enumerate(found) if circle and circle not in found[:number]]
+
+
+def folder_of(name: str, flow: str) -> str:
+    """`jobs.fault_latency.effects` of `jobs.fault_latency.effects.calls.X`; the flow itself for its own modules."""
+    part = name.removeprefix(f"{flow}.").partition(".")[0]
+    return f"{flow}.{part}" if (ROOT / flow.replace(".", "/") / part).is_dir() else flow
+
+
+@pytest.mark.parametrize("flow", sorted(FLOWS))
+def test_no_folders_of_a_flow_import_each_other(flow: str) -> None:
+    arrows = [
+        (folder_of(module.name, flow), folder_of(name, flow))
+        for module in modules()
+        if within(module.name, flow)
+        for _, name in imports(module.tree)
+        if within(name, flow)
+    ]
+    found = circles((start, end) for start, end in arrows if start != end)
+    assert found == [circle for circle in KNOWN_CIRCLES if any(within(folder, flow) for folder in circle)]
+
+
+def test_folders_that_reach_each_other_are_a_circle() -> None:
+    assert circles([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("e", "a")]) == [{"a", "b", "c"}]
+
+
 def test_a_rule_allows_nothing_that_no_module_does() -> None:
     """An arrow that nobody needs any more goes from the table."""
     used = {(room_of(module.name), room_of(name)) for module in modules() for _, name in imports(module.tree)}
@@ -434,13 +444,6 @@ def test_little_stands_at_the_root() -> None:
         "errors.py",
         "uri.py",
     ]
-
-
-def test_little_is_told() -> None:
-    """The words themselves, in sentences too. Lower the number with each one that goes."""
-    told = {module.path: count for module in modules() if (count := len(TELLING.findall(module.source)))}
-    in_code = {path: count for path, count in told.items() if path.split("/")[0] in {"jobs", "udfs"}}
-    assert sum(in_code.values()) == MOST_TELLING, in_code
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -494,17 +497,6 @@ BREACHES = [
     (leaves_the_frame_to_spark, "udfs/a.py", "def f(in_order):\n    return F.sum('x').over(in_order)", 1),
     (knows_a_release, "udfs/a.py", "x = 40903", 1),
     (knows_a_release, "udfs/a.py", "x = 40000", 0),
-    (names_with_banned_words, "jobs/a.py", "told = 1", 1),
-    (names_with_banned_words, "jobs/a.py", "def f(clients_told): ...", 1),
-    (names_with_banned_words, "jobs/a.py", "def _told(): ...", 1),
-    (names_with_banned_words, "jobs/a.py", "class Fates: ...", 1),
-    (names_with_banned_words, "jobs/a.py", "x.telling_writes", 1),
-    (names_with_banned_words, "jobs/a.py", "f(held=1)", 1),
-    (names_with_banned_words, "jobs/a.py", "import a as seen", 1),
-    (names_with_banned_words, "jobs/a.py", "held_ms = sent_while_isolated = untold", 0),
-    (names_with_banned_words, "jobs/a.py", "F.col('told')", 0),
-    (names_with_banned_words, "jobs/a.py", "found = 1", 0),
-    (names_with_banned_words, "jobs/what_if/a.py", "found = 1", 1),
     (is_too_long, "jobs/a.py", "x = 1\n" * 251, 1),
 ]
 
