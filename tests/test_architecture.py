@@ -23,12 +23,13 @@ MAY_IMPORT = {
     "jobs": set(),
     "jobs.text": set(),
     "jobs.uri": set(),
-    "jobs.tables": set(),
+    "jobs.kinds": set(),
+    "jobs.tables": {"jobs.kinds"},
     "jobs.intervals": set(),
     "jobs.errors": {"jobs.text"},
     "jobs.settings": {"jobs.errors", "jobs.uri", "udfs"},
     "jobs.spark": {"jobs.errors", "jobs.settings", "jobs.text"},
-    "jobs.answers": {"jobs.errors", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
+    "jobs.answers": {"jobs.errors", "jobs.kinds", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.sources": {"jobs.errors", "jobs.settings", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri", "udfs"},
     "jobs.check": {"jobs.errors", "jobs.settings", "jobs.sources", "udfs"},
     "jobs.lake": {"jobs.errors", "jobs.spark", "jobs.tables", "jobs.text", "jobs.uri"},
@@ -55,6 +56,7 @@ MAY_IMPORT = {
     "jobs.upkeep": {"jobs.errors", "jobs.lake", "jobs.runs", "jobs.settings", "jobs.tables", "jobs.text", "jobs.uri"},
     "jobs.allocation": {
         "jobs.intervals",
+        "jobs.kinds",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",
@@ -66,6 +68,7 @@ MAY_IMPORT = {
     },
     "jobs.fault_latency": {
         "jobs.intervals",
+        "jobs.kinds",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",
@@ -111,6 +114,7 @@ MAY_IMPORT = {
         "jobs.doctor",
         "jobs.errors",
         "jobs.fault_latency",
+        "jobs.kinds",
         "jobs.lake",
         "jobs.runs",
         "jobs.serving",
@@ -442,6 +446,7 @@ def test_little_stands_at_the_root() -> None:
     assert sorted(path.name for path in (ROOT / "jobs").iterdir() if path.suffix) == [
         "__init__.py",
         "errors.py",
+        "kinds.py",
         "uri.py",
     ]
 

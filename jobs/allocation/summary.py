@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.kinds import GroupCause
 from jobs.lake.tables_io import Lake
 from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.runs.read_back import rows_of_each, with_each_reason
@@ -30,7 +31,7 @@ from jobs.text.redaction import redacted
 from udfs.strategy import RETRY_TOPIC
 
 _ROWS = 10
-_PASSING = ("REBALANCE_NOT_RUN", "STALE_ROUTE")  # each rebalance takes its time
+_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # each rebalance takes its time
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def _faults(findings: DataFrame) -> DataFrame:
             ),
             lasted.alias("longest_ms"),
         )
-        .orderBy((F.col("cause") != "UNEXPLAINED"), F.desc("longest_ms"), "consumer_group", "cause")
+        .orderBy((F.col("cause") != GroupCause.UNEXPLAINED), F.desc("longest_ms"), "consumer_group", "cause")
     )
     return faults.limit(_ROWS)
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
 from jobs.answers.words import percent
+from jobs.kinds import Severity
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     BROKER_INCIDENTS,
@@ -28,7 +29,7 @@ from jobs.text.terminal import counted, duration, safe
 
 NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
 _PRODUCER = ("client_id", "producer_group")
-_SEVERITIES = ("CRITICAL", "WARNING", "INFO")
+_SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True)
@@ -222,8 +223,8 @@ def _real() -> pc.Expression:
 
 
 def _minor() -> pc.Expression:
-    """Incidents that nobody wakes for; in a lake of an earlier release there is none."""
-    return pc.coalesce(pc.field("is_minor"), pc.scalar(False))
+    """Incidents that nobody wakes for."""
+    return pc.field("is_minor")
 
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.answers.window import Window
+from jobs.kinds import GroupKind
 
 QUEUE = ("topic", "broker_name", "queue_id")
 
-_FAULTS = ("UNASSIGNED", "DOUBLY_OWNED", "AGAINST_STRATEGY")
+_FAULTS = (GroupKind.UNASSIGNED, GroupKind.DOUBLY_OWNED, GroupKind.AGAINST_STRATEGY)
 
 
 @dataclass(frozen=True)

@@ -8,29 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobs.errors import ConditionMetError, UsageError
+from jobs.kinds import FindingKind, Severity
 from jobs.text.nearest import did_you_mean
 
 if TYPE_CHECKING:  # it imports Spark
     from jobs.fault_latency.summary import Summary
 
 OF_A_NIGHT = ("incident", "contradictions", "missing-producer")
-SEVERITIES = ("CRITICAL", "WARNING", "INFO")
-KINDS = (
-    "SENT_WHILE_ISOLATED",
-    "ISOLATION_LOST_BY_SUBMIT",
-    "COLLATERAL_ISOLATION",
-    "ALL_ISOLATED",
-    "DEAD_BROKER_MAGNET",
-    "LONE_ISOLATION",
-    "WIDE_ISOLATION",
-    "NEVER_REACHABLE_AGAIN",
-    "REMOVED_WHILE_ISOLATED",
-    "LADDER_ARRAYS_DIFFER",
-    "CLOCK_STEP",
-    "SEVERAL_PROCESSES",
-)
-"""Those of the table `findings`, whose module imports Spark."""
-WORDS = (*OF_A_NIGHT, *SEVERITIES, *KINDS)
+WORDS = (*OF_A_NIGHT, *Severity, *FindingKind)
 OF_VERIFY = ("differing", "unexplained")
 """Brokers of a writer whose isolations differ from what the client wrote; those of them without a known reason."""
 
@@ -83,8 +68,8 @@ def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
         "incident": summary.incident_count,
         "contradictions": summary.contradictions,
         "missing-producer": len(summary.missing_producers),
-        **{severity: sum(vars(each)[severity.lower()] for each in summary.findings) for severity in SEVERITIES},
-        **dict.fromkeys(KINDS, 0),
+        **{severity: sum(vars(each)[severity.lower()] for each in summary.findings) for severity in Severity},
+        **dict.fromkeys(FindingKind, 0),
         **{each.kind: each.critical + each.warning + each.info for each in summary.findings},
     }
     _check(conditions, counts)

@@ -21,6 +21,7 @@ from jobs.fault_latency.producer_counts import (
     worst_groups,
     worst_producers,
 )
+from jobs.kinds import Severity
 from jobs.lake.tables_io import Lake
 from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
@@ -36,7 +37,6 @@ from jobs.tables import (
     QUARANTINE,
     TOPIC_BROKERS,
 )
-from jobs.tables.findings import SEVERITIES
 from jobs.text.completeness import of_producers
 from jobs.text.owners import owners_of
 from jobs.text.redaction import redacted
@@ -209,7 +209,7 @@ def _worst_findings(findings: DataFrame) -> DataFrame:
 def _finding_kinds(findings: DataFrame) -> DataFrame:
     """The columns of `FindingKind`."""
     by_severity = {
-        severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in SEVERITIES
+        severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in Severity
     }
     kinds = findings.groupBy("kind").agg(*by_severity.values())
     return kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind")

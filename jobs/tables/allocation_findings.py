@@ -2,53 +2,8 @@
 
 from pyspark.sql.types import ArrayType
 
+from jobs.kinds import GroupCause, GroupKind
 from jobs.tables.table import CLUSTER, EVENT_DATE, INT, TEXT, Table, column, instant, required
-
-KINDS = (
-    "UNASSIGNED",
-    "DOUBLY_OWNED",
-    "AGAINST_STRATEGY",
-    "IDLE_CLIENT",
-    "NOT_DETERMINABLE",
-    "MIXED_LANGUAGES",
-    "MIXED_STRATEGIES",
-    "DUPLICATE_CLIENT_ID",
-    "EMPTY_CLIENT_ID",
-    "GROUP_WITHOUT_CONSUMERS",
-    "TOPIC_WITHOUT_ROUTE",
-    "VIEWS_DIFFER",
-    "FLAPPING",
-)
-ACTING_CAUSES = (
-    "DUPLICATE_CLIENT_ID",
-    "NOT_SUBSCRIBED",
-    "QUEUE_DOES_NOT_EXIST",
-    "MIXED_STRATEGIES",
-    "FLAPPING",
-    "VIEWS_DIFFER",
-    "STOPPED_NOT_EXPIRED",
-    "CLIENT_SILENT",
-    "LOCK_NOT_GRANTED",
-    "OFFSET_UNKNOWN",
-    "STALE_ROUTE",
-    "REBALANCE_NOT_RUN",
-    "MIXED_LANGUAGES",
-)
-"""Causes that act for a time; the earlier one is named where several act."""
-
-CAUSES = (
-    *ACTING_CAUSES,
-    "STRATEGY_FAILS",
-    "STRATEGY_LEAVES_OUT",
-    "STRATEGY_NAMES_TWICE",
-    "MORE_CLIENTS_THAN_QUEUES",
-    "REQUEST_MODE_UNKNOWN",
-    "STRATEGY_UNKNOWN",
-    "ROUTE_UNKNOWN",
-    "NO_ROUTE",
-    "NONE_NEEDED",
-    "UNEXPLAINED",
-)
 
 ALLOCATION_FINDINGS = Table(
     name="allocation_findings",
@@ -85,5 +40,9 @@ ALLOCATION_FINDINGS = Table(
         required("sentence", TEXT, "the finding in words"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},
-    closed_lists={"kind": KINDS, "cause": CAUSES, "basis": ("EXPECTED", "OBSERVED")},
+    closed_lists={
+        "kind": tuple(GroupKind),
+        "cause": tuple(GroupCause),
+        "basis": ("EXPECTED", "OBSERVED"),
+    },
 )

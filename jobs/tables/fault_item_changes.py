@@ -1,5 +1,6 @@
 """`fault_item_changes`: the replayed updates that opened, extended or ended an isolation."""
 
+from jobs.kinds import Evidence
 from jobs.tables.table import (
     BROKER_NAME,
     CLUSTER,
@@ -41,5 +42,5 @@ FAULT_ITEM_CHANGES = Table(
         required("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what shows it"),
         required("enforced", FLAG, "false = the switch was off: it would have happened"),
     ),
-    closed_lists={"change": ("OPENED", "EXTENDED", "CLEARED", "REMOVED")},
+    closed_lists={"evidence": tuple(Evidence), "change": ("OPENED", "EXTENDED", "CLEARED", "REMOVED")},
 )

@@ -2,41 +2,8 @@
 
 from pyspark.sql.types import ArrayType, DoubleType
 
+from jobs.kinds import FindingCause, FindingKind, Severity
 from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, instant, required
-
-KINDS = (
-    "SENT_WHILE_ISOLATED",
-    "ISOLATION_LOST_BY_SUBMIT",
-    "COLLATERAL_ISOLATION",
-    "ALL_ISOLATED",
-    "DEAD_BROKER_MAGNET",
-    "LONE_ISOLATION",
-    "WIDE_ISOLATION",
-    "NEVER_REACHABLE_AGAIN",
-    "REMOVED_WHILE_ISOLATED",
-    "LADDER_ARRAYS_DIFFER",
-    "CLOCK_STEP",
-    "SEVERAL_PROCESSES",
-)
-CAUSES = (
-    "SWITCH_OFF",
-    "CALLER_CHOSE_QUEUE",
-    "ONLY_BROKER",
-    "ALL_ISOLATED",
-    "RETRY_TO_LAST_BROKER",
-    "RETRY_AVOIDS_LAST_BROKER",
-    "TIMEOUT_SPENT",
-    "PRODUCER_SIDE",
-    "BROKER_SIDE",
-    "CLIENT_DEFECT",
-    "SETTINGS",
-    "CLOCK",
-    "PROCESS_IDS_OVERLAP",
-    "SEQ_FALLS",
-    "SEQ_FELL_ONCE",
-    "UNEXPLAINED",
-)
-SEVERITIES = ("INFO", "WARNING", "CRITICAL")
 
 FINDINGS = Table(
     name="findings",
@@ -76,5 +43,5 @@ FINDINGS = Table(
         required("sentence", TEXT, "the finding in words"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},
-    closed_lists={"kind": KINDS, "cause": CAUSES, "severity": SEVERITIES},
+    closed_lists={"kind": tuple(FindingKind), "cause": tuple(FindingCause), "severity": tuple(Severity)},
 )

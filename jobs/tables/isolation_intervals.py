@@ -1,5 +1,6 @@
 """`isolation_intervals`: intervals in which a broker was not available to a producer."""
 
+from jobs.kinds import Evidence
 from jobs.tables.table import (
     BROKER_NAME,
     CLUSTER,
@@ -49,5 +50,8 @@ ISOLATION_INTERVALS = Table(
         "band_holds_end": "end_earliest_ms <= end_ms AND end_ms <= end_latest_ms",
         "band_after_start": "end_earliest_ms >= start_ms",
     },
-    closed_lists={"ended_by": ("EXPIRED", "CLEARED", "REMOVED", "REACHABLE", "RESTARTED", "DAY_END")},
+    closed_lists={
+        "evidence": tuple(Evidence),
+        "ended_by": ("EXPIRED", "CLEARED", "REMOVED", "REACHABLE", "RESTARTED", "DAY_END"),
+    },
 )

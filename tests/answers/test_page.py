@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from jobs.cli import main as cli
+from jobs.kinds import FindingKind
 from jobs.tables import BROKER_WINDOWS
-from jobs.tables.findings import KINDS
 from tests.given.bad_night import write_bad_night
 from tests.given.console import console_of
 from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, window
@@ -351,7 +351,7 @@ def test_a_kind_leads_to_what_it_means_and_what_to_do(browser: Browser, file: Pa
         about.get_by_text("What to do").first.wait_for()
         assert about.locator("summary").text_content() == f"{kind}: {says(kind)}"
     shown = page.locator("#findings details").all_text_contents()
-    assert len(shown) == len(KINDS)
+    assert len(shown) == len(FindingKind)
     targets = page.evaluate("[...document.querySelectorAll('#findings a')].map((each) => each.hash)")
     assert all(page.locator(target).count() == 1 for target in targets)
     assert "#kind-all_isolated" in targets  # named by another kind's text

@@ -6,18 +6,12 @@ import dataclasses
 
 import pytest
 
-from jobs.cli.fail_on import KINDS, SEVERITIES, check_conditions, parse_condition
+from jobs.cli.fail_on import check_conditions, parse_condition
 from jobs.errors import ConditionMetError, UsageError
 from jobs.fault_latency.summary import FindingKind
-from jobs.tables import findings
 from tests.given.quiet_answers import QUIET
 
 FINDINGS = [FindingKind("ALL_ISOLATED", 4, 2, 0), FindingKind("CLOCK_STEP", 1, 0, 1)]
-
-
-def test_the_words_are_those_of_the_table() -> None:
-    assert findings.KINDS == KINDS
-    assert sorted(findings.SEVERITIES) == sorted(SEVERITIES)
 
 
 @pytest.mark.parametrize(

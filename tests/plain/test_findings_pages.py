@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.tables.findings import CAUSES, KINDS
+from jobs.kinds import FindingCause, FindingKind
 
 PAGES = Path(__file__).parents[2] / "docs" / "findings"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FindingKind)
 def test_a_kind_has_a_page_that_says_how_and_what_to_do(kind: str) -> None:
     page = (PAGES / f"{kind.lower()}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# {kind}\n")
@@ -18,11 +18,11 @@ def test_a_kind_has_a_page_that_says_how_and_what_to_do(kind: str) -> None:
 
 
 def test_no_page_is_left_over() -> None:
-    assert {page.stem.upper() for page in PAGES.glob("*.md")} == {*KINDS, "README"}
+    assert {page.stem.upper() for page in PAGES.glob("*.md")} == {*FindingKind, "README"}
 
 
 def test_causes_of_sends_while_isolated_are_all_explained() -> None:
     page = (PAGES / "sent_while_isolated.md").read_text(encoding="utf-8")
     explained = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
-    assert explained <= set(CAUSES)
+    assert explained <= set(FindingCause)
     assert len(explained) == 7

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.tables.findings import KINDS
+from jobs.kinds import FindingKind
 from tests.given.scripts import script
 
 ROOT = Path(__file__).parents[2]
@@ -42,10 +42,10 @@ def test_the_file_of_this_checkout_is_what_the_pages_say(monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     assert bin_kinds.main(["--check"]) == 0
     kinds = bin_kinds.kinds()
-    assert set(kinds) == set(KINDS)
+    assert set(kinds) == set(FindingKind)
     links = {link for each in kinds.values() for link in re.findall(r'href="([^"]*)"', each["text"])}
     assert links
-    assert links <= {f"#kind-{kind.lower()}" for kind in KINDS}
+    assert links <= {f"#kind-{kind.lower()}" for kind in FindingKind}
 
 
 def test_a_stale_file_is_named(

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from jobs.tables.findings import CAUSES, KINDS
+from jobs.kinds import FindingCause, FindingKind
 
 PAGES = Path(__file__).parents[2] / "docs" / "findings"
 STORIES = sorted(Path(__file__).parent.glob("given_*"))
@@ -33,8 +33,8 @@ def _with_sentence() -> set[tuple[str, str]]:
 
 def test_the_pages_name_every_kind_and_every_cause() -> None:
     named = _named_causes()
-    assert {kind for kind, _ in named} == set(KINDS)
-    assert {cause for _, cause in named} == set(CAUSES)
+    assert {kind for kind, _ in named} == set(FindingKind)
+    assert {cause for _, cause in named} == set(FindingCause)
 
 
 def test_a_page_that_explains_its_causes_explains_those_of_the_list() -> None:

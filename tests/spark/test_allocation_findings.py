@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.kinds import GroupCause, GroupKind
 from jobs.settings.load import load_settings
-from jobs.tables.allocation_findings import CAUSES, KINDS
 from tests.given.site import D1, Line, at
 from tests.given.snapshot_site import SnapshotSite, connection, last_speaks_go, members, route, running_info
 
@@ -358,8 +358,8 @@ def test_story(site: SnapshotSite, group: str) -> None:
 def test_every_kind_and_cause_has_a_story(site: SnapshotSite) -> None:
     rows = site.rows("allocation_findings", "consumer_group", "kind", "cause")
     assert {row["consumer_group"] for row in rows} == {group for group, found in STORIES.items() if found}
-    assert {row["kind"] for row in rows} == set(KINDS)
-    assert {row["cause"] for row in rows} == set(CAUSES)
+    assert {row["kind"] for row in rows} == set(GroupKind)
+    assert {row["cause"] for row in rows} == set(GroupCause)
 
 
 SENTENCES = {

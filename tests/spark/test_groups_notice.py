@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.kinds import GroupCause, GroupKind
 from jobs.settings.load import load_settings
-from jobs.tables.allocation_findings import CAUSES, KINDS
 from jobs.tables.rebalances import TRIGGERS
 from tests.given.noticing_groups import FIRST_S, LAST_S, NOON, SETTINGS, write_groups
 from tests.given.site import D1
@@ -275,8 +275,8 @@ PAIRS = {
 def test_every_kind_has_each_of_its_causes(site: SnapshotSite) -> None:
     found = {tuple(row.values()) for row in site.rows("allocation_findings", "basis", "kind", "cause")}
     assert found == PAIRS
-    assert {kind for _, kind, _ in PAIRS} == set(KINDS)
-    assert {cause for _, _, cause in PAIRS} == set(CAUSES)
+    assert {kind for _, kind, _ in PAIRS} == set(GroupKind)
+    assert {cause for _, _, cause in PAIRS} == set(GroupCause)
 
 
 ANOTHER, EXPECTED_X = "another than the strategy names has the queue", "expected x, held by y"
@@ -348,8 +348,8 @@ def test_in_words(site: SnapshotSite, group: str, kind: str, cause: str) -> None
 
 
 def test_each_kind_and_cause_has_its_words_held() -> None:
-    assert {kind for _, kind, _ in SENTENCES} == set(KINDS)
-    assert {cause for _, _, cause in SENTENCES} == set(CAUSES)
+    assert {kind for _, kind, _ in SENTENCES} == set(GroupKind)
+    assert {cause for _, _, cause in SENTENCES} == set(GroupCause)
 
 
 Rebalance = tuple[float, str, str, str, int, int, int, int]

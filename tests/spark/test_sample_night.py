@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 
 from jobs.answers.published import open_published
 from jobs.answers.report import render
+from jobs.kinds import FindingKind
 from jobs.serving.views import read_view
 from jobs.tables import TABLES
-from jobs.tables.findings import KINDS
 from tests.given.commands import Said, command
 from tests.given.spark_work import OPENING, SparkWork, recorded
 
@@ -165,7 +165,7 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
 
 
 def _kinds(night: Said) -> int:
-    return sum(1 for line in night.section("Findings") if line.split()[:1] and line.split()[0] in KINDS)
+    return sum(1 for line in night.section("Findings") if line.split()[:1] and line.split()[0] in set(FindingKind))
 
 
 def _in_json(answer: dict[str, Any]) -> dict[str, int]:

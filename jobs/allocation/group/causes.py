@@ -21,6 +21,7 @@ from jobs.allocation.group.known import (
 )
 from jobs.allocation.group.ownership import LOG, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
+from jobs.kinds import GroupCause
 from jobs.tables.day import Day
 
 _SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
@@ -28,7 +29,7 @@ _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 _TO_SHARE_MS = _ROUTE_POLL_MS + REBALANCE_MS
 _SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
 _STOP_MS = 1_000  # before a client's last line it has begun to stop
-_REFUSED = {"LOCK_FAILED": "LOCK_NOT_GRANTED", "OFFSET_UNKNOWN": "OFFSET_UNKNOWN"}
+_REFUSED = {"LOCK_FAILED": GroupCause.LOCK_NOT_GRANTED, "OFFSET_UNKNOWN": GroupCause.OFFSET_UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,14 @@ def causes(
     plain = (
         *duplicate_ids([each for each in known.member_lists if each.end_ms > each.start_ms]),
         *_not_subscribed(known.subscribed, known.topics, stale_ms),
-        *(Cause("FLAPPING", each.start_ms, each.end_ms) for each in flaps),
+        *(Cause(GroupCause.FLAPPING, each.start_ms, each.end_ms) for each in flaps),
         *differing_views(inputs),
         *_stopped_not_expired(sights),
         *_silent_clients(known.silences),
         *_refusals(known.refusals),
         *_stale_routes(known.topics, day),
         *rebalance_not_run(known.member_lists, day),
-        *(Cause("MIXED_LANGUAGES", each.first_ms, each.last_ms + stale_ms) for each in known.languages),
+        *(Cause(GroupCause.MIXED_LANGUAGES, each.first_ms, each.last_ms + stale_ms) for each in known.languages),
     )
     return [
         Cause(
@@ -117,7 +118,7 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
         if is_only_broker or len({each.broker_name for each in covering}) > 1
     )
     for start_ms, end_ms in joined(spans):
-        yield Cause("DUPLICATE_CLIENT_ID", start_ms, end_ms + REBALANCE_MS)
+        yield Cause(GroupCause.DUPLICATE_CLIENT_ID, start_ms, end_ms + REBALANCE_MS)
 
 
 def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
@@ -127,7 +128,7 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
     """
     for topic, of_topic in grouped(inputs, lambda each: each.topic).items():
         for start_ms, end_ms in of_several_views(of_topic):
-            yield Cause("VIEWS_DIFFER", start_ms, end_ms + REBALANCE_MS, topic=topic)
+            yield Cause(GroupCause.VIEWS_DIFFER, start_ms, end_ms + REBALANCE_MS, topic=topic)
 
 
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
@@ -152,7 +153,7 @@ def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], s
                 before = (other.end_ms for other in naming if other.end_ms <= each.start_ms)
                 after = (other.start_ms + _TO_SHARE_MS for other in naming if other.start_ms >= each.end_ms)
                 yield Cause(
-                    "NOT_SUBSCRIBED",
+                    GroupCause.NOT_SUBSCRIBED,
                     max([each.start_ms - stale_ms, *before]),
                     min([each.end_ms + stale_ms, *after]),
                     topic=topic.topic,
@@ -167,14 +168,14 @@ def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[
     """
     for of_broker in grouped(member_lists, lambda each: each.broker_name).values():
         for from_ms, changed_ms in _changes(of_broker, lambda each: each.client_ids, day):
-            yield Cause("REBALANCE_NOT_RUN", from_ms, changed_ms + REBALANCE_MS)
+            yield Cause(GroupCause.REBALANCE_NOT_RUN, from_ms, changed_ms + REBALANCE_MS)
 
 
 def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
     """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
     for topic in topics:
         for from_ms, changed_ms in _changes(topic.routes, lambda each: each.brokers, day):
-            yield Cause("STALE_ROUTE", from_ms, changed_ms + _TO_SHARE_MS, topic=topic.topic)
+            yield Cause(GroupCause.STALE_ROUTE, from_ms, changed_ms + _TO_SHARE_MS, topic=topic.topic)
 
 
 def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object], day: Day) -> Iterator[tuple[int, int]]:
@@ -197,7 +198,7 @@ def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
         for each in (life for life in lives if life.ended):
             back = (max(each.end_ms, other.start_ms) for other in lives if other.end_ms > each.end_ms)
             until_ms = min([each.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
-            yield Cause("STOPPED_NOT_EXPIRED", each.end_ms - _STOP_MS, until_ms, client_id=each.client_id)
+            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, each.end_ms - _STOP_MS, until_ms, client_id=each.client_id)
 
 
 def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
@@ -205,7 +206,7 @@ def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
     for each in silences:
         if each.silent_until_ms - each.silent_from_ms > _SILENCE_MS:
             until_ms = each.silent_until_ms + REBALANCE_MS
-            yield Cause("CLIENT_SILENT", each.silent_from_ms, until_ms, client_id=each.client_id)
+            yield Cause(GroupCause.CLIENT_SILENT, each.silent_from_ms, until_ms, client_id=each.client_id)
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.ownership import ANSWERS, Holding, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, joined, touching
+from jobs.kinds import GroupKind
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
@@ -134,7 +135,7 @@ def _apart(
     is_of_views = any(each.view_broker_name is not None for each in should)
     difference = Difference(
         queue=queue,
-        kind="DOUBLY_OWNED" if is_double else "AGAINST_STRATEGY" if observed else "UNASSIGNED",
+        kind=GroupKind.DOUBLY_OWNED if is_double else GroupKind.AGAINST_STRATEGY if observed else GroupKind.UNASSIGNED,
         client_ids=tuple(sorted(owners | observed)),
         owners_expected=tuple(sorted(owners)),
         owners_observed=tuple(sorted(observed)),

@@ -9,11 +9,12 @@ from jobs.allocation.group.causes import Cause
 from jobs.allocation.group.differences import HAND_OVER_MS, Difference
 from jobs.allocation.group.finding import Finding
 from jobs.intervals.of_lists import grouped
-from jobs.tables.allocation_findings import ACTING_CAUSES
+from jobs.kinds import GroupCause
 
 _Of = tuple[str | None, str | None, int | None]
 _Piece = tuple[int, int, int | None]
 """From, until, and the rank of the cause that acts; None = none does."""
+_RANKED = tuple(GroupCause)
 
 
 def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> list[Finding]:
@@ -46,7 +47,7 @@ def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Find
         start_ms, end_ms = pieces[0][0], pieces[-1][1]
         if end_ms - start_ms > HAND_OVER_MS:
             first = min((rank for _, _, rank in pieces if rank is not None), default=None)
-            cause = "UNEXPLAINED" if first is None else ACTING_CAUSES[first]
+            cause = GroupCause.UNEXPLAINED if first is None else _RANKED[first]
             yield Finding(
                 start_ms=start_ms,
                 end_ms=end_ms,
@@ -62,12 +63,12 @@ def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Find
             )
 
 
-def _own_cause(difference: Difference) -> str | None:
+def _own_cause(difference: Difference) -> GroupCause | None:
     """What the difference itself says, whatever acts."""
     if not difference.in_route and difference.owners_expected:
-        return "QUEUE_DOES_NOT_EXIST"
+        return GroupCause.QUEUE_DOES_NOT_EXIST
     if difference.as_given:
-        return "MIXED_STRATEGIES" if difference.is_mixed else "STRATEGY_NAMES_TWICE"
+        return GroupCause.MIXED_STRATEGIES if difference.is_mixed else GroupCause.STRATEGY_NAMES_TWICE
     return None
 
 
@@ -77,7 +78,7 @@ def _pieces(difference: Difference, acting: Sequence[Cause]) -> Iterator[_Piece]
     inside = {edge for edge in edges if difference.start_ms < edge < difference.end_ms}
     for from_ms, until_ms in pairwise(sorted({difference.start_ms, *inside, difference.end_ms})):
         ranks = (
-            ACTING_CAUSES.index(cause.cause)
+            _RANKED.index(cause.cause)
             for cause in acting
             if cause.acts_from_ms <= from_ms and cause.acts_until_ms > from_ms
         )

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from jobs.intervals.of_lists import grouped, joined
+from jobs.kinds import GroupCause
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; None = of no single topic or queue, or not observed."""
+    """One finding, a `GroupKind` with its `GroupCause`; None = of no single topic or queue, or not observed."""
 
     start_ms: int
     end_ms: int
     kind: str
     basis: Literal["EXPECTED", "OBSERVED"] = "EXPECTED"
-    cause: str = "NONE_NEEDED"
+    cause: str = GroupCause.NONE_NEEDED
     topic: str | None = None
     broker_name: str | None = None
     queue_id: int | None = None

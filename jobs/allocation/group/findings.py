@@ -17,6 +17,7 @@ from jobs.allocation.group.known import Languages, MemberList, Topic
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped
+from jobs.kinds import GroupCause, GroupKind
 from jobs.tables.day import Day
 from udfs.shares import UNCHANGED
 from udfs.strategy import BY_BROKER, RETRY_TOPIC
@@ -48,7 +49,7 @@ def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding
             yield Finding(
                 start_ms=row.start_ms,
                 end_ms=row.end_ms,
-                kind="DOUBLY_OWNED" if owners else "UNASSIGNED",
+                kind=GroupKind.DOUBLY_OWNED if owners else GroupKind.UNASSIGNED,
                 cause=_cause_of_queue(row, broker_name, is_unassigned=not owners),
                 topic=row.input.topic,
                 broker_name=broker_name,
@@ -58,17 +59,17 @@ def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding
             )
 
 
-def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) -> str:
+def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) -> GroupCause:
     strategy = row.input.strategy
     has_lists = strategy.endswith("CONFIG")  # each id has a list of its own
     loses_shares = row.input.has_twins and not has_lists and not strategy.startswith(BY_BROKER)
     if is_unassigned and loses_shares and not _is_left_out(row.input, broker_name):
-        return "DUPLICATE_CLIENT_ID"  # which gives no queue to a second one
+        return GroupCause.DUPLICATE_CLIENT_ID  # which gives no queue to a second one
     if row.fails:
-        return "STRATEGY_FAILS"
+        return GroupCause.STRATEGY_FAILS
     if strategy == "MIXED":
-        return "MIXED_STRATEGIES"
-    return "STRATEGY_LEAVES_OUT" if is_unassigned else "STRATEGY_NAMES_TWICE"
+        return GroupCause.MIXED_STRATEGIES
+    return GroupCause.STRATEGY_LEAVES_OUT if is_unassigned else GroupCause.STRATEGY_NAMES_TWICE
 
 
 def _is_left_out(of: Input, broker_name: str) -> bool:
@@ -84,12 +85,12 @@ def _idle(row: Allocated) -> Iterator[Finding]:
     has_more = len(row.input.client_ids) > len(row.input.queues)  # of two connections each counts, whatever their ids
     for share in row.shares:
         if not share.queues:
-            cause = "MORE_CLIENTS_THAN_QUEUES" if has_more else "STRATEGY_LEAVES_OUT"
+            cause = GroupCause.MORE_CLIENTS_THAN_QUEUES if has_more else GroupCause.STRATEGY_LEAVES_OUT
             yield Finding(
                 start_ms=row.start_ms,
                 end_ms=row.end_ms,
-                kind="IDLE_CLIENT",
-                cause="STRATEGY_FAILS" if share.outcome == UNCHANGED else cause,
+                kind=GroupKind.IDLE_CLIENT,
+                cause=GroupCause.STRATEGY_FAILS if share.outcome == UNCHANGED else cause,
                 topic=row.input.topic,
                 client_ids=(share.client_id,),
             )
@@ -122,25 +123,45 @@ def of_group(
     return without_pauses(
         [
             *(
-                Finding(each.start_ms, each.end_ms, "DUPLICATE_CLIENT_ID", client_ids=_twins(each.client_ids))
+                Finding(each.start_ms, each.end_ms, GroupKind.DUPLICATE_CLIENT_ID, client_ids=_twins(each.client_ids))
                 for each in member_lists
                 if each.names_twice and _share_queues(each.client_ids, strategy)
             ),
-            *(Finding(each.start_ms, each.end_ms, "EMPTY_CLIENT_ID") for each in member_lists if "" in each.client_ids),
             *(
-                Finding(start_ms, end_ms, "GROUP_WITHOUT_CONSUMERS")
+                Finding(each.start_ms, each.end_ms, GroupKind.EMPTY_CLIENT_ID)
+                for each in member_lists
+                if "" in each.client_ids
+            ),
+            *(
+                Finding(start_ms, end_ms, GroupKind.GROUP_WITHOUT_CONSUMERS)
                 for start_ms, end_ms, covering in covered_parts(member_lists)
                 if not any(each.client_ids for each in covering)
             ),
             *(
-                Finding(each.start_ms, each.end_ms, "NOT_DETERMINABLE", cause=each.undetermined, topic=each.topic)
+                Finding(
+                    each.start_ms,
+                    each.end_ms,
+                    GroupKind.NOT_DETERMINABLE,
+                    cause=each.undetermined,
+                    topic=each.topic,
+                )
                 for each in inputs
                 if each.undetermined is not None
             ),
-            *(Finding(each.start_ms, each.end_ms, "MIXED_STRATEGIES") for each in inputs if each.strategy == "MIXED"),
-            *(Finding(start_ms, end_ms, "VIEWS_DIFFER") for start_ms, end_ms in of_several_views(inputs)),
-            *(Finding(*within(each.start_ms, each.end_ms), "FLAPPING", client_ids=(each.client_id,)) for each in flaps),
-            *(Finding(*within(each.first_ms, each.last_ms + stale_ms), "MIXED_LANGUAGES") for each in languages),
+            *(
+                Finding(each.start_ms, each.end_ms, GroupKind.MIXED_STRATEGIES)
+                for each in inputs
+                if each.strategy == "MIXED"
+            ),
+            *(Finding(start_ms, end_ms, GroupKind.VIEWS_DIFFER) for start_ms, end_ms in of_several_views(inputs)),
+            *(
+                Finding(*within(each.start_ms, each.end_ms), GroupKind.FLAPPING, client_ids=(each.client_id,))
+                for each in flaps
+            ),
+            *(
+                Finding(*within(each.first_ms, each.last_ms + stale_ms), GroupKind.MIXED_LANGUAGES)
+                for each in languages
+            ),
         ]
     )
 
@@ -160,16 +181,21 @@ def of_topics(topics: Iterable[Topic], day: Day) -> list[Finding]:
     plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
     spans = [span for topic in plain for span in _without_route(topic, day)]
     return without_pauses(
-        Finding(start_ms, end_ms, "TOPIC_WITHOUT_ROUTE", cause=cause, topic=topic)
+        Finding(start_ms, end_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=cause, topic=topic)
         for topic, cause, start_ms, end_ms in spans
         if end_ms > start_ms
     )
 
 
-def _without_route(topic: Topic, day: Day) -> Iterator[tuple[str, str, int, int]]:
+def _without_route(topic: Topic, day: Day) -> Iterator[tuple[str, GroupCause, int, int]]:
     routes = [each for each in topic.routes if each.end_ms > each.start_ms]
     if not routes:
-        yield topic.topic, "ROUTE_UNKNOWN", max(topic.from_ms, day.start_ms), topic.until_ms
+        yield topic.topic, GroupCause.ROUTE_UNKNOWN, max(topic.from_ms, day.start_ms), topic.until_ms
     for each in routes:
         if not each.brokers:
-            yield topic.topic, "NO_ROUTE", max(each.start_ms, topic.from_ms), min(each.end_ms, topic.until_ms)
+            yield (
+                topic.topic,
+                GroupCause.NO_ROUTE,
+                max(each.start_ms, topic.from_ms),
+                min(each.end_ms, topic.until_ms),
+            )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jobs.allocation.group.known import MemberList, Route, RoutedBroker, Topic
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped, touching
+from jobs.kinds import GroupCause
 from udfs.strategy import POP, RETRY_TOPIC, Queue
 
 
@@ -120,7 +121,7 @@ def _allocating(each: Input, strategy: GroupStrategy) -> Input:
     name, source, undetermined = strategy.of_members(each.client_ids)
     if each.is_of_retries:
         name = name.removeprefix(POP)
-        undetermined = None if undetermined == "REQUEST_MODE_UNKNOWN" else undetermined
+        undetermined = None if undetermined == GroupCause.REQUEST_MODE_UNKNOWN else undetermined
     return dataclasses.replace(
         each,
         strategies_json=strategy.strategies_json,

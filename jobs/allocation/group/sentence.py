@@ -2,51 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from jobs.allocation.group.finding import Finding
+from jobs.kinds import GroupCause, GroupKind
 
-WHY = {
-    "DUPLICATE_CLIENT_ID": "two connections of the group have one client id",
-    "NOT_SUBSCRIBED": "the client does not subscribe the topic",
-    "QUEUE_DOES_NOT_EXIST": "the topic has no such queue",
-    "MIXED_STRATEGIES": "members of the group use different strategies",
-    "MIXED_LANGUAGES": "members of the group are clients of different languages",
-    "FLAPPING": "members of the group drop off and return",
-    "VIEWS_DIFFER": "brokers tell different members",
-    "STOPPED_NOT_EXPIRED": "the client is gone, and its broker has not dropped it yet",
-    "CLIENT_SILENT": "the client's process stood still",
-    "LOCK_NOT_GRANTED": "the broker did not grant the lock of the queue",
-    "OFFSET_UNKNOWN": "the broker did not tell the group's offset",
-    "STALE_ROUTE": "the route had changed, and clients ask for it every 30 s",
-    "REBALANCE_NOT_RUN": "members had changed, and clients rebalance within 20 s",
-    "STRATEGY_FAILS": "the strategy fails on this input, so everyone keeps what it had",
-    "STRATEGY_LEAVES_OUT": "the strategy, as it is set up, leaves it out",
-    "STRATEGY_NAMES_TWICE": "the strategy, as it is set up, gives it to several",
-    "MORE_CLIENTS_THAN_QUEUES": "the group has more clients than the topic has queues",
-    "REQUEST_MODE_UNKNOWN": "the broker assigns, and settings do not say request_mode",
-    "STRATEGY_UNKNOWN": "its class is the site's own, or settings do not say how the strategy is set up",
-    "ROUTE_UNKNOWN": "no snapshot tells of it, or it is a static topic, whose logical queues are not read",
-    "NO_ROUTE": "it answered that there is no such topic",
-    "UNEXPLAINED": "the data does not show why",
+WHY: Mapping[str, str] = {
+    GroupCause.DUPLICATE_CLIENT_ID: "two connections of the group have one client id",
+    GroupCause.NOT_SUBSCRIBED: "the client does not subscribe the topic",
+    GroupCause.QUEUE_DOES_NOT_EXIST: "the topic has no such queue",
+    GroupCause.MIXED_STRATEGIES: "members of the group use different strategies",
+    GroupCause.MIXED_LANGUAGES: "members of the group are clients of different languages",
+    GroupCause.FLAPPING: "members of the group drop off and return",
+    GroupCause.VIEWS_DIFFER: "brokers tell different members",
+    GroupCause.STOPPED_NOT_EXPIRED: "the client is gone, and its broker has not dropped it yet",
+    GroupCause.CLIENT_SILENT: "the client's process stood still",
+    GroupCause.LOCK_NOT_GRANTED: "the broker did not grant the lock of the queue",
+    GroupCause.OFFSET_UNKNOWN: "the broker did not tell the group's offset",
+    GroupCause.STALE_ROUTE: "the route had changed, and clients ask for it every 30 s",
+    GroupCause.REBALANCE_NOT_RUN: "members had changed, and clients rebalance within 20 s",
+    GroupCause.STRATEGY_FAILS: "the strategy fails on this input, so everyone keeps what it had",
+    GroupCause.STRATEGY_LEAVES_OUT: "the strategy, as it is set up, leaves it out",
+    GroupCause.STRATEGY_NAMES_TWICE: "the strategy, as it is set up, gives it to several",
+    GroupCause.MORE_CLIENTS_THAN_QUEUES: "the group has more clients than the topic has queues",
+    GroupCause.REQUEST_MODE_UNKNOWN: "the broker assigns, and settings do not say request_mode",
+    GroupCause.STRATEGY_UNKNOWN: "its class is the site's own, or settings do not say how the strategy is set up",
+    GroupCause.ROUTE_UNKNOWN: "no snapshot tells of it, or it is a static topic, whose logical queues are not read",
+    GroupCause.NO_ROUTE: "it answered that there is no such topic",
+    GroupCause.UNEXPLAINED: "the data does not show why",
 }
-_GIVEN = {"UNASSIGNED": "nobody is given the queue", "DOUBLY_OWNED": "several clients are given the queue"}
+_GIVEN: Mapping[str, str] = {
+    GroupKind.UNASSIGNED: "nobody is given the queue",
+    GroupKind.DOUBLY_OWNED: "several clients are given the queue",
+}
 _NOT_ALL = "not everyone whom the strategy names has the queue"
-WHAT = {
-    "UNASSIGNED": "nobody has the queue",
-    "DOUBLY_OWNED": "several clients have the queue",
-    "AGAINST_STRATEGY": "another than the strategy names has the queue",
-    "IDLE_CLIENT": "the client gets no queue",
-    "NOT_DETERMINABLE": "who should own the queues cannot be said",
-    "MIXED_LANGUAGES": "clients of different languages may allocate differently",
-    "MIXED_STRATEGIES": "members use different strategies",
-    "DUPLICATE_CLIENT_ID": "two connections have one client id; they own the same queues, and others nobody",
-    "EMPTY_CLIENT_ID": "a member has an empty client id",
-    "GROUP_WITHOUT_CONSUMERS": "no broker knows a consumer of the group",
-    "TOPIC_WITHOUT_ROUTE": "the name server knows no route",
-    "VIEWS_DIFFER": "brokers tell different members, and each client asks one of them at random",
-    "FLAPPING": "the client dropped off and returned again and again",
+WHAT: Mapping[str, str] = {
+    GroupKind.UNASSIGNED: "nobody has the queue",
+    GroupKind.DOUBLY_OWNED: "several clients have the queue",
+    GroupKind.AGAINST_STRATEGY: "another than the strategy names has the queue",
+    GroupKind.IDLE_CLIENT: "the client gets no queue",
+    GroupKind.NOT_DETERMINABLE: "who should own the queues cannot be said",
+    GroupKind.MIXED_LANGUAGES: "clients of different languages may allocate differently",
+    GroupKind.MIXED_STRATEGIES: "members use different strategies",
+    GroupKind.DUPLICATE_CLIENT_ID: "two connections have one client id; they own the same queues, and others nobody",
+    GroupKind.EMPTY_CLIENT_ID: "a member has an empty client id",
+    GroupKind.GROUP_WITHOUT_CONSUMERS: "no broker knows a consumer of the group",
+    GroupKind.TOPIC_WITHOUT_ROUTE: "the name server knows no route",
+    GroupKind.VIEWS_DIFFER: "brokers tell different members, and each client asks one of them at random",
+    GroupKind.FLAPPING: "the client dropped off and returned again and again",
 }
 
 
@@ -58,7 +62,7 @@ def in_words(consumer_group: str, finding: Finding) -> Finding:
 def sentence(consumer_group: str, finding: Finding) -> str:
     """Whose queue or which topic, what is wrong, for how long, and why.
 
-    >>> sentence("g", Finding(0, 1_250, "IDLE_CLIENT", cause="NONE_NEEDED", topic="T", client_ids=("x", "")))
+    >>> sentence("g", Finding(0, 1_250, "IDLE_CLIENT", topic="T", client_ids=("x", "")))
     'g, T: the client gets no queue for 1.3 s (x, "")'
     """
     queue = None if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
@@ -75,7 +79,7 @@ def _fact(finding: Finding) -> str:
     if finding.basis == "EXPECTED":
         return _GIVEN.get(finding.kind, WHAT[finding.kind])
     others = {*(finding.owners_observed or ())} - {*(finding.owners_expected or ())}
-    return _NOT_ALL if finding.kind == "AGAINST_STRATEGY" and not others else WHAT[finding.kind]
+    return _NOT_ALL if finding.kind == GroupKind.AGAINST_STRATEGY and not others else WHAT[finding.kind]
 
 
 def _owners(finding: Finding) -> str | None:

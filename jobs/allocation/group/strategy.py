@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import ObservedClient, in_common
+from jobs.kinds import GroupCause
 from jobs.settings.consumer_groups import NEARBY, STRATEGIES, GroupSettings, StrategySettings
 from jobs.tables.queue_allocation import SOURCES
 from udfs.plain_version import plain_version_number
@@ -20,7 +21,7 @@ from udfs.strategy import BY_BROKER, OF_BROKERS, POP
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
 _BY_CLIENTS = ("RUNNING_INFO", "CLIENT_LOG")
-_UNDETERMINED = ("STRATEGY_UNKNOWN", "REQUEST_MODE_UNKNOWN")
+_UNDETERMINED = (GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_MODE_UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -132,14 +133,14 @@ def _how(
     name = spec["name"]
     is_set_up = source == "SETTINGS" or all(parameter in spec for parameter in _needed(name))
     if name.removeprefix(NEARBY) not in STRATEGIES or not is_set_up:
-        return ClientStrategy(spec, source, "STRATEGY_UNKNOWN")
+        return ClientStrategy(spec, source, GroupCause.STRATEGY_UNKNOWN)
     if not _asks_the_broker(configured, observed, common):
         return ClientStrategy(spec, source)
     if name not in OF_BROKERS:
         return ClientStrategy({"name": f"{BY_BROKER}{name}"}, source)
     if configured.request_mode == "POP":
         return ClientStrategy({"name": f"{POP}{name}", "pop_share_queue_num": configured.pop_share_queue_num}, source)
-    return ClientStrategy(spec, source, None if configured.request_mode else "REQUEST_MODE_UNKNOWN")
+    return ClientStrategy(spec, source, None if configured.request_mode else GroupCause.REQUEST_MODE_UNKNOWN)
 
 
 def _needed(name: str) -> tuple[str, ...]:
