@@ -59,7 +59,10 @@ def opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
     folder = local_folder(place_of(root, table))
     with _explained(f"cannot read table {table.name} in {root}"):
         if folder and (problem := broken_log(folder)):
-            raise LakeError(f"table {table.name} in {root}: {problem}; restore it from a copy")
+            raise LakeError(
+                f"table {table.name} in {root}: {problem}; if it is the last commit, delete it and run its day again,"
+                " else restore the table from a copy"
+            )
         try:
             found = DeltaTable(place_of(root, table))
         except TableNotFoundError:

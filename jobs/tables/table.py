@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,17 +86,31 @@ class Table:
 
 
 def broken_log(folder: Path) -> str | None:
-    """Damage to the Delta log of a table in a local folder that its readers do not see; None if there is none.
+    """Damage to the Delta log of a table in a local folder that its readers may not see; None if there is none.
 
-    They skip a commit file without content, such as a power failure leaves, and with it the rows of that commit.
+    They skip an empty commit, such as a power failure leaves, and may skip one with bad bytes, and with it its rows.
     """
     if not folder.exists():
         return None
-    commits = sorted((folder / "_delta_log").glob("*.json"))
-    empty = [path.name for path in commits if not path.stat().st_size]
-    if empty or not commits:
-        return f"_delta_log/{empty[0]} is empty" if empty else "it has files, but no _delta_log"
-    return None
+    log = folder / "_delta_log"
+    last_checkpoint = max((path.name[:20] for path in log.glob("*.checkpoint*")), default="")
+    commits = sorted(path for path in log.glob("*.json") if ".checkpoint" not in path.name)
+    for path in commits:
+        if path.name[:20] > last_checkpoint and not _is_commit(path.read_bytes()):
+            return f"_delta_log/{path.name} is empty or no JSON"
+    return None if commits else "it has files, but no _delta_log"
+
+
+def _is_commit(content: bytes) -> bool:
+    """Whether there are lines, each of them JSON.
+
+    >>> _is_commit(b'{"commitInfo": {}}'), _is_commit(b""), _is_commit(b'{"add": {"path": "a')
+    (True, False, False)
+    """
+    try:
+        return bool([json.loads(line) for line in content.splitlines()])
+    except ValueError:
+        return False
 
 
 def sql_text(value: str) -> str:
