@@ -121,7 +121,6 @@ MAY_IMPORT = {
         "jobs.settings",
         "jobs.sources",
         "jobs.spark",
-        "jobs.tables",
         "jobs.text",
         "jobs.upkeep",
         "jobs.uri",

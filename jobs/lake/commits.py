@@ -29,19 +29,17 @@ def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commi
     for version in range(newest.version(), before, -1):
         info = _commit_info(newest.deltaLog(), version)
         if info.get("userMetadata") == user_metadata:
-            return Commit(table, version, rows_written(info.get("operationMetrics")) or 0)
+            return Commit(table, version, rows_written(info.get("operationMetrics") or {}))
     return Commit(table, newest.version(), 0)
 
 
-def rows_written(metrics: Mapping[str, str] | None) -> int | None:
-    """The rows that a commit brought, without those copied from files that it replaced; None = it does not say.
+def rows_written(metrics: Mapping[str, str]) -> int:
+    """The rows that a commit brought, without those copied from files that it replaced.
 
     >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
     2
     """
-    if not metrics or "numOutputRows" not in metrics:
-        return None
-    return int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0))
+    return int(metrics.get("numOutputRows", 0)) - int(metrics.get("numCopiedRows", 0))
 
 
 def _commit_info(log: Any, version: int) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The lake with what keeps it in shape: which files a table is made of, compaction, vacuum, history.
+"""The lake with what keeps it in shape: which files a table is made of, compaction, vacuum.
 
 Beside `jobs.lake.tables_io` the only module that touches Delta; apart from it, as no run needs it.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.explained import explained
@@ -32,11 +32,6 @@ class MaintainedLake(Lake):
                 (dt.date.fromisoformat(row["partition"]), row["size"])
                 for row in found.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()
             ]
-
-    def history(self, table: Table, limit: int | None = None) -> list[Row]:
-        """The table's commits that are known, the newest first: `version`, `timestamp`, `operation`, and so on."""
-        with explained(f"cannot read the history of table {table.name}"):
-            return DeltaTable.forPath(self._spark, self.path(table)).history(limit).collect()
 
     def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
         """Write the day's files of less than `small` bytes anew as few; the rows stay as they are."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError
-from jobs.lake.commits import rows_written
 from jobs.lake.maintenance import MaintainedLake
 from jobs.runs.context import commit_metadata
 from jobs.runs.run import Run
@@ -33,8 +31,6 @@ class TableFiles:
         days: days with a file.
         files_to_merge: small files of days that have several.
         files_to_delete: files, and `bytes_to_delete` their size, that no version of the days to keep needs.
-        versions: versions that the history knows.
-        oldest: when the oldest of them was made, UTC.
     """
 
     table: str
@@ -44,8 +40,6 @@ class TableFiles:
     files_to_merge: int
     files_to_delete: int
     bytes_to_delete: int
-    versions: int
-    oldest: str
 
 
 @dataclass(frozen=True)
@@ -57,18 +51,6 @@ class Upkeep:
     versions_days: int
     leftover_bytes: int
     tables: list[TableFiles]
-
-
-@dataclass(frozen=True)
-class TableCommit:
-    """One commit to a table; `run_id` and `rows` are None where the commit has none."""
-
-    table: str
-    version: int
-    at: str
-    operation: str
-    run_id: str | None
-    rows: int | None
 
 
 def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, apply: bool) -> Upkeep:
@@ -95,19 +77,6 @@ def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Pr
                         lake.vacuum(table, settings.retention.versions_days, dry_run=False)
         lake.clear_staging(run.run_id)
     return upkeep
-
-
-def table_history(spark: SparkSession, settings: Settings, name: str | None, last: int) -> list[TableCommit]:
-    """The last commits of each table, or of one, the newest first.
-
-    Raises:
-        InputMissingError: the lake has no such table.
-    """
-    lake = MaintainedLake(spark, settings.lake)
-    tables = [table for table in _tables(lake) if name in {None, table.name}]
-    if not tables:
-        raise InputMissingError(f"lake {lake.root} holds no table {name} yet; its flow has not run")
-    return [_commit(table, row) for table in tables for row in lake.history(table, last)]
 
 
 def small_files(files: Sequence[tuple[dt.date, int]]) -> dict[dt.date, int]:
@@ -139,7 +108,7 @@ def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, a
 
 
 def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles:
-    files, history = lake.files(table), lake.history(table)
+    files = lake.files(table)
     unneeded = lake.vacuum(table, versions_days, dry_run=True)
     return TableFiles(
         table=table.name,
@@ -149,30 +118,4 @@ def _state(lake: MaintainedLake, table: Table, versions_days: int) -> TableFiles
         files_to_merge=sum(small_files(files).values()),
         files_to_delete=len(unneeded),
         bytes_to_delete=sum(lake.size(path) for path in unneeded),
-        versions=len(history),
-        oldest=_utc(history[-1]["timestamp"]),
     )
-
-
-def _commit(table: Table, row: Row) -> TableCommit:
-    return TableCommit(
-        table.name,
-        row["version"],
-        _utc(row["timestamp"]),
-        row["operation"],
-        _run_id(row["userMetadata"]),
-        rows_written(row["operationMetrics"]),
-    )
-
-
-def _run_id(metadata: str | None) -> str | None:
-    """Of our own commits; others may carry anything."""
-    try:
-        content = json.loads(metadata or "null")
-    except ValueError:
-        return None
-    return str(content["run_id"]) if isinstance(content, dict) and "run_id" in content else None
-
-
-def _utc(instant: dt.datetime) -> str:
-    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from jobs.text.terminal import grid, one_line, safe
-from jobs.upkeep.maintain import TableCommit, TableFiles, Upkeep
+from jobs.text.terminal import grid, one_line
+from jobs.upkeep.maintain import TableFiles, Upkeep
 
 
 def upkeep_text(found: Upkeep) -> str:
     """The tables, and what was done or would be."""
     merge, delete = ("merged", "deleted") if found.applied else ("to merge", "to delete")
-    header = ["table", "files", "MB", "days", merge, delete, "MB", "versions", "oldest, UTC"]
+    header = ["table", "files", "MB", "days", merge, delete, "MB"]
     merged = sum(state.files_to_merge for state in found.tables)
     deleted = sum(state.files_to_delete for state in found.tables)
     freed = sum(state.bytes_to_delete for state in found.tables) + found.leftover_bytes
@@ -27,17 +25,6 @@ def upkeep_text(found: Upkeep) -> str:
     )
 
 
-def history_text(commits: Sequence[TableCommit]) -> str:
-    """The commits, a line each."""
-    return grid(
-        ["table", "version", "at, UTC", "operation", "run", "rows"],
-        [
-            [each.table, str(each.version), each.at, safe(each.operation), safe(each.run_id or ""), _count(each.rows)]
-            for each in commits
-        ],
-    )
-
-
 def _row(state: TableFiles) -> list[str]:
     return [
         state.table,
@@ -47,14 +34,8 @@ def _row(state: TableFiles) -> list[str]:
         f"{state.files_to_merge:,}",
         f"{state.files_to_delete:,}",
         _mb(state.bytes_to_delete),
-        f"{state.versions:,}",
-        state.oldest,
     ]
 
 
 def _mb(size_bytes: int) -> str:
     return f"{size_bytes / 1e6:,.1f}"
-
-
-def _count(rows: int | None) -> str:
-    return "" if rows is None else f"{rows:,}"

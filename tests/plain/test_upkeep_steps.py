@@ -1,11 +1,10 @@
-"""What `maintain` counts, what it does with --apply, and what it reads of a history: over a lake of literals."""
+"""What `maintain` counts, and what it does with --apply: over a lake of literals."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 import io
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,17 +16,10 @@ from jobs.settings.load import load_settings
 from jobs.tables import FINDINGS, RUN_LOG, SENDS, Table
 from jobs.text.progress import Progress
 from jobs.upkeep import maintain
-from jobs.upkeep.maintain import SMALL_BYTES, TableCommit, TableFiles, Upkeep, run_maintain, small_files, table_history
+from jobs.upkeep.maintain import SMALL_BYTES, TableFiles, Upkeep, run_maintain, small_files
 
 D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
 NOON = dt.datetime(2026, 3, 9, 13, tzinfo=dt.timezone(dt.timedelta(hours=1)))
-
-
-def commit(version: int, metadata: str | None = None, **metrics: str) -> dict[str, Any]:
-    return {
-        "version": version, "timestamp": NOON + dt.timedelta(days=version), "operation": "WRITE",
-        "userMetadata": metadata, "operationMetrics": metrics,
-    }  # fmt: skip
 
 
 class Lake:
@@ -54,12 +46,6 @@ class Lake:
     def files(self, table: Table) -> list[tuple[dt.date, int]]:
         small_days = [(D2, 5), (D1, 7), (D2, 11), (D1, 1), (D1, SMALL_BYTES - 1), (D3, 100), (D3, SMALL_BYTES)]
         return small_days if table == SENDS else [(D1, 3)]
-
-    def history(self, table: Table, limit: int | None = None) -> list[dict[str, Any]]:
-        commits = [
-            commit(2, json.dumps({"run_id": "r2"}), numOutputRows="12"), commit(1, "no JSON"), commit(0, '["run_id"]'),
-        ]  # fmt: skip
-        return (commits if table == SENDS else commits[2:])[:limit]
 
     def vacuum(self, table: Table, days: int, *, dry_run: bool) -> list[str]:
         if not dry_run:
@@ -110,9 +96,9 @@ def test_what_is_found_of_each_table(lakes: list[Lake]) -> None:
     assert (found.lake, found.applied, found.versions_days, found.leftover_bytes) == ("/lake", False, 9, 777)
     size = 5 + 7 + 11 + 1 + 100 + 2 * SMALL_BYTES - 1
     assert found.tables == [
-        TableFiles("sends", 7, size, 3, 5, 2, 210, 3, "2026-03-09 12:00:00"),
-        TableFiles("findings", 1, 3, 1, 0, 1, 4_000, 1, "2026-03-09 12:00:00"),
-        TableFiles("run_log", 1, 3, 1, 0, 0, 0, 1, "2026-03-09 12:00:00"),
+        TableFiles("sends", 7, size, 3, 5, 2, 210),
+        TableFiles("findings", 1, 3, 1, 0, 1, 4_000),
+        TableFiles("run_log", 1, 3, 1, 0, 0, 0),
     ]
     (lake,) = lakes
     assert lake.done == []
@@ -160,30 +146,6 @@ def test_a_lake_without_tables_is_named(lakes: list[Lake], monkeypatch: pytest.M
         with pytest.raises(InputMissingError, match=r"^lake /lake holds no table; run faultline nightly first"):
             maintained(apply=apply)
     assert [lake.done for lake in lakes] == [[], []]
-
-
-def history(name: str | None, last: int) -> list[TableCommit]:
-    nothing: Any = None
-    return table_history(nothing, load_settings([], [], {"lake": "/lake"}), name, last)
-
-
-@pytest.mark.usefixtures("lakes")
-def test_a_history_names_the_run_of_our_own_commits_only() -> None:
-    assert history("sends", 3) == [
-        TableCommit("sends", 2, "2026-03-11 12:00:00", "WRITE", "r2", 12),
-        TableCommit("sends", 1, "2026-03-10 12:00:00", "WRITE", None, None),
-        TableCommit("sends", 0, "2026-03-09 12:00:00", "WRITE", None, None),
-    ]
-    assert [(each.table, each.version) for each in history(None, 1)] == [("sends", 2), ("findings", 0), ("run_log", 0)]
-    with pytest.raises(InputMissingError, match="holds no table broker_windows yet; its flow has not run"):
-        history("broker_windows", 3)
-
-
-@pytest.mark.usefixtures("lakes")
-@pytest.mark.parametrize("metadata", [None, "", "null", "17", '"run_id"', '{"other": 1}', "{"])
-def test_what_others_write_into_a_commit_is_no_run(metadata: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lake, "history", lambda *_: [commit(0, metadata)])
-    assert [each.run_id for each in history("sends", 1)] == [None]
 
 
 def test_small_files_are_those_below_the_limit_where_a_day_has_several() -> None:

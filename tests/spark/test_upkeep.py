@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import jobs.upkeep.maintain
-from jobs.cli.maintain import MaintainOptions, run_upkeep
-from jobs.errors import InputMissingError, LakeBusyError, UsageError
+from jobs.errors import InputMissingError, LakeBusyError
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
 from jobs.tables import ISOLATION_INTERVALS, RUN_LOG, SENDS, TABLES
 from jobs.text.progress import Progress
-from jobs.upkeep.maintain import TableFiles, Upkeep, run_maintain, table_history
+from jobs.upkeep.maintain import TableFiles, Upkeep, run_maintain
 from jobs.upkeep.maintain_text import upkeep_text
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1, D2, Site
@@ -124,7 +122,6 @@ def test_a_dry_run_counts_and_writes_nothing(spark: SparkSession, untidy: Site) 
     assert (sends.days, sends.files_to_merge) == (2, of_first)
     assert of_first == 2  # one of each cluster
     assert (sends.files_to_delete, sends.bytes_to_delete) == (1, 1_000_000)
-    assert sends.versions == before["sends"] + 1
     assert (found.applied, found.leftover_bytes) == (False, 0)
     assert {each.table for each in found.tables} == set(before)
     assert _versions(untidy) == before
@@ -159,8 +156,9 @@ def test_maintained_tables_hold_the_same_rows_in_fewer_files(spark: SparkSession
     north = lake.read_day(SENDS, "north", D1).localCheckpoint()
     assert lake.publish_day(SENDS, north, "north", D1, {"run_id": "again"}).rows == 2
     assert _content(untidy)["sends"] == before["sends"]
-    optimized = [each for each in table_history(spark, _settings(untidy), "sends", 10) if each.operation == "OPTIMIZE"]
-    assert [(each.run_id, each.table) for each in optimized] == [("upkeep", "sends")]
+    history = deltalake.DeltaTable(str(untidy.lake / "sends")).history()
+    optimized = [each for each in history if each["operation"] == "OPTIMIZE"]
+    assert [json.loads(each["userMetadata"])["run_id"] for each in optimized] == ["upkeep"]
 
 
 def _a_swapped_day(spark: SparkSession, site: Site, broker: str) -> set[str]:
@@ -219,19 +217,6 @@ def test_a_vacuum_deletes_what_only_old_versions_need_and_nothing_else(
     assert {row["broker_name"] for row in earlier if row["cluster"] == "north"} >= {"second"}
 
 
-def test_the_history_names_runs_and_rows(spark: SparkSession, few_tables: Site) -> None:
-    commits = table_history(spark, _settings(few_tables), "sends", 3)
-    assert [(each.version, each.operation, each.run_id, each.rows) for each in commits] == [
-        (3, "WRITE", "run-1", 2),
-        (2, "WRITE", "run-1", 1),
-        (1, "WRITE", "run-1", 2),
-    ]
-    every = table_history(spark, _settings(few_tables), None, 1)
-    assert {each.table for each in every} == set(_content(few_tables))
-    with pytest.raises(InputMissingError, match=r"holds no table findings yet; its flow has not run$"):
-        table_history(spark, _settings(few_tables), "findings", 3)
-
-
 @pytest.mark.fault(29)
 def test_maintenance_and_runs_exclude_each_other(
     spark: SparkSession, untidy: Site, monkeypatch: pytest.MonkeyPatch
@@ -255,22 +240,3 @@ def test_a_lake_without_tables_is_named(spark: SparkSession, tmp_path: Path) -> 
     with pytest.raises(InputMissingError, match="holds no table; run faultline nightly first"):
         _maintained(spark, empty, apply=False)
     assert not empty.lake.exists()
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"history": "sales"}, "--history 'sales' is no table; give one of sends, fault_item_updates,"),
-        ({"history": "", "apply": True}, "--history and --apply exclude each other"),
-        ({"history": "sends", "last": 0}, "--last is 0; give at least 1"),
-    ],
-)
-def test_wrong_usage_of_maintain_starts_no_spark(
-    given: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def starts(*_: object, **__: object) -> Callable[..., Any]:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr("jobs.spark.session.open_session", starts)
-    with pytest.raises(UsageError, match=sentence):
-        run_upkeep(MaintainOptions(**given), load_settings([], [], {"lake": "x"}), _run(), print)
