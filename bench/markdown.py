@@ -30,8 +30,9 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     found = check_environment()
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB; Java {found.java}, Python {found.python},"
-        f" Spark {found.pyspark}, Delta {found.delta_spark}; load average at the start: {load()}"
+        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB; Java {found['java']}, Python"
+        f" {found['python']}, Spark {found['pyspark']}, Delta {found['delta-spark']};"
+        f" load average at the start: {load()}"
     )
 
 

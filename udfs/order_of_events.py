@@ -16,8 +16,3 @@ def order_of_attempts() -> list[Column]:
 def order_of_writes() -> list[Column]:
     """Sort keys of the writes of one fault item: their time, the order of their attempts, the step within one."""
     return [F.col("at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ), F.col("step")]
-
-
-def place_in_order() -> Column:
-    """The order of attempts as one value that compares; a struct, so that it can be carried and looked up."""
-    return F.struct("ended_at_ms", F.col("seq").isNull().alias("has_no_seq"), "seq", *_AFTER_SEQ)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -28,26 +27,13 @@ _VECTOR_MODULE = "jdk.incubator.vector"
 _JAVA_FIX = "install a JRE or JDK 17 or 21 (Debian: apt-get install openjdk-17-jre-headless) and set JAVA_HOME to it"
 
 
-@dataclass(frozen=True)
-class Environment:
-    """The versions found; `bench` prints them with its figures."""
-
-    python: str
-    java: str
-    pyspark: str
-    delta_spark: str
-    pyarrow: str
-    pandas: str
-
-
-def check_environment() -> Environment:
-    """Check Python, the Python packages, SPARK_HOME and Java, in this order.
+def check_environment() -> dict[str, str]:
+    """Check Python, the Python packages, SPARK_HOME and Java, in this order; the version of each.
 
     Raises:
         PlatformError: the first that is missing or does not fit, with what was found and the fix.
     """
-    found = {name.replace("-", "_"): check() for name, check in environment_checks().items()}
-    return Environment(**{each.name: found[each.name] for each in fields(Environment)})
+    return {name: check() for name, check in environment_checks().items()}
 
 
 def environment_checks() -> dict[str, Callable[[], str]]:

@@ -85,7 +85,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_fitting_machine_passes(machine: Machine) -> None:
     done = machine.check()
     assert done.stderr == ""
-    assert "java='17.0.15', pyspark='4.2.0', delta_spark='4.4.0', pyarrow='26.0.1', pandas='2.3.3'" in done.stdout
+    assert "'pyspark': '4.2.0', 'delta-spark': '4.4.0', 'pyarrow': '26.0.1', 'pandas': '2.3.3'" in done.stdout
 
 
 def test_this_machine_passes() -> None:
@@ -96,12 +96,12 @@ def test_this_machine_passes() -> None:
 def test_java_home_wins_over_path_as_for_spark(machine: Machine) -> None:
     machine.java("""echo 'openjdk version "21.0.2" 2024-01-16' >&2""", at="jdk 21/bin/java")
     machine.environ["JAVA_HOME"] = str(machine.folder / "jdk 21")
-    assert "java='21.0.2'" in machine.check().stdout
+    assert "'java': '21.0.2'" in machine.check().stdout
 
 
 def test_a_line_from_java_tool_options_is_not_taken_for_the_version(machine: Machine) -> None:
     machine.java(f"echo 'Picked up JAVA_TOOL_OPTIONS: -Dx=version \"9\"' >&2\n{GOOD_JAVA}")
-    assert "java='17.0.15'" in machine.check().stdout
+    assert "'java': '17.0.15'" in machine.check().stdout
 
 
 @pytest.mark.fault(34)
