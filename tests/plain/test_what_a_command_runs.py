@@ -30,12 +30,10 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Run]:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jobs.spark.environment.check_environment", lambda: None)
-    for module, name in (
-        ("publish", "run_flows"),
-        ("what_if", "what_if_answer"),
-        ("maintain", "run_upkeep"),
-    ):
+    for module, name in (("publish", "run_flows"), ("what_if", "what_if_answer")):
         monkeypatch.setattr(f"jobs.cli.{module}.{name}", starts)
+    monkeypatch.setattr("jobs.upkeep.maintain.run_maintain", starts)
+    monkeypatch.setattr("jobs.upkeep.maintain_text.upkeep_text", lambda _: "")
     monkeypatch.setattr("jobs.spark.session.running", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr("jobs.verify.run.run_verify", starts)
     monkeypatch.setattr("jobs.verify.summary.summarize_verify", lambda *_: SimpleNamespace(differing=0, causes={}))
