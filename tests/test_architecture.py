@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.kinds import FindingKind, GroupKind
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("jobs", "udfs", "conf")
 LONGEST_FILE = 250
@@ -146,6 +148,7 @@ WRITES_DELTA = (
 STAGES_PARQUET = ("jobs/sources/staging.py", "jobs/spark/materialize.py")
 READS_THE_CLOCK = "jobs/cli/main.py"
 READS_WITHOUT_SPARK = "jobs/answers/delta_table.py"
+KINDS = "jobs/kinds.py"
 
 WRITERS = {"writeTo", "saveAsTable", "insertInto", "mergeInto", "writeStream"}
 CLOCKS = {"now", "today", "utcnow", "current_date", "current_timestamp", "localtimestamp", "time_ns", "curdate"}
@@ -346,6 +349,13 @@ def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             yield from own_nodes(child)
 
 
+def repeats_a_kind(module: Module) -> Iterator[Breach]:
+    if module.path != KINDS:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Constant) and node.value in {*FindingKind, *GroupKind}:
+                yield node.lineno, f"{node.value!r} is a kind of finding; take the member of {KINDS}"
+
+
 def knows_a_release(module: Module) -> Iterator[Breach]:
     """40903 is a release: what changed with it stands in conf/releases.toml or conf/profiles.toml."""
     for node in ast.walk(module.tree):
@@ -371,6 +381,7 @@ RULES: tuple[Callable[[Module], Iterator[Breach]], ...] = (
     reads_files_beside_itself,
     needs_a_session_at_import,
     leaves_the_frame_to_spark,
+    repeats_a_kind,
     knows_a_release,
     is_too_long,
 )
@@ -499,6 +510,9 @@ BREACHES = [
     (leaves_the_frame_to_spark, "udfs/a.py", "w = Window.orderBy('b')\nF.sum('x').over(w.rowsBetween(0, 1))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "F.sum('x').over(Window.partitionBy('a'))", 0),
     (leaves_the_frame_to_spark, "udfs/a.py", "def f(in_order):\n    return F.sum('x').over(in_order)", 1),
+    (repeats_a_kind, "jobs/a.py", "x = 'CLOCK_STEP'", 1),
+    (repeats_a_kind, "jobs/a.py", "x = 'a CLOCK_STEP'", 0),
+    (repeats_a_kind, "jobs/kinds.py", "x = 'CLOCK_STEP'", 0),
     (knows_a_release, "udfs/a.py", "x = 40903", 1),
     (knows_a_release, "udfs/a.py", "x = 40000", 0),
     (is_too_long, "jobs/a.py", "x = 1\n" * 251, 1),

@@ -24,11 +24,11 @@ from jobs.fault_latency.producers.known_routes import known_routes_of
 from jobs.fault_latency.producers.processes import with_end_of_process
 from jobs.fault_latency.producers.rules import policies
 from jobs.fault_latency.producers.senders import Senders, senders_of
+from jobs.kinds import Evidence
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
-from udfs.evidence import RECORDED
 from udfs.policy import Policy, last_write_wins
 
 UNORDERED_WITHIN_MS = 1
@@ -102,7 +102,7 @@ def _with_removals(
 ) -> DataFrame:
     """The isolations with the band that the fallback leaves them, up to 5.1.3; what a client recorded has no band."""
     never = F.lit(None).cast("bigint").alias("removable_ms")
-    last_wins = last_write_wins(F.col("policy"), senders.at_work.policies) & (F.col("evidence") != RECORDED)
+    last_wins = last_write_wins(F.col("policy"), senders.at_work.policies) & (F.col("evidence") != Evidence.RECORDED)
     if not any(policy.write_rule == "LAST_WRITE" for policy in senders.at_work.policies):
         return windows.select("*", never)
     all_windows = materialize("isolation-windows", windows)

@@ -1,5 +1,6 @@
 """`producer_days`: one producer's day: how it was replayed, what it isolated, and a check without truth."""
 
+from jobs.kinds import FindingKind
 from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, LONG, PRODUCER, TEXT, Table, column, required
 
 PRODUCER_DAYS = Table(
@@ -29,6 +30,6 @@ PRODUCER_DAYS = Table(
         ),
     ),
     closed_lists={
-        "not_replayed": ("CLIENT_VERSION_UNKNOWN", "CLIENT_TOO_OLD", "NOT_A_JAVA_CLIENT", "SEVERAL_PROCESSES")
+        "not_replayed": ("CLIENT_VERSION_UNKNOWN", "CLIENT_TOO_OLD", "NOT_A_JAVA_CLIENT", FindingKind.SEVERAL_PROCESSES)
     },
 )

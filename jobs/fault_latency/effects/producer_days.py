@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.effects.choices import contradictions
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.producers.rules import PRODUCER
-from udfs.evidence import LOGGED, RECORDED
+from jobs.kinds import Evidence
 
 _KEYS = (*PRODUCER, "enforced")
 _RULES = ("version", "profile", "policy", "not_replayed")
@@ -37,7 +37,7 @@ def producer_days(
         .agg(
             F.count("*").alias("isolations"),
             F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
-            F.count_if(~F.col("evidence").isin(LOGGED, RECORDED)).alias("inferred_isolations"),
+            F.count_if(~F.col("evidence").isin(Evidence.LOGGED, Evidence.RECORDED)).alias("inferred_isolations"),
         )
     )
     joined = attempts.join(lasting, list(_KEYS), "left").join(contradictions(choices), list(_KEYS), "left")

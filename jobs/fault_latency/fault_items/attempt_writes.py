@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.kinds import Evidence
 from udfs.async_tries import answering_broker, failed_in_callback, is_one_try, was_retried
 from udfs.choice import began_at_ms
-from udfs.evidence import LOGGED, RETRY_CHARGED, RETRY_FIRST, RETRY_RESULT, RETRY_TEXT, SUBMIT_TIME
 from udfs.outcome import counts_as_failure, counts_with_latency, is_answer, leaves_reachable
 from udfs.policy import Policy
 from udfs.releases import holds
@@ -37,7 +37,7 @@ def _write(
     failure: bool | Column,
     cause: Column,
     reachable: bool | Column = True,
-    evidence: str | Column = LOGGED,
+    evidence: str | Column = Evidence.LOGGED,
     thread: Column | None = None,
 ) -> Column:
     """One write as a struct; without `thread` it is on the attempt's own."""
@@ -110,7 +110,9 @@ def logged_async() -> list[Column]:
         failure=True,
         cause=outcome,
         reachable=~_caught_at_submit() | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
-        evidence=F.when(is_one_try() | (last == first), LOGGED).when(charged, RETRY_CHARGED).otherwise(RETRY_TEXT),
+        evidence=F.when(is_one_try() | (last == first), Evidence.LOGGED)
+        .when(charged, Evidence.RETRY_CHARGED)
+        .otherwise(Evidence.RETRY_TEXT),
     )
     refusal = _write(first, ended, AFTER_LINE, latency, failure=outcome != _INTERRUPTED, cause=outcome)
     submit = _write(first, submitted, _SUBMITTED, submit_took, failure=False, cause=outcome, thread=_submit_thread())
@@ -148,7 +150,7 @@ def hidden_async() -> list[Column]:
         failure=True,
         cause=hidden,
         reachable=~_caught_at_submit(),
-        evidence=RETRY_RESULT,
+        evidence=Evidence.RETRY_RESULT,
         thread=_submit_thread(),
     )
     hung_first = _write(
@@ -158,7 +160,7 @@ def hidden_async() -> list[Column]:
         latency,
         failure=True,
         cause=hidden,
-        evidence=RETRY_RESULT,
+        evidence=Evidence.RETRY_RESULT,
         thread=F.lit(None).cast("string"),
     )
     failed_first = _write(
@@ -169,7 +171,7 @@ def hidden_async() -> list[Column]:
         failure=True,
         cause=hidden,
         reachable=~_caught_at_submit() | submitted.isNotNull(),
-        evidence=RETRY_FIRST,
+        evidence=Evidence.RETRY_FIRST,
     )
     late_submit = _write(
         first,
@@ -178,7 +180,7 @@ def hidden_async() -> list[Column]:
         latency,
         failure=False,
         cause=hidden,
-        evidence=SUBMIT_TIME,
+        evidence=Evidence.SUBMIT_TIME,
         thread=F.lit(None).cast("string"),
     )
     return [

@@ -16,10 +16,10 @@ from jobs.fault_latency.fault_items.record_holes import torn_processes, unknown_
 from jobs.fault_latency.fault_items.replay import ITEM, OWNER, REMOVE, UPDATE
 from jobs.fault_latency.producers.processes import PROCESS, process, with_end_of_process
 from jobs.fault_latency.producers.senders import Senders
+from jobs.kinds import Evidence
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from udfs import recorded
-from udfs.evidence import RECORDED
 from udfs.outcome import effective_outcome, is_answer
 from udfs.policy import Policy, not_available_ms
 
@@ -160,7 +160,7 @@ def _writes(lines: DataFrame, day: Day) -> DataFrame:
         F.lit(False).alias("is_failure"),
         F.when(~removes, F.col("reachable")).alias("reachable"),
         F.when(detector, F.lit("DETECTOR")).otherwise(F.lit("LATENCY")).alias("cause"),
-        F.lit(RECORDED).alias("evidence"),
+        F.lit(Evidence.RECORDED).alias("evidence"),
         "seq",
         nothing.alias("started_at_ms"),
         nothing.alias("invoke_id"),

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
 from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, UPDATE
-from udfs.evidence import LOGGED
+from jobs.kinds import Evidence
 from udfs.fault_window import FAR_MS
 from udfs.outcome import effective_outcome
 from udfs.policy import Policy, not_available_ms
@@ -94,7 +94,7 @@ def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
         F.lit(False).alias("is_failure"),
         F.col("reachable"),
         F.coalesce("cause", F.lit("LATENCY")).alias("cause"),
-        F.coalesce("evidence", F.lit(LOGGED)).alias("evidence"),
+        F.coalesce("evidence", F.lit(Evidence.LOGGED)).alias("evidence"),
         F.lit(-1).cast("bigint").alias("seq"),
         nothing.alias("started_at_ms"),
         nothing.alias("invoke_id"),

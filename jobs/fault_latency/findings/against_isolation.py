@@ -10,16 +10,17 @@ from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, finding
 from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.outcome import is_answer
 
 _WHY = {
-    "SWITCH_OFF": "its switch is off, so nothing is avoided",
-    "CALLER_CHOSE_QUEUE": "the caller chose the queue",
-    "ONLY_BROKER": "the topic has no other broker",
-    "ALL_ISOLATED": "every broker of the topic was isolated, and the fallback sends anyway",
-    "RETRY_TO_LAST_BROKER": "up to 4.7.1 a retry takes the broker that just failed, or the fallback",
-    "RETRY_AVOIDS_LAST_BROKER": "a retry avoids the broker that just failed, and the others were isolated",
-    "UNEXPLAINED": "another broker was available; the replay, the switch or the version may be wrong here",
+    FindingCause.SWITCH_OFF: "its switch is off, so nothing is avoided",
+    FindingCause.CALLER_CHOSE_QUEUE: "the caller chose the queue",
+    FindingCause.ONLY_BROKER: "the topic has no other broker",
+    FindingCause.ALL_ISOLATED: "every broker of the topic was isolated, and the fallback sends anyway",
+    FindingCause.RETRY_TO_LAST_BROKER: "up to 4.7.1 a retry takes the broker that just failed, or the fallback",
+    FindingCause.RETRY_AVOIDS_LAST_BROKER: "a retry avoids the broker that just failed, and the others were isolated",
+    FindingCause.UNEXPLAINED: "another broker was available; the replay, the switch or the version may be wrong here",
 }
 
 
@@ -42,14 +43,14 @@ def sent_while_isolated(choices: DataFrame, sends: DataFrame, with_owner: WithOw
         F.count("*").alias("sends"),
         F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
     )
-    doubtful = (F.col("cause") == "UNEXPLAINED") | (
-        F.col("cause").isin("ALL_ISOLATED", "RETRY_TO_LAST_BROKER") & (F.col("failures") > 0)
+    doubtful = (F.col("cause") == FindingCause.UNEXPLAINED) | (
+        F.col("cause").isin(FindingCause.ALL_ISOLATED, FindingCause.RETRY_TO_LAST_BROKER) & (F.col("failures") > 0)
     )
     why = F.coalesce(*(F.when(F.col("cause") == cause, F.lit(words)) for cause, words in _WHY.items()))
     return finding(
         per_isolation,
-        "SENT_WHILE_ISOLATED",
-        F.when(doubtful, "WARNING").otherwise("INFO"),
+        FindingKind.SENT_WHILE_ISOLATED,
+        F.when(doubtful, Severity.WARNING).otherwise(Severity.INFO),
         F.col("cause"),
         F.col("client_id"),
         " sent ",
@@ -87,11 +88,11 @@ def _cause() -> Column:
     # MQFaultStrategy.selectOneMessageQueue: the last broker has no say from 4.8.0 to 5.1.0.
     avoids_last = (F.col("profile") != "P2") & F.array_contains("tried_before", F.col("only_available"))
     return (
-        F.when(~F.col("enforced"), "SWITCH_OFF")
-        .when(F.col("by_caller"), "CALLER_CHOSE_QUEUE")
-        .when(F.col("hosts") <= 1, "ONLY_BROKER")
-        .when(~has_other_available(), "ALL_ISOLATED")
-        .when(is_retry & (F.col("profile") == "P1"), "RETRY_TO_LAST_BROKER")
-        .when(is_retry & avoids_last, "RETRY_AVOIDS_LAST_BROKER")
-        .otherwise("UNEXPLAINED")
+        F.when(~F.col("enforced"), FindingCause.SWITCH_OFF)
+        .when(F.col("by_caller"), FindingCause.CALLER_CHOSE_QUEUE)
+        .when(F.col("hosts") <= 1, FindingCause.ONLY_BROKER)
+        .when(~has_other_available(), FindingCause.ALL_ISOLATED)
+        .when(is_retry & (F.col("profile") == "P1"), FindingCause.RETRY_TO_LAST_BROKER)
+        .when(is_retry & avoids_last, FindingCause.RETRY_AVOIDS_LAST_BROKER)
+        .otherwise(FindingCause.UNEXPLAINED)
     )

@@ -12,6 +12,7 @@ from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.fault_items.without_broker import TOPIC
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
+from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.outcome import is_answer
 from udfs.policy import Policy, last_write_wins
 
@@ -39,9 +40,11 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
     lone = F.size("brokers") == 1
     return finding(
         without_broker,
-        "ALL_ISOLATED",
-        F.when(F.col("failures") > 0, "CRITICAL").when(lone | (F.col("sends") == 0), "INFO").otherwise("WARNING"),
-        F.when(lone, "ONLY_BROKER").otherwise("ALL_ISOLATED"),
+        FindingKind.ALL_ISOLATED,
+        F.when(F.col("failures") > 0, Severity.CRITICAL)
+        .when(lone | (F.col("sends") == 0), Severity.INFO)
+        .otherwise(Severity.WARNING),
+        F.when(lone, FindingCause.ONLY_BROKER).otherwise(FindingCause.ALL_ISOLATED),
         F.col("client_id"),
         " had no available broker for ",
         F.col("topic"),
@@ -94,9 +97,9 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     )
     return finding(
         magnets,
-        "DEAD_BROKER_MAGNET",
-        F.lit("CRITICAL"),
-        F.lit("CLIENT_DEFECT"),
+        FindingKind.DEAD_BROKER_MAGNET,
+        F.lit(Severity.CRITICAL),
+        F.lit(FindingCause.CLIENT_DEFECT),
         F.col("client_id"),
         " had every broker isolated and sent ",
         percent_text(F.col("share")),

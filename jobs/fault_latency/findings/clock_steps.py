@@ -13,6 +13,7 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.producers.attempts import WithOwner
 from jobs.fault_latency.producers.processes import PROCESS, is_shared, restarted_once
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.kinds import FindingCause, FindingKind, Severity
 
 _STEP_MS = 1_000
 
@@ -40,9 +41,9 @@ def clock_steps(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -
     runs = sessions(stepped, OWNER, [F.count("*").alias("sends"), F.max("step_ms").alias("largest_ms")])
     return finding(
         runs,
-        "CLOCK_STEP",
-        F.lit("WARNING"),
-        F.lit("CLOCK"),
+        FindingKind.CLOCK_STEP,
+        F.lit(Severity.WARNING),
+        F.lit(FindingCause.CLOCK),
         "the clock of ",
         F.col("client_id"),
         " was set by about ",

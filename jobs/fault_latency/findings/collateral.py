@@ -9,7 +9,7 @@ from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from udfs.evidence import RETRY_TEXT
+from jobs.kinds import Evidence, FindingCause, FindingKind, Severity
 from udfs.outcome import is_out_of_time
 
 
@@ -23,7 +23,7 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
         writes: isolating writes with `change`, as `with_change` returns them.
         health: as `broker_health` returns it.
     """
-    is_retry = (F.col("attempt") > 1) | (F.col("evidence") == RETRY_TEXT)
+    is_retry = (F.col("attempt") > 1) | (F.col("evidence") == Evidence.RETRY_TEXT)
     no_time = is_out_of_time(F.col("cause"), F.col("current_latency_ms"))
     was_bad = F.coalesce(F.array_contains("bad_brokers", F.col("broker_name")), F.lit(False))
     isolated = (
@@ -46,9 +46,9 @@ def collateral_isolations(writes: DataFrame, health: DataFrame) -> DataFrame:
     )
     return finding(
         runs,
-        "COLLATERAL_ISOLATION",
-        F.lit("WARNING"),
-        F.lit("TIMEOUT_SPENT"),
+        FindingKind.COLLATERAL_ISOLATION,
+        F.lit(Severity.WARNING),
+        F.lit(FindingCause.TIMEOUT_SPENT),
         F.col("client_id"),
         " isolated ",
         F.col("broker_name"),

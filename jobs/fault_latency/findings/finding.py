@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.kinds import FindingKind
+
 _EVIDENCE = {
     "client_id": "string",
     "producer_group": "string",
@@ -21,14 +23,14 @@ _EVIDENCE = {
 }
 
 
-def finding(rows: DataFrame, kind: str, severity: Column, cause: Column, *words: str | Column) -> DataFrame:
+def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column, *words: str | Column) -> DataFrame:
     """One row of the table `findings` per row of `rows`, without day; evidence that these lack is null.
 
     Args:
         rows: `cluster`, `start_ms`, `end_ms`, and the evidence under the table's names.
-        kind: one of the table's kinds.
-        severity: INFO, WARNING or CRITICAL.
-        cause: one of the table's causes.
+        kind: its kind.
+        severity: a `Severity`.
+        cause: a `FindingCause`.
         words: the sentence, texts and columns in turn.
     """
     evidence = {

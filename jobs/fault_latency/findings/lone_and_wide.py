@@ -9,6 +9,7 @@ from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.kinds import FindingCause, FindingKind, Severity
 from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
@@ -45,9 +46,9 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int, mater
     )
     return finding(
         alone.join(others, list(_RUN)),
-        "LONE_ISOLATION",
-        F.when(F.col("by_failure"), "WARNING").otherwise("INFO"),
-        F.lit("PRODUCER_SIDE"),
+        FindingKind.LONE_ISOLATION,
+        F.when(F.col("by_failure"), Severity.WARNING).otherwise(Severity.INFO),
+        F.lit(FindingCause.PRODUCER_SIDE),
         F.col("client_id"),
         " alone isolated ",
         F.col("broker_name"),
@@ -137,9 +138,9 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     )
     return finding(
         wide,
-        "WIDE_ISOLATION",
-        F.when(F.col("failures") > 0, "CRITICAL").otherwise("WARNING"),
-        F.lit("BROKER_SIDE"),
+        FindingKind.WIDE_ISOLATION,
+        F.when(F.col("failures") > 0, Severity.CRITICAL).otherwise(Severity.WARNING),
+        F.lit(FindingCause.BROKER_SIDE),
         F.col("peak_producers"),
         " of ",
         F.col("active"),

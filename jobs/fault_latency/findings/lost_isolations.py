@@ -9,6 +9,7 @@ from jobs.fault_latency.fault_items.attempt_writes import SUBMIT_STEPS
 from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
+from jobs.kinds import FindingCause, FindingKind, Severity
 
 
 def lost_by_submit(writes: DataFrame) -> DataFrame:
@@ -29,9 +30,9 @@ def lost_by_submit(writes: DataFrame) -> DataFrame:
     )
     return finding(
         rows,
-        "ISOLATION_LOST_BY_SUBMIT",
-        F.lit("WARNING"),
-        F.lit("CLIENT_DEFECT"),
+        FindingKind.ISOLATION_LOST_BY_SUBMIT,
+        F.lit(Severity.WARNING),
+        F.lit(FindingCause.CLIENT_DEFECT),
         F.col("client_id"),
         " isolated ",
         F.col("broker_name"),
@@ -58,9 +59,9 @@ def removed_while_isolated(writes: DataFrame) -> DataFrame:
     )
     return finding(
         rows,
-        "REMOVED_WHILE_ISOLATED",
-        F.lit("WARNING"),
-        F.lit("CLIENT_DEFECT"),
+        FindingKind.REMOVED_WHILE_ISOLATED,
+        F.lit(Severity.WARNING),
+        F.lit(FindingCause.CLIENT_DEFECT),
         F.col("client_id"),
         " forgot at ",
         clock_text(F.col("start_ms")),

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.findings.finding import clock_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import sessions
+from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.fault_window import FAR_MS
 
 _LONG_MS = 60_000
@@ -34,9 +35,9 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
     ).withColumn("isolations", F.lit(1))
     return finding(
         runs,
-        "NEVER_REACHABLE_AGAIN",
-        F.when(F.col("isolated_ms") >= _LONG_MS, "CRITICAL").otherwise("WARNING"),
-        F.lit("CLIENT_DEFECT"),
+        FindingKind.NEVER_REACHABLE_AGAIN,
+        F.when(F.col("isolated_ms") >= _LONG_MS, Severity.CRITICAL).otherwise(Severity.WARNING),
+        F.lit(FindingCause.CLIENT_DEFECT),
         F.col("client_id"),
         " kept ",
         F.col("broker_name"),

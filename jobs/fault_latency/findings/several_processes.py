@@ -9,6 +9,7 @@ from jobs.fault_latency.findings.finding import clock_text, count_text, finding
 from jobs.fault_latency.producers.processes import is_shared, life_spans, restarted_once
 from jobs.fault_latency.producers.rules import PRODUCER
 from jobs.fault_latency.producers.senders import Senders
+from jobs.kinds import FindingCause, FindingKind, Severity
 
 _IN_FLIGHT_MS = 10_000
 """A send in flight may end this long after its process was replaced."""
@@ -37,9 +38,9 @@ def _overlapping(hours: DataFrame) -> DataFrame:
     )
     return finding(
         shared,
-        "SEVERAL_PROCESSES",
-        F.lit("WARNING"),
-        F.lit("PROCESS_IDS_OVERLAP"),
+        FindingKind.SEVERAL_PROCESSES,
+        F.lit(Severity.WARNING),
+        F.lit(FindingCause.PROCESS_IDS_OVERLAP),
         "several processes sent as ",
         F.col("client_id"),
         " at the same time, from ",
@@ -75,8 +76,8 @@ def _falling(processes: DataFrame) -> DataFrame:
     )
     return finding(
         fell,
-        "SEVERAL_PROCESSES",
-        F.when(shared, "WARNING").otherwise("INFO"),
-        F.when(shared, "SEQ_FALLS").otherwise("SEQ_FELL_ONCE"),
+        FindingKind.SEVERAL_PROCESSES,
+        F.when(shared, Severity.WARNING).otherwise(Severity.INFO),
+        F.when(shared, FindingCause.SEQ_FALLS).otherwise(FindingCause.SEQ_FELL_ONCE),
         F.when(shared, shared_words).otherwise(once_words),
     )

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import count_text, finding
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.kinds import FindingCause, FindingKind, Severity
 from jobs.tables.day import Day
 from udfs.ladder import isolation_ms
 from udfs.outcome import counts_as_failure, counts_with_latency, effective_outcome
@@ -51,9 +52,11 @@ def uneven_ladder(owned: DataFrame, policy: Policy, day: Day) -> DataFrame:
     )
     return finding(
         per_producer,
-        "LADDER_ARRAYS_DIFFER",
-        F.when(F.col("thrown") > 0, "CRITICAL").when(F.lit(isolations < floors), "WARNING").otherwise("INFO"),
-        F.lit("SETTINGS"),
+        FindingKind.LADDER_ARRAYS_DIFFER,
+        F.when(F.col("thrown") > 0, Severity.CRITICAL)
+        .when(F.lit(isolations < floors), Severity.WARNING)
+        .otherwise(Severity.INFO),
+        F.lit(FindingCause.SETTINGS),
         F.col("client_id"),
         f" has {floors} floors but {isolations} isolations: ",
         *(beyond_use if isolations > floors else fatal),

@@ -6,11 +6,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.kinds import FindingKind
 from jobs.spark.materialize import Materialize
 from udfs.choice import began_at_ms
 
 PROCESS = (*PRODUCER, "process")
-SEVERAL_PROCESSES = "SEVERAL_PROCESSES"
+SEVERAL_PROCESSES = FindingKind.SEVERAL_PROCESSES
 """`not_replayed` of a producer whose lines are those of several processes and do not say which."""
 
 _UNORDERED_WITHIN_MS = 1
