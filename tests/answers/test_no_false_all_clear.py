@@ -133,7 +133,7 @@ def test_a_name_that_the_days_nowhere_hold_is_a_mistake(
         (["isolations", "--cause", "RemotingTimeoutException"], "no isolation"),
         (["sends", "--outcome", "FLUSH_DISK_TIMEOUT"], "no send attempt"),
         (["findings", "--kind", "DEAD_BROKER_MAGNET"], "no finding"),
-        (["findings", "--severity", "critical"], "no finding"),
+        (["findings", "--severity", "warning"], "no finding"),
         (["group-findings", "--cause", "lock_not_granted"], "no finding about a group"),
         (["owners", "--source", "strategy"], "no owner"),
     ],
@@ -152,7 +152,7 @@ def test_a_known_name_without_a_row_is_an_answer(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["findings", "--severity", "CRITCAL"], "--severity 'CRITCAL' is none of INFO, WARNING, CRITICAL (did you "),
+        (["findings", "--severity", "CRITCAL"], "--severity 'CRITCAL' is none of CRITICAL, WARNING, INFO (did you "),
         (["findings", "--severity", "CRITCAL"], "(did you mean 'CRITICAL'?)"),
         (["findings", "--kind", "FLAPPING"], "--kind 'FLAPPING' is none of SENT_WHILE_ISOLATED, ISOLATION_LOST_BY_SUB"),
         (["findings", "--cause", "LOCK_NOT_GRANTED"], "--cause 'LOCK_NOT_GRANTED' is none of SWITCH_OFF, "),
