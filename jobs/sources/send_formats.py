@@ -29,8 +29,8 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
 
     Columns: `file`, `split`, `row` (its place; `row` counts within the partition of the scan), `raw` (as it was read; a
     whole record of CSV, Parquet or matched text as JSON), `damage` (null = none, else `wrong_type` or as `json_lines`,
-    `matched_lines` and `csv_records` have it), `damage_detail` (of CSV only), `fields` (struct of the canonical fields
-    in the site's own units).
+    `matched_lines` and `csv_records` have it), `damage_detail` (of CSV only), and the canonical fields, in the site's
+    own units.
     """
     by_format: dict[str, list[str]] = {}
     of_csv: dict[str, list[str]] = {}
@@ -50,10 +50,9 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
 
 
 def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
-    nothing = {name: F.lit(None).cast(source_type(name, sends_input)) for name in FIELDS}
     texts = ("raw", "damage", "damage_detail")
     empty = spark.createDataFrame([], f"file string, split bigint, row bigint, {' string, '.join(texts)} string")
-    return empty.select("*", _struct_of(nothing).alias("fields"))
+    return empty.withColumns({name: F.lit(None).cast(source_type(name, sends_input)) for name in FIELDS})
 
 
 def _no_text() -> Column:
@@ -126,7 +125,10 @@ def _of_lines(
     damage: Column,
     detail: Column,
 ) -> DataFrame:
-    """One row per line, with its `fields`; a text that does not cast is damage.
+    """One row per line, with its fields; a text that does not cast is damage.
+
+    Each stage takes plain columns of the stage before, never a struct of them: Spark would put the expressions of a
+    struct's members in place of each use of them, and so double the plan at each stage.
 
     Args:
         lines: with their place.
@@ -137,28 +139,24 @@ def _of_lines(
         damage: its damage before its values were looked at.
         detail: of that damage.
     """
-    meanings = {name: meant(name, text, sends_input) for name, text in texts.items()}
-    casts = {name: text.try_cast(source_type(name, sends_input)) for name, text in meanings.items()}
-    given = {**typed, **casts}
-    values = {}
-    for name in FIELDS:
-        constant = F.lit(sends_input.source_of(name).constant or None)
-        values[name] = given.get(name, constant.cast(source_type(name, sends_input)))
+    columns = [column.alias(name) for name, column in {**texts, **typed}.items()]
+    read = lines.select(*PLACE, raw.alias("raw"), damage.alias("damage"), detail.alias("damage_detail"), *columns)
+    understood = read.withColumns({name: meant(name, F.col(name), sends_input) for name in texts})
+    kinds = {name: source_type(name, sends_input) for name in FIELDS}
+    constants = {name: F.lit(sends_input.source_of(name).constant or None) for name in FIELDS}
+    given = {name: F.col(name) if name in {**texts, **typed} else constants[name] for name in FIELDS}
+    casts = {name: value if name in typed else value.try_cast(kinds[name]) for name, value in given.items()}
     wrong_type = reduce(
         Column.__or__,
-        (
-            meaning.isNotNull() & casts[name].isNull()
-            for name, meaning in meanings.items()
-            if source_type(name, sends_input) != StringType()
-        ),
+        (F.col(name).isNotNull() & casts[name].isNull() for name in texts if kinds[name] != StringType()),
         F.lit(False),
     )
-    return lines.select(
+    return understood.select(
         *PLACE,
-        raw.alias("raw"),
-        F.coalesce(damage, F.when(wrong_type, "wrong_type")).alias("damage"),
-        detail.alias("damage_detail"),
-        _struct_of(values).alias("fields"),
+        "raw",
+        F.coalesce("damage", F.when(wrong_type, "wrong_type")).alias("damage"),
+        "damage_detail",
+        *(cast.alias(name) for name, cast in casts.items()),
     )
 
 

@@ -92,10 +92,10 @@ def read_sends(
 
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
     sends_input = settings.inputs.sends
-    columns = {name: in_canonical_unit(F.col(f"fields.{name}"), name, sends_input) for name in FIELDS}
+    columns = {name: in_canonical_unit(F.col(name), name, sends_input) for name in FIELDS}
     lost = reduce(
         Column.__or__,
-        (F.col(f"fields.{name}").isNotNull() & columns[name].isNull() for name in sends_input.fields),
+        (F.col(name).isNotNull() & columns[name].isNull() for name in sends_input.fields),
         F.lit(False),
     )
     typed = lines.select(

@@ -7,15 +7,21 @@ import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
+from jobs.settings.send_fields import FIELD_KINDS
+from jobs.sources.files import list_files
+from jobs.sources.send_kinds import format_of
+from jobs.sources.send_log import read_sends
 from tests.given.send_logs import (
+    DATE,
     DAY,
     GOOD,
     MODES,
@@ -396,3 +402,41 @@ def test_formats_may_be_mixed_by_name(spark: SparkSession, tmp_path: Path) -> No
         folder, "d.parquet", {**{name: pa.array([value]) for name, value in GOOD.items()}, "seq": pa.array([4])}
     )
     assert _published(spark, folder, _settings(folder, {}), "seq") == [(1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "text"])
+def test_a_mapping_of_every_field_is_planned_in_seconds(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """Were the expressions of one stage put in place of their uses in the next, planning would never end."""
+    times = {"started_at_ms": "iso8601", "ended_at_ms": "iso8601", "submitted_at_ms": "iso8601", "latency_ms": "us"}
+    fields = {
+        name: {"column": f"own_{name}", **({"unit": times[name]} if name in times else {})} for name in FIELD_KINDS
+    }
+    time, numbers = "2026-11-21T20:00:00.123+08:00", [name for name in FIELD_KINDS if FIELD_KINDS[name] != "text"]
+    own = {
+        **{name: "-" if name in numbers else name for name in FIELD_KINDS},
+        **dict.fromkeys(times, time),
+        **{"latency_ms": "10000", "outcome": "OK", "mode": "0", "client_version": "-", "queue_chosen_by": "-"},
+        "one_line_per": "-",
+    }
+    values = {name: {"-": ""} for name in FIELD_KINDS} | {"outcome": {"OK": "SEND_OK"}, "mode": {"0": "SYNC"}}
+    named = {f"own_{name}": own[name] for name in FIELD_KINDS}
+    folder = tmp_path / "logs"
+    if kind == "parquet":
+        write_parquet(folder, "a.parquet", {name: [text] for name, text in named.items()})
+    else:
+        csv = f"{','.join(named)}\n{','.join(named.values())}"
+        texts = {"jsonl": json.dumps(named), "csv": csv, "text": " ".join(named.values())}
+        write(folder, {f"a.{'log' if kind == 'text' else kind}": texts[kind].encode()})
+    pattern = {"pattern": " ".join(rf"(?<{name}>\S+)" for name in named)} if kind == "text" else {}
+    settings = _settings(folder, fields, values=values, **pattern)
+    manifest = list_files(
+        spark, [str(folder)], f"{folder}.scratch", kind_of=lambda file: format_of(file, settings.inputs.sends.format)
+    )
+    sends = read_sends(spark, manifest, settings, None, (DATE, DATE), Observation())
+    started = perf_counter()
+    plan = str(sends._jdf.queryExecution().optimizedPlan().toString())
+    assert perf_counter() - started < 60
+    assert plan
+    assert _published(spark, folder, settings, "latency_ms", "ended_at_ms", "outcome", "seq", "thread") == [
+        (10, NOON_MS + 123, "SEND_OK", None, "thread")
+    ]
