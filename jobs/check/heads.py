@@ -191,12 +191,12 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
 def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInput) -> Head:
     pattern = cast("LinePattern", sends_input.line_pattern)
     records, bad = [], []
-    for number, line in lines:
-        values = pattern.values(line)
+    found = pattern.values([line for _, line in lines]).to_pylist()
+    for (number, _), values in zip(lines, found, strict=True):
         if values is None:
             bad.append((number, "does not fit the pattern"))
         else:
-            records.append({name: text and text.strip() for name, text in values.items()})
+            records.append({name: text.strip() or None for name, text in values.items()})
     return Head(name, False, pattern.names, tuple(records), tuple(bad))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -11,24 +12,28 @@ from jobs.settings.line_pattern import LinePattern
 from jobs.sources.json_lines import PLACE, text_lines
 
 MISMATCH = "pattern_mismatch"
-_END = "\n"  # no line holds one
 
 
 def matched_lines(
     spark: SparkSession, paths: Sequence[str], pattern: LinePattern, counted: Observation | None = None
 ) -> DataFrame:
-    """One row per line as of `text_lines`, with `values` (an array of the texts of the groups) and `damage`.
+    """One row per line as of `text_lines`, with `values` (a struct of the texts of the groups) and `damage`.
 
     `values` is null unless the line fits; a group without a text has an empty one. `damage` is null for a line that
-    fits, else `blank`, `invalid_utf8` or `pattern_mismatch`. Each line is matched once, in time that
-    grows with its length alone.
+    fits, else `blank`, `invalid_utf8` or `pattern_mismatch`. Lines go through Python as whole Arrow columns.
     """
     raw = F.col("raw")
-    is_text = raw.rlike(r"\S") & F.is_valid_utf8(raw)
-    groups = "".join(f"{_END}${place}" for place in range(1, len(pattern.names) + 1))
-    matched = F.regexp_replace(F.when(is_text, raw), pattern.regex, groups)
-    lines = text_lines(spark, paths, counted).withColumn("matched", matched)
-    fits = F.contains("matched", F.lit(_END))
-    damage = F.when(~raw.rlike(r"\S"), "blank").when(~F.is_valid_utf8(raw), "invalid_utf8").when(~fits, MISMATCH)
-    texts = F.split(F.substring(F.col("matched"), 2, 2**31 - 1), _END)
-    return lines.select(*PLACE, "raw", damage.alias("damage"), F.when(fits, texts).alias("values"))
+    damage = F.when(~raw.rlike(r"\S"), "blank").when(~F.is_valid_utf8(raw), "invalid_utf8")
+    lines = text_lines(spark, paths, counted).select(*PLACE, "raw", damage.alias("damage"))
+    groups = ", ".join(f"`{name}`: string" for name in pattern.names)
+    schema = f"file string, split bigint, row bigint, raw string, damage string, values struct<{groups}>"
+
+    def match(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow.compute as pc  # noqa: PLC0415 - the task's own
+
+        for batch in batches:
+            texts = pc.if_else(pc.is_null(batch["damage"]), batch["raw"], None)
+            yield batch.append_column("values", pattern.values(texts))
+
+    mismatch = F.when(F.col("values").isNull(), MISMATCH)
+    return lines.mapInArrow(match, schema).withColumn("damage", F.coalesce("damage", mismatch))

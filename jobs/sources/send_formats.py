@@ -72,11 +72,11 @@ def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInp
 
 
 def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
-    lines = matched_lines(spark, paths, cast("LinePattern", sends_input.line_pattern), counted)
-    names = cast("LinePattern", sends_input.line_pattern).names
-    values = {name: F.col("values")[place] for place, name in enumerate(names)}
+    pattern = cast("LinePattern", sends_input.line_pattern)
+    lines = matched_lines(spark, paths, pattern, counted)
+    values = {name: F.col(f"values.{name}") for name in pattern.names}
     columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
-    as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
+    as_json = F.when(F.col("damage").isNull(), F.to_json("values"))
     return _from_texts(lines, columns, sends_input, F.coalesce(as_json, "raw"), F.col("damage"), _no_text())
 
 

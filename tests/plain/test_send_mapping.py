@@ -135,7 +135,7 @@ GROUPS = r"(?<client_id>\S+) (?<broker_name>\S+) (?<ended_at_ms>\d+) (?<latency_
     [
         ({"format": "text"}, 'format is "text"; give a pattern too'),
         ({"format": "csv", "pattern": GROUPS}, 'a pattern is of text, the format is "csv"; leave out one of them'),
-        ({"pattern": "(x)"}, "pattern has an unknown kind of group at character 1; write (?<name>"),
+        ({"pattern": "(x)"}, "pattern '(x)' is refused by RE2: Regular expression contains unnamed groups; write"),
         (
             {"pattern": GROUPS + " (?<cost>x)"},
             "pattern has a group 'cost' that is no field; map it in fields, or write",

@@ -415,7 +415,11 @@ def test_a_mapping_of_every_field_is_planned_in_seconds(spark: SparkSession, tmp
     own = {
         **{name: "-" if name in numbers else name for name in FIELD_KINDS},
         **dict.fromkeys(times, time),
-        **{"latency_ms": "10000", "outcome": "OK", "mode": "0", "client_version": "-", "queue_chosen_by": "-"},
+        "latency_ms": "10000",
+        "outcome": "OK",
+        "mode": "0",
+        "client_version": "-",
+        "queue_chosen_by": "-",
         "one_line_per": "-",
     }
     values = {name: {"-": ""} for name in FIELD_KINDS} | {"outcome": {"OK": "SEND_OK"}, "mode": {"0": "SYNC"}}
