@@ -166,25 +166,24 @@ def _json_text(value: Any) -> str | None:
 
 
 def _csv(name: str, text: str, most_lines: int) -> Head:
-    at, header = next(_lines(text), (0, ""))
+    lines = _lines(text)
+    at, header = next(lines, (0, ""))
     try:
         names = columns_of(header)
     except csv.Error as error:
         return Head(name, False, (), (), ((at, f"is no header: {error}"),))
     records: list[Record] = []
     bad: list[tuple[int, str]] = []
-    above, _, below = text.partition(header) if header else ("", "", "")
-    rows, first = csv.reader(io.StringIO(below)), above.count("\n")
-    try:
-        for row in rows:
-            if len(records) + len(bad) >= most_lines:
-                break
-            if row and len(row) != len(names):
-                bad.append((first + rows.line_num, f"has {len(row)} columns, the header has {len(names)}"))
-            elif row:
-                records.append(dict(zip(names, map(str.strip, row), strict=True)))
-    except csv.Error as error:
-        bad.append((first + rows.line_num, f"is no CSV: {error}"))
+    for number, line in itertools.islice(lines, most_lines):
+        try:
+            row = next(csv.reader([line], strict=True))
+        except csv.Error as error:
+            bad.append((number, "has a quote that is not closed" if line.count('"') % 2 else f"is no CSV: {error}"))
+            continue
+        if len(row) == len(names) and line != header:
+            records.append(dict(zip(names, map(str.strip, row), strict=True)))
+        elif line != header:
+            bad.append((number, f"has {len(row)} columns, the header has {len(names)}"))
     return Head(name, False, tuple(names), tuple(records), tuple(bad))
 
 

@@ -56,7 +56,7 @@ def _one(random: Random, folder: Path, lake: Path, oddities: Sequence[OddFile]) 
         days, other_days = invariants.counted(json.loads(ended.out))
         if all(odd.rows is not None for odd in oddities):
             rows = _GOOD + sum(odd.rows or 0 for odd in oddities)
-            breaches += invariants.sum_holds(days, other_days, range(rows, rows + 1))
+            breaches += invariants.sum_holds(days, other_days, rows)
     elif before:
         breaches += invariants.as_before(before, lakes.versions(lake, may_be_new=True))
     what = ", ".join(odd.what for odd in oddities)

@@ -119,27 +119,28 @@ def json_file(random: Random, folder: Path, mark: str, said: Attempts, names: Si
 
 
 def csv_file(random: Random, folder: Path, mark: str, said: Attempts, names: SiteNames) -> WrittenFile:
-    """A file of CSV with a header of its own order; its records may be of several lines."""
+    """A file of CSV with a header of its own order; its clean records are of one line each."""
     columns = [name for name in FIELDS if any(name in line for line, _ in said.lines)]
     random.shuffle(columns)
     end = random.choice(("\n", "\n", "\r\n"))
     text = _csv_record([names.columns.get(name, name) for name in columns], end)
     entries, lines = [], []
-    for at, (line, is_spoilt) in enumerate(said.lines):
+    for at, (said_line, is_spoilt) in enumerate(said.lines):
+        line = {
+            name: value.replace("\n", " ") if isinstance(value, str) else value for name, value in said_line.items()
+        }
         values = spoilt_fields(random, line) if is_spoilt else line
         record = _csv_record([_csv_text(_in_unit(values.get(name), names.units.get(name))) for name in columns], end)
-        is_broken = is_spoilt and random.random() < 0.4
-        if is_broken:
+        if is_spoilt and random.random() < 0.4:
             spoilt = spoilt_bytes(random, record.removesuffix(end).encode()).decode("utf-8", "surrogateescape")
             record = (
                 random.choice((spoilt, spoilt, record.removesuffix(end) + random.choice(('"', ",", ',"', "\r")))) + end
             )
         entries.append(Entry(b"", not is_spoilt, None if is_spoilt else line, at in said.copies))
         number = text.count("\n") + 1
-        several = record.removesuffix(end).split("\n") if is_spoilt else [record]
-        contents = [(number + place, part.encode("utf-8", "surrogateescape")) for place, part in enumerate(several)]
-        is_row = not is_broken and len(several) == 1
-        lines += [PhysicalLine(each, part, not is_spoilt, is_row) for each, part in contents if is_no_blank(part)]
+        several = record.removesuffix(end).encode("utf-8", "surrogateescape").split(b"\n")
+        contents = enumerate(several, start=number)
+        lines += [PhysicalLine(each, part, not is_spoilt) for each, part in contents if is_no_blank(part)]
         text += record
     content = text.encode("utf-8", "surrogateescape")
     path = folder / f"{random.choice(_FOLDERS)}{random.choice(_BASES)}-{mark}.csv{random.choice(('', '.gz'))}"

@@ -36,16 +36,14 @@ class PhysicalLine:
     """A line of a file as any editor counts it, or a record of Parquet.
 
     Attributes:
-        number: from 1; of a CSV record of several lines the first one's.
+        number: from 1.
         content: its bytes.
         is_clean: nothing was done to it.
-        is_row: surely a row of the input; a spoilt line of CSV may as well go on with another.
     """
 
     number: int
     content: bytes
     is_clean: bool
-    is_row: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,10 +88,9 @@ class Written:
         """The files of these inputs."""
         return [file for file in self.files if file.source in sources]
 
-    def rows(self, *sources: str) -> range:
-        """How many rows, blank lines left out, the inputs can have."""
-        lines = [line for file in self.of(*sources) for line in file.lines]
-        return range(sum(line.is_row for line in lines), len(lines) + 1)
+    def rows(self, *sources: str) -> int:
+        """How many rows, blank lines left out, the inputs have."""
+        return sum(len(file.lines) for file in self.of(*sources))
 
 
 def physical_lines(entries: Iterable[Entry], is_row: Callable[[bytes], bool]) -> tuple[PhysicalLine, ...]:

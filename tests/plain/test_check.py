@@ -291,15 +291,16 @@ def test_what_is_wrong_with_the_input_is_a_sentence(
 def test_packed_nested_and_long_heads_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     many = b"\r\n".join(line(seq=seq, error="x" * 2_000) for seq in range(1_000))
-    write(logs, {"a.log.gz": gzip.compress(many), "b.csv": b'\nclient_id,"error"\nc,"two\nlines"\nc\n'})
+    write(logs, {"a.log.gz": gzip.compress(many), "b.csv": b'\nclient_id,"error"\nc,"x, y"\nc,"two\nlines"\nc\n'})
     columns = {name: pa.array([value]) for name, value in GOOD.items() if name != "topic"}
     write_parquet(logs, "c.parquet", {**columns, "ctx": pa.array([{"t": {"opic": "o"}}])})
     code, said = _check(capsys, "--sends", logs, "--set", "inputs.sends.fields.topic=ctx.t.opic")
     assert code == 0
     rows = int(said[0].split()[-2])
     assert said[0].startswith("sends: 3 files, the first lines of 3 of them: ")
-    assert 100 < rows <= MOST_LINES + 3
-    assert f"  WARNING: {logs}/b.csv line 5 has 1 columns, the header has 2" in said
+    assert 100 < rows <= MOST_LINES + 5
+    assert f"  WARNING: {logs}/b.csv line 4 has a quote that is not closed" in said
+    assert f"  WARNING: {logs}/b.csv line 6 has 1 columns, the header has 2" in said
     assert _row(said, "topic").endswith(" o")
 
 
