@@ -421,6 +421,7 @@ def test_a_mapping_of_every_field_is_planned_in_seconds(spark: SparkSession, tmp
         "client_version": "-",
         "queue_chosen_by": "-",
         "one_line_per": "-",
+        "cluster": "main",
     }
     values = {name: {"-": ""} for name in FIELD_KINDS} | {"outcome": {"OK": "SEND_OK"}, "mode": {"0": "SYNC"}}
     named = {f"own_{name}": own[name] for name in FIELD_KINDS}
