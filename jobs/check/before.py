@@ -8,8 +8,7 @@ from jobs.check.fields import is_needed, missing_columns
 from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
-from jobs.sources.listing import LocalFile
-from jobs.sources.local_files import DEFAULT_STORE, is_local, list_local
+from jobs.sources.local_files import DEFAULT_STORE, LocalFile, is_local, list_local
 from jobs.sources.send_kinds import format_of
 
 _MOST_FILES = 5

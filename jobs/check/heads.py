@@ -15,9 +15,9 @@ from typing import Any, cast
 from jobs.errors import InputUnreadableError
 from jobs.settings.inputs import SendsInput
 from jobs.settings.line_pattern import LinePattern
-from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, TAIL_BYTES, Ends, check_contents
+from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, check_contents
 from jobs.sources.csv_header import columns_of
-from jobs.sources.listing import LocalFile
+from jobs.sources.local_files import LocalFile
 
 MOST_FILES, MOST_LINES = 20, 200
 _FEWEST_BYTES, _BYTES_OF_A_LINE = 262_144, 1_310
@@ -79,11 +79,9 @@ def read_head(file: LocalFile, kind: str, sends_input: SendsInput, most_lines: i
     try:
         with open(file.name, "rb") as opened:  # noqa: PTH123 - any name
             start = opened.read(most_bytes)
-            opened.seek(max(file.size - TAIL_BYTES, 0))
-            tail = opened.read(TAIL_BYTES)
     except OSError as error:
         raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; mend its permissions") from error
-    check_contents(file.name, kind, Ends(file.size, start[:HEAD_BYTES], tail))
+    check_contents(file.name, kind, start[:HEAD_BYTES])
     if kind == PARQUET:
         return _parquet(file.name, most_lines)
     unpacked = _unpacked(start, most_bytes) if file.name.endswith(".gz") else start

@@ -93,12 +93,10 @@ def log_entries(
     of_files = spark.createDataFrame(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
     )
-    texts = text_lines(spark, manifest.readable_paths, manifest.bytes_read)
+    texts = text_lines(spark, manifest.readable_paths)
     lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
     counted_lines = lines.observe(counted, F.count_if(_is_entry()).alias("rows_read"))
-    placed = counted_lines.withColumn("shown", shown_path(F.col("file"), manifest)).join(
-        F.broadcast(of_files), "shown", "left"
-    )
+    placed = counted_lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(of_files), "shown", "left")
     at_ms = F.when(_is_entry(), logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
     is_short = F.octet_length("raw") <= settings.max_line_bytes
     return placed.select(

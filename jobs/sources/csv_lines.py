@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.errors import InputUnreadableError
 from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
 from jobs.sources.files import InputFile
 from jobs.sources.json_lines import PLACE, text_lines
-from jobs.spark.failures import root_cause
+from jobs.sources.stores import Stores
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")
 _QUOTED = '"[^"]*"'
@@ -23,19 +21,14 @@ def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> st
     """The first line with text; None when there is none.
 
     Args:
+        spark: the session.
         file: a CSV file.
         wanted: the columns that are looked for.
 
     Raises:
         InputUnreadableError: it cannot be read, or is no header.
     """
-    try:
-        head = _head(spark, file)
-    except Py4JJavaError as error:
-        raise InputUnreadableError(
-            f"{file.name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
-        ) from error
-    return header_in(file.name, head, wanted)
+    return header_in(file.name, Stores(spark).head(file.name, LONGEST_HEADER, unpacked=True), wanted)
 
 
 def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataFrame:
@@ -73,17 +66,6 @@ def csv_records(spark: SparkSession, paths: Sequence[str], header: str) -> DataF
         .alias("damage_detail"),
         "values",
     )
-
-
-def _head(spark: SparkSession, file: InputFile) -> bytes:
-    hadoop, conf = spark._jvm.org.apache.hadoop, spark._jsc.hadoopConfiguration()  # type: ignore[union-attr]
-    path = hadoop.fs.Path(file.readable_name)
-    codec = hadoop.io.compress.CompressionCodecFactory(conf).getCodec(path)
-    stream = path.getFileSystem(conf).open(path)
-    try:
-        return bytes((codec.createInputStream(stream) if codec else stream).readNBytes(LONGEST_HEADER))
-    finally:
-        stream.close()
 
 
 def _is_open(raw: Column) -> Column:

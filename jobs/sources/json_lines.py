@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
-
-from jobs.sources.whole_text import LONGEST_LINE_BYTES
 
 PLACE = ("file", "split", "row")
 JSON = {
@@ -21,37 +19,16 @@ JSON = {
 nor digits beyond 1,000, even in a field that no setting maps."""
 
 
-def text_lines(spark: SparkSession, paths: Sequence[str], counted: Observation | None = None) -> DataFrame:
-    """One row per line: `file`, `split`, `row` (it counts within the partition of the scan), `raw`.
-
-    The reader passes over a line of `LONGEST_LINE_BYTES` or more, as none may take all memory.
-
-    Args:
-        paths: of the files.
-        counted: gets `bytes_read`, of all lines with their ends: less than the files hold when one was passed over.
-    """
+def text_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """One row per line of the files: `file`, `split`, `row` (it counts within the partition of the scan), `raw`."""
     if not paths:
         return spark.createDataFrame([], "file string, split bigint, row bigint, raw string")
-    lines = _bounded(spark, paths).select(*place(), "value")
-    read = lines.observe(counted, F.sum(F.octet_length("value") + 1).alias("bytes_read")) if counted else lines
-    return read.select(*PLACE, _without_bom_and_return(F.col("value")).alias("raw"))
-
-
-def bytes_of_lines(spark: SparkSession, paths: Sequence[str]) -> int:
-    """Bytes of all lines with their ends, without those that `text_lines` passes over."""
-    row = _bounded(spark, paths).agg(F.sum(F.octet_length("value") + 1)).first()
-    return (row[0] if row else None) or 0
-
-
-def _bounded(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n")
-    longest = str(LONGEST_LINE_BYTES + 1)  # with its end
-    return reader.option("mapreduce.input.linerecordreader.line.maxlength", longest).text(list(paths))
+    lines = reader.text(list(paths)).select(*place(), "value")
+    return lines.select(*PLACE, _without_bom_and_return(F.col("value")).alias("raw"))
 
 
-def json_lines(
-    spark: SparkSession, paths: Sequence[str], schema: StructType, counted: Observation | None = None
-) -> DataFrame:
+def json_lines(spark: SparkSession, paths: Sequence[str], schema: StructType) -> DataFrame:
     """One row per line as of `text_lines`, with `parsed` (struct of `schema`) and `damage`.
 
     `damage` is null for one whole object whose values have the right types, else `blank`, `invalid_utf8`,
@@ -59,7 +36,7 @@ def json_lines(
     """
     with_corrupt = StructType([*schema.fields]).add("_corrupt_record", StringType())
     parsed = F.from_json("raw", with_corrupt, {**JSON, "columnNameOfCorruptRecord": "_corrupt_record"})
-    return text_lines(spark, paths, counted).withColumn("parsed", parsed).withColumn("damage", _json_damage())
+    return text_lines(spark, paths).withColumn("parsed", parsed).withColumn("damage", _json_damage())
 
 
 def place() -> list[Column]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from jobs.errors import SettingValueError
 from jobs.settings.inputs import Inputs
 from jobs.settings.model import Settings
-from jobs.sources.globs import covers
 from jobs.uri import is_elsewhere, local_folder
 
 
@@ -31,7 +32,7 @@ def check_apart(settings: Settings) -> None:
     for kind, path in named_inputs(settings.inputs):
         if leads_into(real_place(path), lake):
             raise too_close(f"the input {kind} {path} lies in the lake {lake}")
-        if leads_into(root, path) or any(covers(path, above) for above in _with_parents(root, path)):
+        if leads_into(root, path) or any(_covers(path, above) for above in _with_parents(root, path)):
             raise too_close(f"the lake {lake} lies in the input {kind} {path}")
 
 
@@ -51,6 +52,25 @@ def real_place(path: str) -> str:
 def too_close(what: str) -> SettingValueError:
     """The error that names both."""
     return SettingValueError(f"{what}: what is read and what is written must not mix; give the lake another folder")
+
+
+def alternatives(pattern: str) -> list[str]:
+    """The globs that one with braces stands for; braces may reach over several folders.
+
+    >>> alternatives("/{a,b/{c,d}}.gz")
+    ['/a.gz', '/b/c.gz', '/b/d.gz']
+    """
+    innermost = re.search(r"\{([^{}]*)\}", pattern)
+    if innermost is None:
+        return [pattern]
+    head, tail = pattern[: innermost.start()], pattern[innermost.end() :]
+    found = (each for choice in innermost[1].split(",") for each in alternatives(f"{head}{choice}{tail}"))
+    return list(dict.fromkeys(found))
+
+
+def _covers(pattern: str, folder: str) -> bool:
+    """Whether the glob stands for the folder, were it there."""
+    return any(PurePath(folder).match(os.path.abspath(each)) for each in alternatives(pattern))
 
 
 def _with_parents(root: str, pattern: str) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Files that an input's paths stand for on this machine: each real file once, and everything that is not read.
+"""Files of this machine that an input's paths stand for, and all that cannot be read; without Spark.
 
-A run, `plan` and `doctor` list it alike, without Spark; nothing is opened.
+A run, `check`, `plan` and `doctor` list them alike; nothing is opened.
 """
 
 from __future__ import annotations
 
-import errno
+import glob
 import os
 import re
 import stat
@@ -13,13 +13,59 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError
-from jobs.sources.globs import matches
-from jobs.sources.lake_apart import leads_into, too_close
-from jobs.sources.listing import Listing, LocalFile
+from jobs.sources.lake_apart import alternatives, leads_into, too_close
 from jobs.uri import is_elsewhere
 
 DEFAULT_STORE = "spark.hadoop.fs.defaultFS"  # where paths without a store's name lie
-_KINDS = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """One regular file.
+
+    Attributes:
+        name: its absolute path.
+        size: bytes.
+        modified_ms: time of the last change, epoch ms.
+    """
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Files that the paths of one input stand for.
+
+    Attributes:
+        files: what is read, each once, in the order of their names.
+        hidden: what is left out: files and folders whose name starts with a dot or an underscore, half-copied files.
+        repeated: names that lead to what is read already, each with that.
+        problems: whatever can neither be read nor be left out.
+    """
+
+    files: tuple[LocalFile, ...]
+    hidden: tuple[str, ...]
+    repeated: tuple[str, ...]
+    problems: tuple[FaultlineError, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def first_problem(self) -> FaultlineError:
+        """The first of the problems, with how many more there are."""
+        first, *others = self.problems
+        more = f" ({len(others)} more of the input: see faultline doctor)" if others else ""
+        return type(first)(f"{first}{more}")
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Paths that are not read, each with the reason."""
+        return (*(f"{name} is hidden or half-copied" for name in self.hidden), *self.repeated)
 
 
 def is_local(path: str, default_store: str | None = None) -> bool:
@@ -29,185 +75,124 @@ def is_local(path: str, default_store: str | None = None) -> bool:
     return not (default_store and is_elsewhere(default_store))
 
 
-def list_local(paths: Iterable[str], lake: str = "") -> Listing:
-    """Every file below the paths, each a file, a folder read to any depth, or a glob.
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of this name is left out: Spark and Hadoop skip the same names."""
+    return name.startswith((".", "_")) or name.endswith("._COPYING_")
 
-    A link is followed, but what it leads to counts once, and rather by its own name; so a link that leads back ends.
+
+def list_local(paths: Iterable[str], lake: str = "") -> Listing:
+    """Every file below the paths, each a file, a folder read to any depth, or a glob. Links are followed.
 
     Args:
         paths: on this machine.
-        lake: its tables are no input: a link that leads into it is a problem.
+        lake: a file below it is a problem, however the paths lead there.
     """
     walk = _Walk(lake)
     for path in paths:
-        walk.start(path)
-    return walk.finish()
+        walk.list(path)
+    repeated = (f"{_shown(name)} is {_shown(real)} again" for name, real in sorted(walk.repeated.items()))
+    return Listing(
+        tuple(sorted(walk.files.values(), key=lambda file: file.name)),
+        tuple(sorted(walk.hidden)),
+        tuple(repeated),
+        tuple(problem for _, problem in sorted(walk.problems.items())),
+    )
 
 
 @dataclass
 class _Walk:
-    """Files of the walk so far; all that is in its own place comes before links are followed."""
+    """What was found so far.
+
+    Attributes:
+        lake: no file of it is input.
+        files: by their path without links.
+        folders: those walked, without links.
+        hidden: names left out.
+        repeated: names that lead to what was found already, each with its path without links.
+        problems: by path.
+    """
 
     lake: str
-    files: dict[tuple[int, ...] | str, LocalFile] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)  # real path to the name that it is read by
+    files: dict[str, LocalFile] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
     repeated: dict[str, str] = field(default_factory=dict)
     problems: dict[str, FaultlineError] = field(default_factory=dict)
-    links: set[tuple[str, str]] = field(default_factory=set)
 
-    def start(self, given: str) -> None:
-        """Walk one path of the input, all but its links."""
+    def list(self, given: str) -> None:
+        """Find the files of one path of the input."""
         path = os.path.abspath(re.sub("^file:(//)?", "", given))
         try:
-            found = [path] if _is_there(path) else matches(path)
-        except (OSError, ValueError, re.error) as error:
-            sentence = f"input {_shown(given)} cannot be listed: {_why(error)}; check the path"
-            self.problems[path] = InputMissingError(sentence)
+            os.lstat(path)
+            found = [path]
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            found = sorted({each for pattern in alternatives(path) for each in glob.glob(pattern)})
+        except OSError as error:
+            self._unreadable(error)
             return
         if not found:
-            sentence = f"input {_shown(given)} does not exist; give a file, a folder or a glob that matches"
-            self.problems[path] = InputMissingError(sentence)
+            self.problems[path] = InputMissingError(
+                f"input {_shown(given)} does not exist; give a file, a folder or a glob that matches"
+            )
         for each in found:
-            is_asked_for = each == path and os.path.isdir(each)  # then it may be hidden itself
-            self._walk(each, given, is_hidden=_is_hidden(each) and not is_asked_for)
-
-    def finish(self) -> Listing:
-        """Follow the links, those found on the way too."""
-        while self.links:
-            links = sorted(self.links)
-            self.links.clear()
-            for link, given in links:
-                self._follow(link, given)
-        return Listing(
-            tuple(sorted(self.files.values(), key=lambda file: file.name)),
-            tuple(sorted(self.hidden)),
-            tuple(f"{_shown(name)} is {_shown(first)} again" for name, first in sorted(self.repeated.items())),
-            tuple(problem for _, problem in sorted(self.problems.items())),
-        )
-
-    def _walk(self, top: str, given: str, *, is_hidden: bool = False, is_followed: bool = False) -> None:
-        """All below `top`, without recursion: folders may be nested deeper than Python calls."""
-        left = [(top, is_hidden)]
-        while left:
-            path, is_hidden = left.pop()
-            try:
-                found = os.stat(path) if is_followed and path == top else os.lstat(path)
-                if is_hidden:
-                    left += self._hide(path, found)
-                elif stat.S_ISLNK(found.st_mode):
-                    self.links.add((path, given))
-                elif not stat.S_ISDIR(found.st_mode):
-                    self._take(path, found, given)
-                elif self._enters(path):
-                    left += [(each, _is_hidden(each)) for each in _entries(path)]
-            except OSError as error:
-                self._wrong(path, f"cannot be looked at ({_why(error)}); mend its permissions, or run again")
-
-    def _hide(self, path: str, found: os.stat_result) -> list[tuple[str, bool]]:
-        """Name what is hidden; of a folder, what it holds."""
-        if stat.S_ISDIR(found.st_mode) and _may(path, os.R_OK | os.X_OK):
-            return [(each, True) for each in _entries(path)]
-        self.hidden.add(_shown(path))
-        return []
-
-    def _enters(self, path: str) -> bool:
-        """Whether the folder is to be walked: it is the input's, and was not walked yet."""
-        real = os.path.realpath(path)
-        if self._is_of_the_lake(path, real):
-            return False
-        if not _is_utf8(path):
-            self._wrong(path, "has a name that is not UTF-8; rename it")
-            return False
-        if real not in self.folders:
-            self.folders[real] = path
-            return True
-        if self.folders[real] != path:
-            self.repeated[path] = self.folders[real]
-        return False
-
-    def _take(self, path: str, found: os.stat_result, given: str) -> None:
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode))
-        if kind:
-            self._wrong(path, f"is a {kind}, no file, and was not opened; remove it, or name the files by a glob")
-        elif path.endswith("._COPYING_"):
-            self.hidden.add(_shown(path))
-        elif not _may(path, os.R_OK):
-            self._wrong(path, "may not be read; mend its permissions")
-        elif not self._has_an_odd_name(path):
-            # With size and time: there are file systems that give two files one number, or all of them 0.
-            same = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-            file = LocalFile(path, found.st_size, found.st_mtime_ns // 1_000_000, given)
-            first = self.files.setdefault(same if found.st_ino else os.path.realpath(path), file)
-            if first.name != path:
-                self.repeated[path] = first.name
-
-    def _follow(self, link: str, given: str) -> None:
-        try:
-            os.stat(link)
-        except OSError as error:
-            leads = f"is a link to {_shown(os.readlink(link))}, "
-            if error.errno == errno.ELOOP:
-                self._wrong(link, f"{leads}which leads back to it; remove it")
-            elif error.errno in {errno.ENOENT, errno.ENOTDIR}:
-                self._wrong(link, f"{leads}which does not exist; remove it or mend it")
+            if each != path and is_hidden(os.path.basename(each)):
+                self.hidden.add(_shown(each))
+            elif os.path.isdir(each):
+                self._list_folder(each)
             else:
-                self._wrong(link, f"{leads}which cannot be looked at ({_why(error)}); mend its permissions")
+                self._take(each)
+
+    def _list_folder(self, top: str) -> None:
+        self.folders.add(os.path.realpath(top))
+        for folder, folders, names in os.walk(top, onerror=self._unreadable, followlinks=True):
+            inner, paths = ([os.path.join(folder, name) for name in sorted(each)] for each in (folders, names))
+            self.hidden |= {_shown(each) for each in (*inner, *paths) if is_hidden(os.path.basename(each))}
+            inner.sort(key=os.path.islink)  # what a folder holds rather has its own name than a link's
+            shown = [each for each in inner if not is_hidden(os.path.basename(each))]
+            folders[:] = [os.path.basename(each) for each in shown if self._is_new(each)]
+            for each in paths:
+                if not is_hidden(os.path.basename(each)):
+                    self._take(each)
+
+    def _is_new(self, folder: str) -> bool:
+        """Whether the folder was not walked yet: one that leads back would have no end."""
+        real = os.path.realpath(folder)
+        if real in self.folders:
+            self.repeated[folder] = real
+            return False
+        self.folders.add(real)
+        return True
+
+    def _take(self, path: str) -> None:
+        try:
+            found = os.stat(path)
+        except OSError as error:
+            self._unreadable(error)
             return
-        if not self._is_of_the_lake(link, os.path.realpath(link)):
-            self._walk(link, given, is_followed=True)
-
-    def _is_of_the_lake(self, path: str, real: str) -> bool:
-        is_inside = bool(self.lake) and leads_into(real, self.lake)
-        if is_inside:
+        real = os.path.realpath(path)
+        if self.lake and leads_into(real, self.lake):
             self.problems[path] = too_close(f"{_shown(path)} leads into the lake {self.lake}")
-        return is_inside
-
-    def _has_an_odd_name(self, path: str) -> bool:
-        if not _is_utf8(path):
+        elif not stat.S_ISREG(found.st_mode):
+            self._wrong(path, "is not a regular file; remove it, or select the files with a glob")
+        elif not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            self._wrong(path, "cannot be read: Permission denied; correct or remove it")
+        elif re.search("[\ud800-\udfff]", path):  # how Python shows other bytes
             self._wrong(path, "has a name that is not UTF-8; rename it")
-        elif ":" in os.path.basename(path):  # Hadoop takes the text before it for the scheme of a URI
-            self._wrong(path, "has a colon in its name, which Hadoop cannot open; rename it")
-        return path in self.problems
+        else:
+            before = self.files.get(real)
+            if before is None or path == real:
+                self.files[real] = LocalFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+            other = before.name if before and path == real else path
+            if before and other != self.files[real].name:
+                self.repeated[other] = real
+
+    def _unreadable(self, error: OSError) -> None:
+        self._wrong(str(error.filename), f"cannot be read: {error.strerror}; correct or remove it")
 
     def _wrong(self, path: str, what: str) -> None:
         self.problems[path] = InputUnreadableError(f"{_shown(path)} {what}")
 
 
-def _entries(folder: str) -> list[str]:
-    """Entries of the folder, last first, as a stack gives them back in order."""
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder), reverse=True)]
-
-
-def _is_there(path: str) -> bool:
-    """Whether something is there, a dangling link too."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
-def _may(path: str, mode: int) -> bool:
-    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
-
-
-def _is_hidden(path: str) -> bool:
-    return os.path.basename(path).startswith(".")
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        os.fsencode(path).decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _shown(path: str) -> str:
     """The path as UTF-8 can show it."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

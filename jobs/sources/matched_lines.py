@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings.line_pattern import LinePattern
@@ -14,9 +14,7 @@ from jobs.sources.json_lines import PLACE, text_lines
 MISMATCH = "pattern_mismatch"
 
 
-def matched_lines(
-    spark: SparkSession, paths: Sequence[str], pattern: LinePattern, counted: Observation | None = None
-) -> DataFrame:
+def matched_lines(spark: SparkSession, paths: Sequence[str], pattern: LinePattern) -> DataFrame:
     """One row per line as of `text_lines`, with `values` (a struct of the texts of the groups) and `damage`.
 
     `values` is null unless the line fits; a group without a text has an empty one. `damage` is null for a line that
@@ -24,7 +22,7 @@ def matched_lines(
     """
     raw = F.col("raw")
     damage = F.when(~raw.rlike(r"\S"), "blank").when(~F.is_valid_utf8(raw), "invalid_utf8")
-    lines = text_lines(spark, paths, counted).select(*PLACE, "raw", damage.alias("damage"))
+    lines = text_lines(spark, paths).select(*PLACE, "raw", damage.alias("damage"))
     groups = ", ".join(f"`{name}`: string" for name in pattern.names)
     schema = f"file string, split bigint, row bigint, raw string, damage string, values struct<{groups}>"
 

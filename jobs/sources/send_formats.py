@@ -8,7 +8,7 @@ from typing import cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
@@ -41,7 +41,7 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
         elif header := header_of(spark, file, wanted):
             of_csv.setdefault(header, []).append(path)
     readers: dict[str, Callable[[SparkSession, Sequence[str], SendsInput], DataFrame]] = {
-        TEXT: partial(_json_lines if sends_input.pattern is None else _text_lines, counted=manifest.bytes_read),
+        TEXT: _json_lines if sends_input.pattern is None else _text_lines,
         PARQUET: partial(_parquet_rows, manifest=manifest),
     }
     frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
@@ -59,9 +59,9 @@ def _no_text() -> Column:
     return F.lit(None).cast("string")
 
 
-def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
+def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     schema = json_schema(sends_input)
-    parsed = json_lines(spark, paths, schema, counted)
+    parsed = json_lines(spark, paths, schema)
     texts: dict[str, Column] = {}
     typed: dict[str, Column] = {}
     for name in FIELDS:
@@ -71,9 +71,9 @@ def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInp
     return _of_lines(parsed, texts, typed, sends_input, F.col("raw"), F.col("damage"), _no_text())
 
 
-def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput, counted: Observation) -> DataFrame:
+def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInput) -> DataFrame:
     pattern = cast("LinePattern", sends_input.line_pattern)
-    lines = matched_lines(spark, paths, pattern, counted)
+    lines = matched_lines(spark, paths, pattern)
     values = {name: F.col(f"values.{name}") for name in pattern.names}
     columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
     as_json = F.when(F.col("damage").isNull(), F.to_json("values"))

@@ -190,7 +190,7 @@ class Staged:
             F.lit(day.date).alias("event_date"),
             F.lit(day.cluster).alias("cluster"),
             F.lit(source.name).alias("source"),
-            shown_path(F.col("file"), source.manifest).alias("file"),
+            shown_path(F.col("file")).alias("file"),
             (F.col("lines_before") + F.col("row") - F.col("first_row") + 1).alias("line"),
             "reason",
             reasons_of("faults").alias("reasons"),

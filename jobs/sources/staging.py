@@ -20,7 +20,6 @@ from jobs.errors import (
 )
 from jobs.settings.inputs import FilesInput, SendsInput
 from jobs.settings.model import Settings
-from jobs.sources.all_read import check_all_read, check_before_reading
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
 from jobs.sources.dispositions import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
@@ -65,9 +64,9 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
         InputUnreadableError: a file that cannot be read to its end, or that changed meanwhile.
         ReconciliationError: lines read and lines staged differ in number.
     """
-    manifest = _files(spark, "sends", settings, folder)
+    manifest = _files(spark, "sends", settings)
     of_routes, of_updates = (
-        _files(spark, kind.name, settings, folder) if getattr(settings.inputs, kind.name).path else None
+        _files(spark, kind.name, settings) if getattr(settings.inputs, kind.name).path else None
         for kind in (ROUTES, UPDATE_LINES)
     )
     routes = _written(spark, ROUTES.name, of_routes, _reader_of_routes(spark, settings), folder) if of_routes else None
@@ -99,7 +98,7 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
 
     readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
     named = [name for name in readers if getattr(settings.inputs, name).path]
-    manifests = {name: _files(spark, name, settings, folder) for name in named}  # all, before one of them is read
+    manifests = {name: _files(spark, name, settings) for name in named}  # all, before one of them is read
     written = [_written(spark, name, manifests[name], readers[name], folder) for name in named]
     return Staged(_staged(spark, written))
 
@@ -120,17 +119,16 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
 
     if not settings.inputs.client_logs.path:
         return Staged(())
-    logs = _files(spark, CLIENT_LOGS, settings, folder)
+    logs = _files(spark, CLIENT_LOGS, settings)
     return Staged(_staged(spark, [_written(spark, FAULT_ITEM_LOGS, logs, read, folder)]))
 
 
-def _files(spark: SparkSession, name: str, settings: Settings, folder: str) -> Manifest:
+def _files(spark: SparkSession, name: str, settings: Settings) -> Manifest:
     given: SendsInput | FilesInput = getattr(settings.inputs, name)
     format_asked_for = given.format if isinstance(given, SendsInput) else TEXT
     manifest = list_files(
         spark,
         given.path,
-        f"{folder}/renamed-{name}",
         lake=settings.lake,
         kind_of=lambda file: format_of(file, format_asked_for),
     )
@@ -160,14 +158,12 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
     counted = Observation(name)
     path = f"{folder}/{name}"
     try:
-        check_before_reading(spark, manifest)
         lines = _thinned(read(manifest, counted))
         lines.write.parquet(path)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
-    check_all_read(spark, manifest)
     return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), counted)
 
 
@@ -180,7 +176,7 @@ def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInpu
 def _line_counts(written: _Written) -> DataFrame:
     """`line_counts` of an input; those of logs by file too."""
     is_log = written.name in _LOGS
-    shown = shown_path(F.col("file"), written.manifest) if is_log else F.lit(None).cast("string")
+    shown = shown_path(F.col("file")) if is_log else F.lit(None).cast("string")
     return line_counts(written.lines, shown.alias("shown")).withColumn("input", F.lit(written.name))
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
 from jobs.sources.local_files import is_local
-from jobs.sources.whole_text import Readable
 from jobs.spark.failures import root_cause
 
 
@@ -53,45 +50,25 @@ class Stores:
             return None
         return (status.getLen(), status.getModificationTime()) if status.isFile() else None
 
-    def is_seen_by_java(self, name: str) -> bool:
-        """Whether the JVM finds the file under its name, which its language may not be able to spell."""
-        return name.isascii() or bool(self._system(name).exists(self._path(name)))
-
-    def ends(self, name: str, size: int, head_bytes: int, tail_bytes: int) -> tuple[bytes, bytes]:
-        """The first and the last bytes of a file.
+    def head(self, name: str, size: int, *, unpacked: bool = False) -> bytes:
+        """The first bytes of a file; those of the text in it where it is to be unpacked.
 
         Raises:
-            InputUnreadableError: it cannot be opened.
+            InputUnreadableError: it cannot be opened, or is packed and broken.
         """
-        with self.opened(name) as file:
-            head = file.read(head_bytes)
-            if size <= len(head):
-                return head, head[-tail_bytes:]
-            file.seek(max(size - tail_bytes, 0))
-            return head, file.read(tail_bytes)
-
-    @contextmanager
-    def opened(self, name: str) -> Iterator[Any]:
-        """The file, to be read; never a FIFO or device that took its place, which would wait for ever.
-
-        Raises:
-            InputUnreadableError: it cannot be opened.
-        """
+        path = self._path(name)
+        codecs = self._spark._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory  # type: ignore[union-attr]
+        codec = codecs(self._hadoop).getCodec(path) if unpacked else None
         try:
-            if self.is_local(name):
-                with os.fdopen(os.open(name, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-                    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                        raise InputUnreadableError(f"{name} is no file any more; run again")
-                    yield file
-            else:
-                stream = self._system(name).open(self._path(name))
-                try:
-                    yield _Stream(stream)
-                finally:
-                    stream.close()
-        except (OSError, Py4JJavaError) as error:
-            why = error.strerror if isinstance(error, OSError) else root_cause(error)
-            raise InputUnreadableError(f"{name} cannot be opened: {why}; mend its permissions, or run again") from error
+            stream = self._system(name).open(path)
+            try:
+                return bytes((codec.createInputStream(stream) if codec else stream).readNBytes(size))
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            raise InputUnreadableError(
+                f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
+            ) from error
 
     def found(self, given: str) -> Iterator[Found]:
         """Each file of another store below a path, with the part of its name from which on it may be hidden.
@@ -116,30 +93,11 @@ class Stores:
         if not matches:
             raise InputMissingError(f"input {given} does not exist; give a file, a folder or a glob that matches")
 
-    def copy(self, name: str, target: str) -> None:
-        """Copy a file, between stores too."""
-        util = self._spark._jvm.org.apache.hadoop.fs.FileUtil  # type: ignore[union-attr]
-        source, copy = self._path(name), self._path(target)
-        util.copy(self._system(name), source, self._system(target), copy, False, True, self._hadoop)
-
     def _path(self, name: str) -> Any:
         return self._spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
 
     def _system(self, name: str) -> Any:
         return self._path(name).getFileSystem(self._hadoop)
-
-
-class _Stream(Readable):
-    """A stream of Hadoop's."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def read(self, size: int, /) -> bytes:
-        return bytes(self._stream.readNBytes(size))
-
-    def seek(self, place: int) -> None:
-        self._stream.seek(place)
 
 
 def _found(status: Any, root: str) -> Found:

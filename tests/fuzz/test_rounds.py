@@ -40,7 +40,7 @@ def test_every_line_is_published_or_accounted_for(kind: str, tmp_path: Path, lak
     assert play(kind, 1, tmp_path, lake, "RUN") == []
 
 
-@pytest.mark.fault(1, 2, 3, 4, 6, 38, 45)
+@pytest.mark.fault(1, 2, 3, 4, 6, 38)
 @pytest.mark.usefixtures("same_session")
 def test_an_odd_file_is_read_whole_or_refused(tmp_path: Path, lake: Path) -> None:
     assert play("files", 1, tmp_path, lake, "READ") == []

@@ -17,7 +17,7 @@ from jobs.check.heads import MOST_LINES, some_of
 from jobs.cli import main as cli
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError, SettingValueError
 from jobs.settings.load import load_settings
-from jobs.sources.listing import LocalFile
+from jobs.sources.local_files import LocalFile
 from tests.given.foreign_logs import SHAPES, sample_attempts
 from tests.given.send_logs import GOOD, NOON_MS, line, write, write_parquet
 from udfs.plain_outcome import ANSWERS
@@ -265,7 +265,7 @@ def test_a_column_that_no_file_has_is_named_with_the_nearest(
         ({"a.log": b"x"}, ("--sends", "a.log", "--routes", "none"), 3, "routes: WRONG: input {}/none does not exist"),
         ({"in/.a": b""}, ("--sends", "in"), 3, "sends: WRONG: no file in {}/in (hidden ones are not read)"),
         ({"a.gz": b"no gzip"}, ("--sends", "a.gz"), 3, "sends: WRONG: {}/a.gz is named .gz but is not gzip"),
-        ({"a.parquet": b"none"}, ("--sends", "a.parquet"), 3, "{}/a.parquet is read as Parquet but is none"),
+        ({"a.parquet": b"none"}, ("--sends", "a.parquet"), 3, "{}/a.parquet cannot be read as Parquet ("),
         ({"a.log": b"a,b\n1,2"}, ("--sends", "a.log"), 2, "not one of its first lines can be taken apart; name"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv"), 2, "WRONG: no column for client_id, which each line needs; map"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv", "--set", "inputs.sends.fields.x=a"), 2, "unknown setting"),
@@ -305,7 +305,7 @@ def test_packed_nested_and_long_heads_are_read(capsys: pytest.CaptureFixture[str
 
 
 def test_of_many_files_some_are_looked_at_first_and_last_among_them() -> None:
-    files = [LocalFile(f"{place:03}", place % 50, 0, "") for place in range(101)]
+    files = [LocalFile(f"{place:03}", place % 50, 0) for place in range(101)]
     names = [file.name for file in some_of(files, 5)]
     assert len(names) == 5
     assert (names[0], names[-1]) == ("001", "099")

@@ -111,7 +111,7 @@ def test_the_plan_names_what_is_not_read(tmp_path: Path, capsys: pytest.CaptureF
     (logs / ".b.jsonl").touch()
     (logs / "self").symlink_to(".")
     (logs / "pipe").symlink_to("/dev/zero")
-    no_file = "no file, and was not opened; remove it, or name the files by a glob"
+    no_file = "is not a regular file; remove it, or select the files with a glob"
     given = ["--sends", str(logs), "--sends", f"{logs}/*.jsonl", "--sends", f"{logs}/none"]
     assert cli.main(["plan", "nightly", "--lake", "lake", "--date", DAY, *given]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -123,7 +123,7 @@ def test_the_plan_names_what_is_not_read(tmp_path: Path, capsys: pytest.CaptureF
         f"           left out: {logs}/.b.jsonl is hidden or half-copied",
         f"           left out: {logs}/self is {logs} again",
         f"           WRONG: input {logs}/none does not exist; give a file, a folder or a glob that matches",
-        f"           WRONG: {logs}/pipe is a device, {no_file}",
+        f"           WRONG: {logs}/pipe {no_file}",
     ]
 
 

@@ -394,7 +394,7 @@ ZIPPED = gzip.compress(b"\n".join(line(seq=seq) for seq in range(5_000)), mtime=
         ("half.jsonl.gz", ZIPPED[: len(ZIPPED) // 2], "cannot be read to its end"),
         ("head.jsonl.gz", ZIPPED[:12], "cannot be read to its end"),
         ("a b+ü%=[1].jsonl.gz", ZIPPED[:-4], "cannot be read to its end"),
-        ("_lead.jsonl.gz", ZIPPED[:-8] + b"\0" * 8, "cannot be read to its end"),  # wrong checksum
+        ("sum.jsonl.gz", ZIPPED[:-8] + b"\0" * 8, "cannot be read to its end"),  # wrong checksum
         ("rot.jsonl.gz", ZIPPED[:5_000] + b"\xff" * 50 + ZIPPED[5_050:], "cannot be read to its end"),
         ("tail.jsonl.gz", ZIPPED + b"no gzip", "cannot be read to its end"),
         ("zipped.jsonl", ZIPPED, "is gzip but its name does not end in .gz; rename it"),

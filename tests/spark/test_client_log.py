@@ -317,7 +317,7 @@ def test_which_lines_break_off(spark: SparkSession) -> None:
 
 def _reasons(spark: SparkSession, folder: Path, lines: list[str], settings: Settings) -> list[str | None]:
     (folder / "rocketmq_client.log").write_text("\n".join(lines))
-    manifest = list_files(spark, [str(folder)], f"{folder}.scratch")
+    manifest = list_files(spark, [str(folder)])
     days = (dt.date(2026, 3, 1), dt.date(2026, 3, 1))
     found = read_client_logs(spark, manifest, settings, days, Observation("lines")).orderBy("row").collect()
     return [row["reason"] for row in found]

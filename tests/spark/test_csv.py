@@ -108,7 +108,7 @@ def test_each_file_is_read_under_its_own_header(spark: SparkSession, tmp_path: P
             "c/d.csv": f'\n"client_id", own ,{HEAD[10:]},SEQ,\nc4,x,{record(4)[3:]},y,\n'.encode(),
             "empty.csv": b"\n\r\n",
             "header only.csv": f"{turned}\n".encode(),
-            "_lead.csv.gz": gzip.compress(f"{HEAD}\n{record(5)}".encode()),
+            "lead.csv.gz": gzip.compress(f"{HEAD}\n{record(5)}".encode()),
         },
     )
     staged = stage(spark, folder)

@@ -283,7 +283,7 @@ def test_csv_carries_the_same_fields(spark: SparkSession, tmp_path: Path, zipped
         [
             f"\ufeff{CSV_HEAD}",
             f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,1,true,",
-            f'c@1,PG,broker-a,{NOON_MS}, 11 ,RemotingTimeoutException,2,false,"two ""quoted""\nlines, one field"',
+            f'c@1,PG,broker-a,{NOON_MS}, 11 ,RemotingTimeoutException,2,false,"two ""quoted"" words, one field"',
             f"c@1,PG,broker-a,{NOON_MS},1.5,SEND_OK,3,true,",
             f"c@1,PG,broker-a,{NOON_MS},10,SEND_OK,4,maybe,",
             f",PG,broker-a,{NOON_MS},10,SEND_OK,5,true,",
@@ -296,17 +296,17 @@ def test_csv_carries_the_same_fields(spark: SparkSession, tmp_path: Path, zipped
     folder = write(tmp_path / "logs", {name: gzip.compress(text) if zipped else text})
     staged = stage(spark, folder)
     assert bad_lines(staged, folder) == {
-        (name, 5): ("wrong_type", "latency_ms=1.5"),  # the record before stands on lines 3 and 4
-        (name, 6): ("wrong_type", "fault_latency_enabled=maybe"),
-        (name, 7): ("client_id_missing", None),
-        (name, 8): ("wrong_column_count", "6 columns, the header has 9"),
-        (name, 9): ("wrong_column_count", "10 columns, the header has 9"),
+        (name, 4): ("wrong_type", "latency_ms=1.5"),
+        (name, 5): ("wrong_type", "fault_latency_enabled=maybe"),
+        (name, 6): ("client_id_missing", None),
+        (name, 7): ("wrong_column_count", "6 columns, the header has 9"),
+        (name, 8): ("wrong_column_count", "10 columns, the header has 9"),
     }
     assert fates(staged) == {"PUBLISHED": 2, "QUARANTINED": 5, "DUPLICATE": 1}
     rows = staged.sends(DAY).orderBy("seq").collect()
     assert [(row["seq"], row["latency_ms"], row["fault_latency_enabled"], row["error"]) for row in rows] == [
         (1, 10, True, None),
-        (2, 11, False, 'two "quoted"\nlines, one field'),
+        (2, 11, False, 'two "quoted" words, one field'),
     ]
 
 
@@ -434,9 +434,8 @@ def test_a_mapping_of_every_field_is_planned_in_seconds(spark: SparkSession, tmp
         write(folder, {f"a.{'log' if kind == 'text' else kind}": texts[kind].encode()})
     pattern = {"pattern": " ".join(rf"(?<{name}>\S+)" for name in named)} if kind == "text" else {}
     settings = _settings(folder, fields, values=values, **pattern)
-    manifest = list_files(
-        spark, [str(folder)], f"{folder}.scratch", kind_of=lambda file: format_of(file, settings.inputs.sends.format)
-    )
+    form = settings.inputs.sends.format
+    manifest = list_files(spark, [str(folder)], kind_of=lambda file: format_of(file, form))
     sends = read_sends(spark, manifest, settings, None, (DATE, DATE), Observation())
     started = perf_counter()
     plan = str(sends._jdf.queryExecution().optimizedPlan().toString())
