@@ -8,7 +8,7 @@ from jobs.check.fields import is_needed, missing_columns
 from jobs.check.heads import MOST_LINES, Head, read_head, some_of
 from jobs.errors import InputMissingError, SettingValueError
 from jobs.settings.model import Settings
-from jobs.sources.local_files import DEFAULT_STORE, LocalFile, is_local, list_local
+from jobs.sources.local_files import DEFAULT_STORE, InputFile, is_local, list_local
 from jobs.sources.send_kinds import format_of
 
 _MOST_FILES = 5
@@ -41,7 +41,7 @@ def not_named(settings: Settings, needed: Iterable[str]) -> list[str]:
     ]
 
 
-def local_files(settings: Settings, kind: str) -> list[LocalFile]:
+def local_files(settings: Settings, kind: str) -> list[InputFile]:
     """The files of one input that lie on this machine.
 
     Raises:
@@ -60,7 +60,7 @@ def local_files(settings: Settings, kind: str) -> list[LocalFile]:
     return list(listing.files)
 
 
-def read_heads(files: Iterable[LocalFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:
+def read_heads(files: Iterable[InputFile], settings: Settings, most_lines: int = MOST_LINES) -> list[Head]:
     """The head of each file of sends."""
     sends = settings.inputs.sends
     return [read_head(file, format_of(file.name, sends.format), sends, most_lines) for file in files]

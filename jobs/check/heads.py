@@ -17,7 +17,7 @@ from jobs.settings.inputs import SendsInput
 from jobs.settings.line_pattern import LinePattern
 from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, check_contents
 from jobs.sources.csv_header import columns_of
-from jobs.sources.local_files import LocalFile
+from jobs.sources.local_files import InputFile
 
 MOST_FILES, MOST_LINES = 20, 200
 _FEWEST_BYTES, _BYTES_OF_A_LINE = 262_144, 1_310
@@ -55,7 +55,7 @@ class Head:
     looks_like_csv: bool = False
 
 
-def some_of(files: Sequence[LocalFile], most: int = MOST_FILES) -> list[LocalFile]:
+def some_of(files: Sequence[InputFile], most: int = MOST_FILES) -> list[InputFile]:
     """So many of the files that have bytes, first and last among them, spread evenly."""
     full = [file for file in files if file.size]
     if len(full) <= most:
@@ -63,7 +63,7 @@ def some_of(files: Sequence[LocalFile], most: int = MOST_FILES) -> list[LocalFil
     return [full[place * (len(full) - 1) // max(most - 1, 1)] for place in range(most)]
 
 
-def read_head(file: LocalFile, kind: str, sends_input: SendsInput, most_lines: int = MOST_LINES) -> Head:
+def read_head(file: InputFile, kind: str, sends_input: SendsInput, most_lines: int = MOST_LINES) -> Head:
     """The head of one file.
 
     Args:

@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.sources.csv_header import LONGEST_HEADER, columns_of, header_in
-from jobs.sources.files import InputFile
 from jobs.sources.json_lines import PLACE, text_lines
+from jobs.sources.local_files import InputFile
 from jobs.sources.stores import Stores
 
 CSV_DAMAGE = ("csv_open_quote", "wrong_column_count")

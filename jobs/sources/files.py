@@ -12,26 +12,9 @@ from pyspark.sql import functions as F
 
 from jobs.errors import InputUnreadableError
 from jobs.sources.contents import HEAD_BYTES, PARQUET, TEXT, check_contents
-from jobs.sources.local_files import is_hidden, list_local
+from jobs.sources.local_files import InputFile, list_local
 from jobs.sources.stores import Stores
 from jobs.spark.failures import root_cause
-
-
-@dataclass(frozen=True, order=True)
-class InputFile:
-    """One file as it was when listed.
-
-    Attributes:
-        name: path as a user knows it.
-        size: bytes.
-        modified_ms: time of the last change, epoch ms.
-        kind: what it is read as: `jsonl`, `csv` or `parquet`.
-    """
-
-    name: str
-    size: int
-    modified_ms: int
-    kind: str = TEXT
 
 
 @dataclass(frozen=True)
@@ -87,15 +70,14 @@ def list_files(
     listing = list_local([path for path in paths if stores.is_local(path)], lake)
     if listing.problems:
         raise listing.first_problem
-    found = {file.name: InputFile(file.name, file.size, file.modified_ms) for file in listing.files}
+    found = {file.name: file for file in listing.files}
     hidden = set(listing.hidden)
     for path in paths:
-        for file in () if stores.is_local(path) else stores.found(path):
-            below = file.name.removeprefix(file.root.rsplit("/", 1)[0])
-            if any(map(is_hidden, below.split("/"))):
+        for file, is_hidden in () if stores.is_local(path) else stores.found(path):
+            if is_hidden:
                 hidden.add(file.name)
             else:
-                found.setdefault(file.name, InputFile(file.name, file.size, file.modified_ms))
+                found[file.name] = file
     files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(found.values()))
     return Manifest(files, tuple(sorted(hidden)), listing.repeated)
 

@@ -13,25 +13,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError
+from jobs.sources.contents import TEXT
 from jobs.sources.lake_apart import alternatives, leads_into, too_close
 from jobs.uri import is_elsewhere
 
 DEFAULT_STORE = "spark.hadoop.fs.defaultFS"  # where paths without a store's name lie
 
 
-@dataclass(frozen=True)
-class LocalFile:
-    """One regular file.
+@dataclass(frozen=True, order=True)
+class InputFile:
+    """One file as it was when listed.
 
     Attributes:
-        name: its absolute path.
+        name: its absolute path, or its URI.
         size: bytes.
         modified_ms: time of the last change, epoch ms.
+        kind: what it is read as: `jsonl`, `csv` or `parquet`.
     """
 
     name: str
     size: int
     modified_ms: int
+    kind: str = TEXT
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Listing:
         problems: whatever can neither be read nor be left out.
     """
 
-    files: tuple[LocalFile, ...]
+    files: tuple[InputFile, ...]
     hidden: tuple[str, ...]
     repeated: tuple[str, ...]
     problems: tuple[FaultlineError, ...]
@@ -113,7 +116,7 @@ class _Walk:
     """
 
     lake: str
-    files: dict[str, LocalFile] = field(default_factory=dict)
+    files: dict[str, InputFile] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
     repeated: dict[str, str] = field(default_factory=dict)
@@ -181,7 +184,7 @@ class _Walk:
         else:
             before = self.files.get(real)
             if before is None or path == real:
-                self.files[real] = LocalFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+                self.files[real] = InputFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
             other = before.name if before and path == real else path
             if before and other != self.files[real].name:
                 self.repeated[other] = real

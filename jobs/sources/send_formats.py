@@ -40,19 +40,15 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
             by_format.setdefault(file.kind, []).append(path)
         elif header := header_of(spark, file, wanted):
             of_csv.setdefault(header, []).append(path)
+    if not by_format and not of_csv:  # files without a byte have no lines, in the same shape
+        by_format[TEXT] = []
     readers: dict[str, Callable[[SparkSession, Sequence[str], SendsInput], DataFrame]] = {
         TEXT: _json_lines if sends_input.pattern is None else _text_lines,
         PARQUET: partial(_parquet_rows, manifest=manifest),
     }
     frames = [readers[kind](spark, paths, sends_input) for kind, paths in sorted(by_format.items())]
     frames += [_csv_records(spark, paths, header, sends_input) for header, paths in sorted(of_csv.items())]
-    return reduce(DataFrame.unionByName, frames) if frames else _no_lines(spark, sends_input)
-
-
-def _no_lines(spark: SparkSession, sends_input: SendsInput) -> DataFrame:
-    texts = ("raw", "damage", "damage_detail")
-    empty = spark.createDataFrame([], f"file string, split bigint, row bigint, {' string, '.join(texts)} string")
-    return empty.withColumns({name: F.lit(None).cast(source_type(name, sends_input)) for name in FIELDS})
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _no_text() -> Column:

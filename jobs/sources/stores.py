@@ -5,23 +5,14 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.errors import InputMissingError, InputUnreadableError
-from jobs.sources.local_files import is_local
+from jobs.sources.local_files import InputFile, is_hidden, is_local
 from jobs.spark.failures import root_cause
-
-
-class Found(NamedTuple):
-    """A file of another store: its name, what it was found below, its bytes, its last change in epoch ms."""
-
-    name: str
-    root: str
-    size: int
-    modified_ms: int
 
 
 class Stores:
@@ -70,8 +61,8 @@ class Stores:
                 f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
             ) from error
 
-    def found(self, given: str) -> Iterator[Found]:
-        """Each file of another store below a path, with the part of its name from which on it may be hidden.
+    def found(self, given: str) -> Iterator[tuple[InputFile, bool]]:
+        """Each file of another store below a path, and whether it is hidden there.
 
         Raises:
             InputMissingError: no such path, or a store that does not answer.
@@ -100,8 +91,10 @@ class Stores:
         return self._path(name).getFileSystem(self._hadoop)
 
 
-def _found(status: Any, root: str) -> Found:
-    return Found(_shown(status.getPath()), root, status.getLen(), status.getModificationTime())
+def _found(status: Any, root: str) -> tuple[InputFile, bool]:
+    name = _shown(status.getPath())
+    below = name.removeprefix(root.rsplit("/", 1)[0])
+    return InputFile(name, status.getLen(), status.getModificationTime()), any(map(is_hidden, below.split("/")))
 
 
 def _shown(path: Any) -> str:

@@ -72,4 +72,5 @@ def test_the_page_says_what_is_simulated() -> None:
 def test_every_fault_has_a_quick_test_that_is_real() -> None:
     """`make test` runs it."""
     quick = {mark.number for mark in MARKS if not mark.is_slow and not mark.simulated}
-    assert faults().keys() - quick == set()
+    shown = {number for number, proof in faults().items() if not proof.startswith(NOT_HERE)}
+    assert shown - quick == set()

@@ -17,7 +17,7 @@ from jobs.check.heads import MOST_LINES, some_of
 from jobs.cli import main as cli
 from jobs.errors import FaultlineError, InputMissingError, InputUnreadableError, SettingValueError
 from jobs.settings.load import load_settings
-from jobs.sources.local_files import LocalFile
+from jobs.sources.local_files import InputFile
 from tests.given.foreign_logs import SHAPES, sample_attempts
 from tests.given.send_logs import GOOD, NOON_MS, line, write, write_parquet
 from udfs.plain_outcome import ANSWERS
@@ -305,7 +305,7 @@ def test_packed_nested_and_long_heads_are_read(capsys: pytest.CaptureFixture[str
 
 
 def test_of_many_files_some_are_looked_at_first_and_last_among_them() -> None:
-    files = [LocalFile(f"{place:03}", place % 50, 0) for place in range(101)]
+    files = [InputFile(f"{place:03}", place % 50, 0) for place in range(101)]
     names = [file.name for file in some_of(files, 5)]
     assert len(names) == 5
     assert (names[0], names[-1]) == ("001", "099")
