@@ -329,7 +329,7 @@ def test_parquet_carries_the_same_fields(spark: SparkSession, tmp_path: Path) ->
     columns = {name: pa.array([value] * 3) for name, value in GOOD.items()}
     write_parquet(
         folder,
-        "_part-0.parquet",
+        "part-0.parquet",
         {**columns, "seq": pa.array([1, 2, 2]), "detector_enabled": pa.array([True, None, None])},
     )
     write_parquet(
