@@ -37,6 +37,7 @@ AS_OF_MANY = {
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of the whole run; small, as the data is."""
     from jobs.spark.session import open_session
+    from tests.harness.empty_tables import copied
 
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SPARK_SUBMIT_OPTS")
@@ -48,7 +49,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
                 **SMALL,
             }
         )
-    yield session
+    with copied(tmp_path_factory.mktemp("tables")):
+        yield session
     session.stop()
 
 
