@@ -1,39 +1,28 @@
 """Published tables against what real clients did: seven recordings with frozen, killed and refusing brokers.
 
-Each recording is run through the whole program into one lake (a cluster each), read back with delta-rs, and scored
-by score.py: milliseconds both hold a broker isolated / milliseconds either does. `-s` prints the figures.
+The short ones are run through the whole program together, read back with delta-rs, and scored by score.py:
+milliseconds both hold a broker isolated / milliseconds either does. `-s` prints the figures.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
 import gzip
-import io
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pytest
 from agreement import RECORDINGS, RUNS, band_of, producers_of, scored, settings_toml
 from findings_agreement import is_out, lies_in, out_of_time_isolations, outages, true_updates
+from merged import Merged
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.run import run_fault_latency
-from jobs.runs.run import Run
-from jobs.settings.inputs import FilesInput
-from jobs.settings.load import load_settings
-from jobs.settings.model import Settings
-from jobs.tables.day import Day
-from jobs.text.progress import Progress
-from jobs.verify.run import run_verify
-
-DAY = dt.date(2026, 11, 21)
+LONG = ("4.9.8-long", "5.3.3-long")
+WITH_LOG = ("5.1.4", "5.3.3")
 LAST_WRITE_WINS = ("4.7.1", "4.9.8", "5.1.3", "4.9.8-long")
 pytestmark = pytest.mark.usefixtures("generated_code")
-EACH = [pytest.param(run, marks=pytest.mark.slow if run.endswith("-long") else ()) for run in RUNS]
+EACH = [pytest.param(run, marks=pytest.mark.slow if run in LONG else ()) for run in RUNS]
 
 # What is asked for: agreement of all producers with the switch on. docs/exactness.md states what is reached.
 AGREEMENT = {
@@ -52,54 +41,38 @@ Rows = list[dict[str, Any]]
 
 
 class Recordings:
-    """Each recording, run through the program once, into one lake with a cluster each."""
+    """Each recording; the short ones are one run of the program, the long ones another."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._spark, self._folder, self._lake = spark, folder, folder / "lake"
-        self._settings: dict[str, Settings] = {}
+        self._merged: dict[str, Merged] = {}
+        for kind, runs in (("long", [*LONG]), ("short", [run for run in RUNS if run not in LONG])):
+            (folder / kind).mkdir()
+            files = {name: f"{name}.jsonl.gz" for name in ("sends", "routes")}
+            toml = {run: settings_toml(run) for run in runs}
+            merged = Merged(spark, folder / kind, [RECORDINGS / run for run in runs], files, toml)
+            self._merged |= dict.fromkeys(runs, merged)
+        self._is_verified = False
 
     def table(self, run: str, name: str) -> Rows:
-        """The published rows of a table, as delta-rs reads them."""
-        self._publish(run)
-        found = deltalake.DeltaTable(str(self._lake / name)).to_pyarrow_table(filters=[("cluster", "=", run)])
-        rows: Rows = found.to_pylist()
-        return rows
+        """The published rows of a table."""
+        return self._merged[run].rows(run, name)
 
     def verified(self, run: str) -> Rows:
         """The rows of `replay_checks`: the log of the recording's process against the replay."""
-        log = FilesInput((str(RECORDINGS / run / "rocketmq_client.log.gz"),))
-        settings = self._publish(run)
-        given = dataclasses.replace(settings, inputs=dataclasses.replace(settings.inputs, client_logs=log))
-        call = Run(f"verify-{run}", "verify", (DAY,), allow_empty=False, cascade=True, clock=_clock)
-        with pytest.MonkeyPatch.context() as patch:  # only this recording's cluster: the lake has all of them
-            patch.setattr("jobs.verify.run.days_with_sends", lambda *_: [Day(DAY, run)])
-            run_verify(self._spark, given, call, Progress(io.StringIO()))
+        if not self._is_verified:
+            self._merged[run].verify(dict.fromkeys(WITH_LOG, "rocketmq_client.log.gz"))
+            self._is_verified = True
         return self.table(run, "replay_checks")
 
-    def _publish(self, run: str) -> Settings:
-        if run not in self._settings:
-            file = self._folder / f"{run}.toml"
-            file.write_text(settings_toml(run), encoding="utf-8")
-            inputs = {
-                "cluster": run,
-                "lake": str(self._lake),
-                "inputs.sends.path": str(RECORDINGS / run / "sends.jsonl.gz"),
-                "inputs.routes.path": str(RECORDINGS / run / "routes.jsonl.gz"),
-            }
-            settings = load_settings([file], [], inputs)
-            call = Run(f"run-{run}", "fault-latency", (DAY,), allow_empty=False, cascade=True, clock=_clock)
-            run_fault_latency(self._spark, settings, call, Progress(io.StringIO()))
-            self._settings[run] = settings
-        return self._settings[run]
+    def logged(self) -> Rows:
+        """The SUCCEEDED rows of the run log of the short recordings."""
+        log = self._merged[WITH_LOG[0]].all_rows("run_log")
+        return [row for row in log if row["status"] == "SUCCEEDED" and row["flow"] == "FAULT_LATENCY"]
 
 
 @pytest.fixture(scope="module")
 def recordings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recordings:
     return Recordings(spark, tmp_path_factory.mktemp("live"))
-
-
-def _clock() -> dt.datetime:
-    return dt.datetime(2026, 11, 22, 3, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("run", EACH)
@@ -140,7 +113,7 @@ def test_the_band_holds_the_truth(recordings: Recordings, run: str) -> None:
     assert [f"{band.inside:.3%}", f"{band.width:.2%}"] == stated_figures(run)[1:3]
 
 
-@pytest.mark.parametrize("run", ["5.1.4", "5.3.3"])
+@pytest.mark.parametrize("run", WITH_LOG)
 def test_the_clients_own_log_says_the_same_isolations(recordings: Recordings, run: str) -> None:
     """Lines of the log are the truth here; all producers of the process write into it."""
     rows = recordings.verified(run)
@@ -177,17 +150,18 @@ def test_first_attempts_that_contradict_the_replay_are_few(recordings: Recording
     assert str(found) == stated_figures(run)[3]
 
 
-@pytest.mark.parametrize("run", EACH)
-def test_every_line_has_its_place(recordings: Recordings, run: str) -> None:
-    events = [row for row in recordings.table(run, "run_log") if row["flow"] == "FAULT_LATENCY"]
-    log = [row for row in events if row["status"] == "SUCCEEDED"]
-    with gzip.open(RECORDINGS / run / "sends.jsonl.gz", "rt", encoding="utf-8") as lines:
-        outcomes = [json.loads(line)["outcome"] for line in lines]
-    assert [(row["rows_read"], row["rows_quarantined"], row["rows_other_day"]) for row in log] == [
-        (len(outcomes), outcomes.count(None), 0)
-    ]
-    assert log[0]["rows_published"] + log[0]["rows_duplicate"] == len(outcomes) - outcomes.count(None)
-    assert len(recordings.table(run, "sends")) == log[0]["rows_published"]
+def test_every_line_has_its_place(recordings: Recordings) -> None:
+    outcomes = list[str | None]()
+    published = 0
+    for run in set(RUNS) - {*LONG}:
+        with gzip.open(RECORDINGS / run / "sends.jsonl.gz", "rt", encoding="utf-8") as lines:
+            outcomes += [json.loads(line)["outcome"] for line in lines]
+        published += len(recordings.table(run, "sends"))
+    (log,) = recordings.logged()
+    bad = outcomes.count(None)
+    assert (log["rows_read"], log["rows_quarantined"], log["rows_other_day"]) == (len(outcomes), bad, 0)
+    assert log["rows_published"] + log["rows_duplicate"] == len(outcomes) - bad
+    assert published == log["rows_published"]
 
 
 @pytest.mark.parametrize("run", EACH)

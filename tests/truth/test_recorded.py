@@ -1,29 +1,21 @@
 """Published tables against what real clients did, where a recorder inside them wrote down what they decided.
 
 The truth comes from another hand in the same run: a wrapper of the client's `LatencyFaultTolerance` and a sampler of
-its items (`tests/recorder/Watcher.java`). Each recording is run through the whole program into one lake, a cluster
-each. `-s` prints the figures. `tests/given/watched_clients.py` makes more of them.
+its items (`tests/recorder/Watcher.java`). Those of a day are run through the whole program together. `-s` prints the
+figures. `tests/given/watched_clients.py` makes more of them.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
-import io
 import json
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pytest
 from agreement import score
+from merged import Merged
 from pyspark.sql import SparkSession
-
-from jobs.fault_latency.run import run_fault_latency
-from jobs.runs.run import Run, RunResult
-from jobs.settings.load import load_settings
-from jobs.text.progress import Progress
-from jobs.verify.run import run_verify
 
 pytestmark = pytest.mark.usefixtures("generated_code")
 RECORDED = Path(__file__).parent / "recorded"
@@ -36,50 +28,38 @@ RUNS = (
 AT_ONCE = ("4.7.1-tries", "4.9.8-library", "5.1.4-tries", "5.3.3-library")  # one of each kind of rules
 EACH = [pytest.param(run, marks=() if run in AT_ONCE else pytest.mark.slow) for run in RUNS]
 AGREEMENT = 0.9999
-_MS_PER_DAY = 86_400_000
 
 
 class Recordings:
-    """Each recording, run through the program once."""
+    """Each recording; those of a day that run at once are one run of the program."""
 
-    def __init__(self, spark: SparkSession, lake: Path) -> None:
-        self._spark, self._lake = spark, lake
-        self.results: dict[str, RunResult] = {}
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        others = [run for run in RUNS if run not in AT_ONCE]
+        earlier = [run for run in others if not run.endswith(("-tries", "-library"))]
+        self._merged: dict[str, Merged] = {}
+        for number, runs in enumerate((AT_ONCE, earlier, [run for run in others if run not in earlier])):
+            (folder / f"{number}").mkdir()
+            files = {name: f"{name}.jsonl.gz" for name in ("sends", "fault_item_updates")}
+            merged = Merged(spark, folder / f"{number}", [RECORDED / run for run in runs], files)
+            self._merged |= dict.fromkeys(runs, merged)
+        self._verified = set[int]()
 
     def rows(self, run: str, table: str) -> list[dict[str, Any]]:
-        """The published rows of a table, as delta-rs reads them."""
-        if run not in self.results:
-            self.results[run] = self._publish(run)
-        found = deltalake.DeltaTable(str(self._lake / table)).to_pyarrow_table(filters=[("cluster", "=", run)])
-        rows: list[dict[str, Any]] = found.to_pylist()
-        return rows
+        """The published rows of a table."""
+        return self._merged[run].rows(run, table)
 
     def verified(self, run: str) -> list[dict[str, Any]]:
         """The rows of `replay_checks`: what the clients recorded against the replay from their sends."""
-        self.rows(run, "sends")
-        day = self.results[run].days[0].day
-        call = Run(f"verify-{run}", "verify", (day.date,), allow_empty=False, cascade=True, clock=_clock)
-        with pytest.MonkeyPatch.context() as patch:  # only this recording's cluster: the lake has all of them
-            patch.setattr("jobs.verify.run.days_with_sends", lambda *_: [day])
-            settings = load_settings([], [], {"cluster": run, "lake": str(self._lake)})
-            run_verify(self._spark, settings, call, Progress(io.StringIO()))
+        if id(self._merged[run]) not in self._verified:
+            self._merged[run].verify({})
+            self._verified.add(id(self._merged[run]))
         return self.rows(run, "replay_checks")
 
-    def _publish(self, run: str) -> RunResult:
-        folder = RECORDED / run
-        inputs = {
-            "cluster": run,
-            "lake": str(self._lake),
-            "inputs.sends.path": str(folder / "sends.jsonl.gz"),
-            "inputs.fault_item_updates.path": str(folder / "fault_item_updates.jsonl.gz"),
-        }
-        day = dt.date(1970, 1, 1) + dt.timedelta(days=lines(folder / "sends.jsonl.gz")[0]["ended_at_ms"] // _MS_PER_DAY)
-        call = Run(f"run-{run}", "fault-latency", (day,), allow_empty=False, cascade=True, clock=_clock)
-        return run_fault_latency(self._spark, load_settings([], [], inputs), call, Progress(io.StringIO()))
-
-
-def _clock() -> dt.datetime:
-    return dt.datetime(2026, 11, 26, 3, tzinfo=dt.UTC)
+    def counts(self, run: str) -> tuple[int, int]:
+        """Rows read and published in the run that this recording was part of."""
+        counts = self._merged[run].result.days[0].counts
+        assert counts is not None
+        return counts.rows_read, counts.rows_published
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
@@ -89,7 +69,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def recordings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recordings:
-    return Recordings(spark, tmp_path_factory.mktemp("recorded") / "lake")
+    return Recordings(spark, tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.mark.parametrize("run", EACH)
@@ -129,9 +109,8 @@ def test_every_line_is_in_the_lake(recordings: Recordings, run: str) -> None:
     assert {name: len(recordings.rows(run, name)) for name in files} == {
         name: len(rows) for name, rows in files.items()
     }
-    counts = recordings.results[run].days[0].counts
-    assert counts is not None
-    assert counts.rows_read == counts.rows_published == sum(map(len, files.values()))
+    rows_read, rows_published = recordings.counts(run)
+    assert rows_read == rows_published
 
 
 @pytest.mark.parametrize("run", EACH)
