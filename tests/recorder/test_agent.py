@@ -392,22 +392,19 @@ def test_standard_output_marks_the_recorders_lines(newest: Client, tmp_path: Pat
     assert (rows[-1]["sends"], rows[-1]["lost_on_disk"]) == (40, 0)
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        ("", "no folder is named in ''; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline"),
-        ("/tmp/r,colour=red", "there is no option colour (value red); there are cluster, file_mb, folder_mb,"),
-        ("/tmp/r,file_mb=0", "file_mb=0 is not a number from 1 to 4096; give one"),
-        ("/tmp/r,gzip=yes", "gzip=yes is neither true nor false; give one of them"),
-        ("/tmp/r,file_mb=9,folder_mb=10", "file_mb=9 is more than half of folder_mb=10; give a smaller file_mb"),
-    ],
-)
-def test_a_mistake_in_the_options_is_said_and_the_application_runs(
-    newest: Client, tmp_path: Path, option: str, said: str
-) -> None:
+def test_mistakes_in_the_options_are_said_and_the_application_runs(newest: Client, tmp_path: Path) -> None:
+    said = {
+        "": "no folder is named in ''; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline",
+        "/tmp/r,colour=red": "there is no option colour (value red); there are cluster, file_mb, folder_mb,",
+        "/tmp/r,file_mb=0": "file_mb=0 is not a number from 1 to 4096; give one",
+        "/tmp/r,gzip=yes": "gzip=yes is neither true nor false; give one of them",
+        "/tmp/r,file_mb=9,folder_mb=10": "file_mb=9 is more than half of folder_mb=10; give a smaller file_mb",
+    }
     with FakeCluster() as cluster:
-        done = newest.run("Sender", [cluster.name_server, str(tmp_path), "sync"], tmp_path, [agent(option)])
-    assert f"faultline-recorder: does not record: {said}" in done.stderr
+        agents = [agent(options) for options in said]
+        done = newest.run("Sender", [cluster.name_server, str(tmp_path), "sync"], tmp_path, agents)
+    for sentence in said.values():
+        assert f"faultline-recorder: does not record: {sentence}" in done.stderr
     assert len(json_lines(tmp_path / "truth_updates.jsonl")) >= 40
 
 

@@ -106,11 +106,11 @@ def _is_within(work: SparkWork) -> None:
 
 
 def test_a_new_day_asks_no_more_of_spark_than_its_budget(asked: tuple[Said, SparkWork]) -> None:
-    """The goal is 65, and 40 for the first flow. What creating the tables asks, once in a lake, is left out."""
+    """The goal is 65, and 40 for the first flow. What opening a new lake asks is left out: its tables may be copied."""
     said, work = asked
     assert said.code == 0, said.err
     later = work.of(lambda part: OPENING not in part)
-    assert work.executions.total() > later.executions.total() > 0
+    assert later.executions.total() > 0
     _is_within(later)
 
 
