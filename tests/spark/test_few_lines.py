@@ -92,10 +92,6 @@ def test_each_day_is_planned_for_its_own_lines(
     assert modes == [lines[0], derived[0], lines[1], derived[1]]
     assert _modes(as_of_many) == AS_OF_MANY
     modes.clear()
-    site.log([send(at(D1, "12:00:00"), 10)])
-    site.run(D1)
-    assert modes == [("lines of 1", FOR_FEW), derived[0]]
-    modes.clear()
     settings = load_settings([], [], {"lake": str(site.lake)})
     call = Run("r", "", (D1, D2), allow_empty=False, cascade=True, clock=lambda: dt.datetime(2026, 3, 6, tzinfo=dt.UTC))
     recompute_fault_latency(as_of_many, settings, call, Progress())
