@@ -212,7 +212,7 @@ def _finding_kinds(findings: DataFrame) -> DataFrame:
         severity.lower(): F.count_if(F.col("severity") == severity).alias(severity.lower()) for severity in Severity
     }
     kinds = findings.groupBy("kind").agg(*by_severity.values())
-    return kinds.orderBy(*map(F.desc, reversed(by_severity)), "kind")
+    return kinds.orderBy(*map(F.desc, by_severity), "kind")
 
 
 def _counts(rows: DataFrame, name: str) -> DataFrame:
