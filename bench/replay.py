@@ -20,7 +20,7 @@ from bench.process import end_in_order
 from bench.same_rows import check_same_rows
 from bench.sends import CLUSTER, Size, write_table
 from bench.took import Took, all_rows, run_once, run_warm
-from jobs.fault_latency.replayed_day import replayed
+from jobs.fault_latency.replayed_day import DayOfProducers, replayed
 from jobs.settings.model import Settings
 from jobs.spark.materialize import materializer
 from jobs.spark.session import open_session
@@ -108,10 +108,8 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, plain: bool
 def _replayed(spark: SparkSession, sends: DataFrame, size: Size, settings: Settings, kept: str) -> DataFrame:
     nothing, no_routes = (spark.createDataFrame([], each.schema) for each in (FAULT_ITEM_STATE, TOPIC_BROKERS))
     day = Day(size.dates[0], CLUSTER)
-    materialize = materializer(spark, kept)
-    return replayed(
-        sends, nothing.drop("event_date"), day, settings, topic_brokers=no_routes, materialize=materialize
-    ).isolations
+    of = DayOfProducers(sends, nothing.drop("event_date"), no_routes, has_async=False)
+    return replayed(of, day, settings, materializer(spark, kept)).isolations
 
 
 def _table(found: list[Replay]) -> str:

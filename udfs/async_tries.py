@@ -30,7 +30,7 @@ def answering_broker() -> Column:
 
 def was_retried() -> Column:
     """Another broker answered than the one that the send went to first."""
-    return is_answer(F.col("seen_outcome")) & (answering_broker() != F.col("addressed_broker"))
+    return is_answer(F.col("effective_outcome")) & (answering_broker() != F.col("addressed_broker"))
 
 
 def failed_in_callback() -> Column:

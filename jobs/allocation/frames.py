@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, STRATEGY_COMPARISON, Table
 from jobs.tables.frame import Frame
-from jobs.tables.table import BROKER_NAME, FLAG, INT, LONG, TEXT, column, required
+from jobs.tables.table import FLAG, INT, LONG, TEXT, column, required
 
 _GROUP = required("consumer_group", TEXT, "consumer group")
-_TOPIC = required("topic", TEXT, "topic")
-_CAPTURED = required("captured_at_ms", LONG, "when it was asked, epoch ms")
-# What was known at 00:00 and no longer is an interval without length; the day's first answer may start there too.
-_OF_ANSWERS = (
-    required("start_ms", LONG, "start, epoch ms; 00:00 when it held before"),
-    required("end_ms", LONG, "end, exclusive, epoch ms; equal to `start_ms` of what held until 00:00 and no longer"),
-    required("last_answer_ms", LONG, "last capture with this answer, maybe of the day before, epoch ms"),
-    required("unanswered", LONG, "captures in it that got no answer"),
-)
 OF_GROUPS = (QUEUE_ALLOCATION, QUEUE_OWNERSHIP, ALLOCATION_FINDINGS, REBALANCES, STRATEGY_COMPARISON)
 """Tables whose rows each belong to one group."""
 _OF_EACH_ROW = {"event_date", "cluster", "consumer_group"}
@@ -29,92 +20,23 @@ def _own_columns(table: Table) -> StructType:
     return StructType([StructField(each.name, each.dataType) for each in columns])
 
 
-ROUTES = Frame(
-    name="routes",
-    grain="one interval of equal routes of a topic, or the one that ended at 00:00",
-    keys=("topic", "end_ms"),
-    columns=(
-        _TOPIC,
-        required(
-            "route",
-            ArrayType(
-                StructType(
-                    [
-                        StructField("broker_name", TEXT),
-                        StructField("readable", INT),
-                        StructField("writable", INT),
-                        StructField("has_master", FLAG),
-                    ]
-                )
-            ),
-            "numbers of queues to consume from and to send to, per broker that has any; empty = no such topic, or none",
-        ),
-        *_OF_ANSWERS,
-    ),
-)
-
-MEMBERS = Frame(
-    name="members",
-    grain="one interval of equal member lists of a group by one broker, or the one that ended at 00:00",
-    keys=("consumer_group", "broker_name", "end_ms"),
-    columns=(
-        _GROUP,
-        BROKER_NAME,
-        required("client_ids", ArrayType(TEXT), "sorted, duplicates kept; empty = the broker knows no such group"),
-        *_OF_ANSWERS,
-    ),
-)
-
-CONNECTIONS = Frame(
-    name="connections",
-    grain="one consumer connection in an answer; a broker that was asked at two addresses may answer the same twice",
+PROCESS_LOGS = Frame(
+    name="process_logs",
+    grain="one life, holding, refusal or silence of a process, by the lines of its client log",
     keys=(),
     columns=(
-        _CAPTURED,
-        _GROUP,
-        BROKER_NAME,
-        column("message_model", TEXT, "CLUSTERING or BROADCASTING; null = not in the answer"),
-        column("topics", ArrayType(TEXT), "topics that the group subscribes there; null = not in the answer"),
-        column(
-            "clients",
-            ArrayType(
-                StructType([StructField("client_id", TEXT), StructField("language", TEXT), StructField("version", INT)])
-            ),
-            "one per connection, version as `MQVersion` numbers it; null = not in the answer",
-        ),
-    ),
-)
-
-ANSWERS = Frame(
-    name="answers",
-    grain="one line of running info; two that differ only in what is not read are equal here",
-    keys=(),
-    columns=(
-        _CAPTURED,
-        _GROUP,
-        required("client_id", TEXT, "client that was asked"),
-        required("is_answer", FLAG, "it answered; all that follows is null if not"),
-        column("strategy_class", TEXT, "our name of its strategy, or the class's own; null = not said"),
-        column("client_rebalance", FLAG, "false = it asks the broker for its queues; null = not said, as before 5.0"),
-        column("consume_orderly", FLAG, "it consumes in order; null = not said"),
-        column("message_model", TEXT, "CLUSTERING or BROADCASTING; null = not said"),
-        column("client_version", TEXT, "such as 4.9.8; null = not said"),
-        column("topics", ArrayType(TEXT), "subscribed ones, sorted, the retry topic too; null = not said"),
-        column(
-            "queues",
-            ArrayType(
-                StructType(
-                    [
-                        StructField("topic", TEXT),
-                        StructField("broker_name", TEXT),
-                        StructField("queue_id", INT),
-                        StructField("popped", FLAG),
-                        StructField("locked", FLAG),
-                    ]
-                )
-            ),
-            "its process queues, sorted; null = not shown, as by pull consumers before 5.1.1",
-        ),
+        required("kind", TEXT, "LIFETIME, HOLDING, REFUSAL or SILENCE"),
+        required("process", TEXT, "the log's process"),
+        column("consumer_group", TEXT, "null of a silence"),
+        column("topic", TEXT, "of a holding or refusal"),
+        column("broker_name", TEXT, "of its queue"),
+        column("queue_id", INT, "of its queue"),
+        column("popped", FLAG, "taken by POP"),
+        column("client_id", TEXT, "of a life or holding"),
+        column("start_ms", LONG, "start, epoch ms; null of a life = before the log's first line"),
+        column("end_ms", LONG, "end, epoch ms"),
+        column("ended", FLAG, "of a life: the client was gone after it"),
+        column("event", TEXT, "of a refusal: LOCK_FAILED or OFFSET_UNKNOWN"),
     ),
 )
 
@@ -128,4 +50,4 @@ GROUP_DAYS = Frame(
     ),
 )
 
-FRAMES = (ROUTES, MEMBERS, CONNECTIONS, ANSWERS, GROUP_DAYS)
+FRAMES = (PROCESS_LOGS, GROUP_DAYS)

@@ -16,12 +16,12 @@ from jobs.allocation.client_answers import (
     subscribed_topics,
     usual_gaps,
 )
-from jobs.allocation.frames import GROUP_DAYS
+from jobs.allocation.frames import GROUP_DAYS, PROCESS_LOGS
 from jobs.allocation.group_days import group_days, rows_of
 from jobs.allocation.group_facts import group_facts
 from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
 from jobs.allocation.member_lists import member_lists
-from jobs.allocation.process_logs import process_logs, silences_of_clients
+from jobs.allocation.process_logs import process_logs, silences_of_clients, walked_logs
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
 from jobs.sources.consumer_answers import connections, member_answers
@@ -84,18 +84,18 @@ def allocation(
         opening: state at 00:00; empty frames when the day before is not in the lake.
         day: the day and cluster.
         settings: groups' strategies, staleness.
-        materialize: for frames that several tables read.
+        materialize: writes a frame that several tables read.
     """
     stale_ms = settings.max_staleness_ms
     before = carried_routes(opening.topic_queues)
-    routes = materialize("routes", topic_routes(route_answers(snapshots.routes), day, before, stale_ms))
+    routes = topic_routes(route_answers(snapshots.routes), day, before, stale_ms)
     answers_on_members = member_answers(snapshots.consumers)
-    members = materialize("members", member_lists(answers_on_members, day, opening.group_members, stale_ms))
-    connected = materialize("connections", connections(snapshots.consumers))
-    answers = materialize("answers", running_info(snapshots.running_info))
+    members = member_lists(answers_on_members, day, opening.group_members, stale_ms)
+    connected = connections(snapshots.consumers)
+    answers = running_info(snapshots.running_info)
     subscribed = subscriptions(connected, answers_on_members, settings.groups)
     topics = group_topics(subscribed, opening.queue_allocation, day, stale_ms)
-    logs = process_logs(snapshots.client_logs, opening.queue_ownership, day, materialize)
+    logs = process_logs(materialize(PROCESS_LOGS, walked_logs(snapshots.client_logs, opening.queue_ownership, day)))
     facts = group_facts(
         {
             "member_lists": members.drop("unanswered"),
@@ -118,7 +118,7 @@ def allocation(
             "members_before": opening.group_members.select("consumer_group", "broker_name", "client_ids"),
         }
     )
-    days = materialize(GROUP_DAYS.name, group_days(facts, day, settings))
+    days = materialize(GROUP_DAYS, group_days(facts, day, settings))
 
     def rows(table: Table, *instants: str) -> DataFrame:
         return rows_of(table, days).transform(with_partition_columns, day, *instants)

@@ -11,33 +11,17 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
+from jobs.allocation.frames import PROCESS_LOGS
 from jobs.allocation.logs.events import REFUSALS, Event
 from jobs.allocation.logs.process_day import process_day
-from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 
 _OWNED = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
 _OF_EVENTS = ("file", "split", "row", "said_client_id", "event", *_OWNED, "client_id", "instance", "allocated")
 _ORDER = ("at_ms", "file", "split", "row")
 _AT_MIDNIGHT = "AT_MIDNIGHT"
-_ROWS = StructType(
-    [
-        StructField("kind", StringType()),
-        StructField("process", StringType()),
-        StructField("consumer_group", StringType()),
-        StructField("topic", StringType()),
-        StructField("broker_name", StringType()),
-        StructField("queue_id", IntegerType()),
-        StructField("popped", BooleanType()),
-        StructField("client_id", StringType()),
-        StructField("start_ms", LongType()),
-        StructField("end_ms", LongType()),
-        StructField("ended", BooleanType()),
-        StructField("event", StringType()),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -60,14 +44,13 @@ class ProcessLogs:
     silences: DataFrame
 
 
-def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize: Materialize) -> ProcessLogs:
-    """Walk through each process's day.
+def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame:
+    """PROCESS_LOGS: what each process's day of log lines shows.
 
     Args:
         log_lines: published lines of the input `client_logs`.
         opening: rows of `queue_ownership` valid at 00:00.
         day: the day.
-        materialize: for the rows of all kinds.
     """
     # Most lines are not on ownership: of these only the time travels.
     lines = log_lines.select(
@@ -76,15 +59,19 @@ def process_logs(log_lines: DataFrame, opening: DataFrame, day: Day, materialize
     at_midnight = opening.where("source = 'CLIENT_LOG'").select(
         "process", *_OWNED, "client_id", F.lit(_AT_MIDNIGHT).alias("event"), F.lit(day.start_ms).alias("at_ms")
     )
-    start_ms, end_ms, schema = day.start_ms, day.end_ms, to_arrow_schema(_ROWS)
+    start_ms, end_ms, schema = day.start_ms, day.end_ms, to_arrow_schema(StructType(list(PROCESS_LOGS.columns)))
 
     def walk(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = _rows(batches, start_ms, end_ms)
         process = {"process": key[0].as_py()}
         yield pa.RecordBatch.from_pylist([row | process for row in rows], schema=schema)
 
-    walked = lines.unionByName(at_midnight, allowMissingColumns=True).groupBy("process").applyInArrow(walk, _ROWS)
-    rows = materialize("process_logs", walked)
+    every_line = lines.unionByName(at_midnight, allowMissingColumns=True)
+    return every_line.groupBy("process").applyInArrow(walk, StructType(list(PROCESS_LOGS.columns)))
+
+
+def process_logs(rows: DataFrame) -> ProcessLogs:
+    """The rows of PROCESS_LOGS by their kind."""
 
     def of_kind(kind: str, *columns: Column | str) -> DataFrame:
         return rows.where(F.col("kind") == kind).select(*columns)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, StructField, StructType
+from pyspark.sql.types import ArrayType
 
-from jobs.fault_latency.producers.sender_hours import SENDER
-from jobs.tables import SENDS
+from jobs.fault_latency.keys import SENDER
+from jobs.tables import BROKER_INCIDENTS, FAULT_ITEM_UPDATES, SENDS
 from jobs.tables.frame import Frame
 from jobs.tables.table import CLUSTER, FLAG, INT, LONG, PROCESS, PRODUCER, TEXT, column, required
 
@@ -19,57 +19,38 @@ _DETECTOR = required("detector", FLAG, "the detector's switch")
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
 _PROCESS_ENDED = column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none")
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
+_TEXTS = ArrayType(TEXT)
 _OWNER = (CLUSTER, *PRODUCER, PROCESS)
 _ITEM = (*_OWNER, _ENFORCED, required("broker_name", TEXT, "broker of the fault item"))
 
 
-def _spans(name: str, what: str, *more: StructField) -> StructField:
-    span = StructType([StructField("broker_name", TEXT), StructField("from_ms", LONG), StructField("until_ms", LONG)])
-    return column(name, ArrayType(StructType([*span.fields, *more])), what)
-
-
-KNOWN_ROUTES = Frame(
-    name="known-routes",
-    grain="one topic",
-    keys=("cluster", "topic"),
-    columns=(
-        CLUSTER,
-        column("topic", TEXT, "the topic"),
-        column("known_from_ms", LONG, "first capture of the day, epoch ms"),
-        _spans("queued", "when each broker had a write queue, with or without permission; first and last without end"),
-        _spans("permitted", "when each broker had a write queue and the permission"),
-        _spans("writable", "when each broker had a write queue, the permission and a master"),
-        column(
-            "queue_counts",
-            ArrayType(
-                StructType([StructField("from_ms", LONG), StructField("until_ms", LONG), StructField("queues", LONG)])
-            ),
-            "writable queues of the topic over time",
-        ),
-        _spans("broker_counts", "writable queues of each broker over time", StructField("queues", INT)),
-    ),
-)
-
-_COUNTS = (
-    required("sends", LONG, "attempts"),
-    required("failures", LONG, "of them, those without an answer"),
-    column("first_began_ms", LONG, "first start, epoch ms"),
-    required("last_ended_ms", LONG, "last end, epoch ms"),
-    column("first_write_ms", LONG, "first end of one that may write to a fault item as it returns; null = none does"),
-    column("last_write_ms", LONG, "last end of one that may; null = none does"),
-    column("last_seq", LONG, "highest seq; null = not logged"),
-)
-
-SENDER_HOURS = Frame(
-    name="sender-hours",
-    grain="attempts of one hour counted by sender and broker",
-    keys=(*SENDER, "hour"),
+SENDS_PER_PROCESS = Frame(
+    name="sends-per-process",
+    grain="attempts of one process counted by sender and broker",
+    keys=SENDER,
     columns=(
         *(SENDS.schema[name] for name in SENDER),
-        column("hour", LONG, "in which they ended, counted from 1970"),
-        *_COUNTS,
-        column("lowest_seq", LONG, "null = not logged"),
-        required("plain", LONG, "answered in time by their own broker, each as a send of its own"),
+        PROCESS,
+        _VERSION,
+        _NUMBER,
+        _PROFILE,
+        _POLICY,
+        _NOT_REPLAYED,
+        _ENFORCED,
+        _ASSUMED,
+        _DETECTOR,
+        _BY_CALLER,
+        required("sends", LONG, "attempts"),
+        required("failures", LONG, "of them, those without an answer"),
+        column("first_began_ms", LONG, "first start, epoch ms"),
+        required("last_ended_ms", LONG, "last end, epoch ms"),
+        column("first_write_ms", LONG, "first moment at which one may write to a fault item, epoch ms; null = none"),
+        column("last_write_ms", LONG, "last such moment, epoch ms"),
+        column("first_seq", LONG, "lowest seq; null = not logged"),
+        column("last_seq", LONG, "highest seq; null = not logged"),
+        required("seq_falls", LONG, "how often the seq of a process without an id fell"),
+        column("fell_first_ms", LONG, "when first, epoch ms; null = never"),
+        column("fell_last_ms", LONG, "when last, epoch ms; null = never"),
     ),
 )
 
@@ -93,7 +74,7 @@ ATTEMPTS = Frame(
         column("submitted_at_ms", LONG, "when the submit call returned, epoch ms; null = not async, or not logged"),
         column("result_broker_name", TEXT, "broker of the send result; null = not logged"),
         required("outcome", TEXT, "SEND_OK and the like, or the exception's class"),
-        column("cause", TEXT, "class of the inner exception; null = none"),
+        required("effective_outcome", TEXT, "the outcome, of an async MQClientException its cause"),
         column("thread", TEXT, "null = not logged"),
         column("seq", LONG, "order within the process; null = not logged"),
         _NUMBER,
@@ -105,7 +86,6 @@ ATTEMPTS = Frame(
         _DETECTOR,
         _BY_CALLER,
         PROCESS,
-        _PROCESS_ENDED,
         column("one_line_per", TEXT, "TRY: one try of an async send; null = the line stands for all its tries"),
         column("previous_broker_name", TEXT, "of a retry with its own line: the broker tried before it; null = none"),
         required("is_stale_line", FLAG, "the hook's second line of an invocation, with the exception of the first"),
@@ -113,39 +93,6 @@ ATTEMPTS = Frame(
         column("broker_failed_ms", LONG, "when its unseen first try failed, epoch ms; null = not known"),
         column("addressed_broker", TEXT, "broker behind the address; null = the routes name none"),
         column("error_broker", TEXT, "broker behind the address in the error's text; null = none is named"),
-    ),
-)
-
-SENDS_PER_PROCESS = Frame(
-    name="process-sends",
-    grain="attempts of one process counted by broker, topic and who chose the queue",
-    keys=(
-        "cluster",
-        "client_id",
-        "producer_group",
-        "process",
-        "enforced",
-        "version",
-        "topic",
-        "by_caller",
-        "broker_name",
-    ),
-    columns=(
-        *_OWNER,
-        _ENFORCED,
-        _VERSION,
-        _NUMBER,
-        _PROFILE,
-        _POLICY,
-        _NOT_REPLAYED,
-        _DETECTOR,
-        _ASSUMED,
-        _PROCESS_ENDED,
-        column("topic", TEXT, "null = not logged"),
-        _BY_CALLER,
-        column("broker_name", TEXT, "null = neither logged nor found by the address"),
-        *_COUNTS,
-        column("async_sends", LONG, "attempts whose mode is ASYNC"),
     ),
 )
 
@@ -227,4 +174,110 @@ ISOLATIONS = Frame(
     ),
 )
 
-FRAMES = (KNOWN_ROUTES, SENDER_HOURS, SENDS_PER_PROCESS, ATTEMPTS, RELEVANT_WRITES, ISOLATIONS)
+CHOICES = Frame(
+    name="choices",
+    grain="one attempt whose producer isolated a broker, any broker, when it chose",
+    keys=("cluster", "client_id", "producer_group", "row_hash"),
+    columns=(
+        *_OWNER,
+        _ENFORCED,
+        _VERSION,
+        _PROFILE,
+        _POLICY,
+        _NOT_REPLAYED,
+        _BY_CALLER,
+        required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
+        column("topic", TEXT, "null = not logged"),
+        column("attempt", INT, "from 1; null = not logged"),
+        column("invoke_id", LONG, "id of the send; null = not logged"),
+        column("broker_name", TEXT, "broker that was chosen"),
+        column("result_broker_name", TEXT, "broker of the send result; null = not logged"),
+        required("outcome", TEXT, "SEND_OK and the like, or the exception's class"),
+        required("latency_ms", LONG, "latency, ms"),
+        column("started_at_ms", LONG, "start, epoch ms; null = not logged"),
+        required("chosen_at_ms", LONG, "when the broker was chosen, epoch ms"),
+        required("ended_at_ms", LONG, "end, epoch ms"),
+        required("row_hash", LONG, "of the row in `sends`"),
+        column("isolated_brokers", _TEXTS, "brokers of the topic isolated at the choice, sorted"),
+        column("since_ms", LONG, "since when the chosen broker was isolated, epoch ms; null = it was not"),
+        required("is_surely_isolated", FLAG, "the chosen broker was isolated in every order of tied writes"),
+        column("available", INT, "brokers of the topic surely available; null unless surely isolated"),
+        column("only_available", TEXT, "that broker where there is one; null unless surely isolated"),
+        column("hosts", INT, "brokers of the topic; null unless surely isolated"),
+    ),
+)
+
+CALLS_OF_SEVERAL = Frame(
+    name="calls-of-several",
+    grain="one send of which several attempts were logged",
+    keys=("cluster", "client_id", "producer_group", "process", "enforced", "send"),
+    columns=(
+        *_OWNER,
+        _ENFORCED,
+        required("send", LONG, "hash of process and invoke id"),
+        column("client_version", TEXT, "as logged or set; null = unknown"),
+        column("topic", TEXT, "null = not logged"),
+        required("mode", TEXT, "SYNC, ASYNC or ONEWAY"),
+        _BY_CALLER,
+        required("is_replayed", FLAG, "its producer is replayed"),
+        required("invoke_id", LONG, "id of the send"),
+        required("started_ms", LONG, "start, epoch ms"),
+        required("ended_ms", LONG, "end, epoch ms"),
+        required("attempts", INT, "numbers of attempts seen"),
+        column("broker_names", _TEXTS, "brokers tried, in order"),
+        required("outcome", TEXT, "of the last attempt"),
+        required("row_hash", LONG, "of the first attempt"),
+        required("total_ms", LONG, "from start to end, ms"),
+        required("failed", FLAG, "lost to its caller"),
+        required("retried", FLAG, "more than one attempt"),
+        required("slow", FLAG, "answered, but late"),
+        required("is_bad_first", FLAG, "its first attempt failed or was slow"),
+    ),
+)
+
+INCIDENTS = Frame(
+    name="incidents",
+    grain="one interval in which many producers isolate one broker",
+    keys=("cluster", "broker_name", "start_ms"),
+    columns=tuple(
+        each
+        for each in BROKER_INCIDENTS.columns
+        if each.name not in {"event_date", "is_minor"} and not each.name.endswith("_at")
+    ),
+)
+
+RECORDED_LINES = Frame(
+    name="recorded-lines",
+    grain="one line of `fault_item_updates` of a process whose rules are known",
+    keys=("cluster", "client_id", "producer_group", "row_hash"),
+    columns=(*FAULT_ITEM_UPDATES.columns, PROCESS, _ENFORCED, _VERSION, _PROFILE, _POLICY),
+)
+
+NUMBERED_LINES = Frame(
+    name="numbered-lines",
+    grain="one send or recorded line of a process with lost lines, in the order of seq",
+    keys=("cluster", "client_id", "producer_group", "process", "seq", "row_hash"),
+    columns=(
+        *_OWNER,
+        column("seq", LONG, "null = not logged"),
+        required("row_hash", LONG, "of the row in its table"),
+        required("at_ms", LONG, "end of the send, or when the update was called, epoch ms"),
+        column("broker_name", TEXT, "of an update; null = a send, or a pick"),
+        required("before", LONG, "seq of the line before"),
+        required("before_ms", LONG, "its time, epoch ms; 00:00 for the first"),
+        required("is_hole", FLAG, "lines were lost just before"),
+        column("holes", LONG, "holes up to this line"),
+    ),
+)
+
+FRAMES = (
+    SENDS_PER_PROCESS,
+    RECORDED_LINES,
+    NUMBERED_LINES,
+    ATTEMPTS,
+    RELEVANT_WRITES,
+    ISOLATIONS,
+    CHOICES,
+    CALLS_OF_SEVERAL,
+    INCIDENTS,
+)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
-from jobs.fault_latency.effects.calls import calls_ending_in, calls_of_several_attempts
+from jobs.fault_latency.effects.calls import all_calls, calls_of_several_attempts
 from jobs.fault_latency.effects.choices import choices
 from jobs.fault_latency.effects.incidents import broker_incidents, is_minor
 from jobs.fault_latency.effects.key_moves import key_moves
 from jobs.fault_latency.effects.producer_days import producer_days
-from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
+from jobs.fault_latency.effects.send_calls import avoiding, plain_calls, send_calls
 from jobs.fault_latency.fault_items.closing_state import closing_state
-from jobs.fault_latency.fault_items.isolations import isolating_writes
+from jobs.fault_latency.fault_items.isolations import changes
 from jobs.fault_latency.findings.all_kinds import findings
-from jobs.fault_latency.producers.rules import versions_of, with_rules
+from jobs.fault_latency.frames import CALLS_OF_SEVERAL, CHOICES, INCIDENTS
+from jobs.fault_latency.producers.rules import with_rules
 from jobs.fault_latency.replayed_day import Replayed
-from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
@@ -50,32 +49,27 @@ def fault_latency(
     """Derive every table of one replayed day.
 
     Args:
-        items: as `replayed` returns it.
+        items: the day's replay.
         day: the day and cluster.
         settings: incident share, which incidents are minor, what counts as slow.
         known_start: whether the day before is in the lake.
-        materialize: for frames that several tables read.
+        materialize: writes a frame that several tables read.
     """
-    senders, isolated, known_routes, slow_ms = items.senders, items.isolations, items.known_routes, settings.slow_ms
-    sends, per_process, look_up_owner = senders.sends, senders.per_process, senders.with_owner
-    writes = isolating_writes(items.relevant_writes)
-    chosen = materialize("choices", choices(items.attempts, per_process, isolated, known_routes))
-    health = materialize("health", broker_health(sends, slow_ms))
-    of_several = calls_of_several_attempts(sends, look_up_owner, slow_ms, materialize)
-    look_up_calls = partial(
-        calls_ending_in, sends=sends, with_owner=look_up_owner, calls_of_several=of_several, slow_ms=slow_ms
-    )
+    attempts, per_process, isolated, slow_ms = (
+        items.attempts, items.sends_per_process, items.isolations, settings.slow_ms,
+    )  # fmt: skip
+    chosen = materialize(CHOICES, choices(items.near_attempts, per_process, isolated, items.known_routes))
+    of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, slow_ms))
     incidents = materialize(
-        "incidents", broker_incidents(isolated, per_process, look_up_calls, settings.incident_share, materialize)
+        INCIDENTS,
+        broker_incidents(isolated, per_process, all_calls(attempts, of_several, slow_ms), settings.incident_share),
     )
-    all_findings = findings(
-        senders, isolated, writes, chosen, health, incidents, known_routes, day, slow_ms, materialize
-    )
+    health = broker_health(attempts, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
     return FaultLatency(
-        fault_item_changes=writes.where("change IS NOT NULL")
+        fault_item_changes=changes(items.relevant_writes)
         .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.when(has_flag, F.col("is_reachable"))})
         .transform(with_partition_columns, day, "changed_at_ms"),
         isolation_intervals=isolated.drop("removable_ms")
@@ -86,18 +80,20 @@ def fault_latency(
         )
         .withColumn("reachable", F.col("reachable") | ~has_flag)
         .transform(with_partition_columns, day),
-        broker_windows=broker_windows(sends, isolated).transform(with_partition_columns, day, "window_start_ms"),
+        broker_windows=broker_windows(items.sends, isolated).transform(with_partition_columns, day, "window_start_ms"),
         broker_incidents=incidents.withColumn(
             "is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost)
         ).transform(with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
         producer_days=producer_days(per_process, isolated, chosen, items.record).transform(with_partition_columns, day),
-        send_calls=send_calls(sends, look_up_owner, of_several, chosen, health, slow_ms).transform(
+        send_calls=send_calls(attempts, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-        plain_calls=plain_calls(senders.hours, look_up_owner, of_several, chosen, slow_ms).transform(
+        plain_calls=plain_calls(attempts, per_process, of_several, chosen, settings.producers, slow_ms).transform(
             with_partition_columns, day
         ),
-        findings=all_findings.transform(with_partition_columns, day, "start_ms", "end_ms"),
+        findings=findings(items, chosen, incidents, day, slow_ms).transform(
+            with_partition_columns, day, "start_ms", "end_ms"
+        ),
     )
 
 
@@ -110,7 +106,6 @@ def order_key_moves(sends: DataFrame, day: Day, settings: Settings, *, publish_q
         settings: producers' rules.
         publish_queues: each topic's lists of queues to send to over the day; may be empty.
     """
-    versions = versions_of(sends, released_profiles(), settings.producers)
-    return key_moves(with_rules(sends, versions, settings.producers), publish_queues).transform(
+    return key_moves(with_rules(sends, settings.producers), publish_queues).transform(
         with_partition_columns, day, "moved_at_ms", "from_ended_at_ms"
     )

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.job import fault_latency, order_key_moves
-from jobs.fault_latency.replayed_day import replayed
+from jobs.fault_latency.replayed_day import DayOfProducers, replayed
 from jobs.lake.commits import Commit
 from jobs.runs.context import RunContext
 from jobs.runs.flow import Flow, Opening
@@ -76,12 +76,15 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
 
     written = Observation()
     with_key = F.count_if(F.col("order_key") != "").alias("with_key")
-    sends = publish(SENDS, staged.sends(day).observe(written, with_key))
+    is_async = F.count_if(F.col("mode") == "ASYNC").alias("async")
+    sends = publish(SENDS, staged.sends(day).observe(written, with_key, is_async))
     check_rows(sends, staged.rows_published("sends", day), day)
     updates = publish(FAULT_ITEM_UPDATES, staged.fault_item_updates(day))
     check_rows(updates, staged.rows_published("fault_item_updates", day), day)
     routes = publish(TOPIC_BROKERS, staged.topic_brokers(day))
-    has_keys = sends.rows > 0 and written.get["with_key"] > 0  # without rows nothing may have been written
+    counted = written.get if sends.rows > 0 else {}  # without rows nothing may have been written
+    has_keys = counted.get("with_key", 0) > 0
+    context.has_async[day] = counted.get("async", 0) > 0
     moves = publish(ORDER_KEY_MOVES, _order_key_moves(context, day, staged, has_keys=has_keys))
     return [sends, updates, routes, moves]
 
@@ -98,15 +101,14 @@ def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends
     """Rows of every derived table, from the day's lines, its routes and the day before's closing state in the lake."""
     materialize = context.materializer(day)
     sends, routes = (context.lake.read_day(table, day.cluster, day.date) for table in (SENDS, TOPIC_BROKERS))
-    items = replayed(
+    of = DayOfProducers(
         sends,
         opening.rows[FAULT_ITEM_STATE.name].drop("event_date"),
-        day,
-        context.settings,
-        topic_brokers=routes,
+        routes,
         recorded=_recorded(context, day, staged),
-        materialize=materialize,
+        has_async=context.has_async[day] if staged else not sends.where("mode = 'ASYNC'").isEmpty(),
     )
+    items = replayed(of, day, context.settings, materialize)
     return vars(fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize))
 
 

@@ -28,6 +28,7 @@ class RunContext:
         progress: says each step on the way.
         published: flow to its published days as the run log has them; a flow comes in when it is first asked for.
         closings: each day that the run has published, and the hash of what it leaves to the next.
+        has_async: each day whose lines the run has published, and whether an attempt among them is async.
     """
 
     spark: SparkSession
@@ -37,6 +38,7 @@ class RunContext:
     progress: Progress
     published: dict[str, dict[Day, PublishedDay]] = field(default_factory=dict)
     closings: dict[Day, str] = field(default_factory=dict)
+    has_async: dict[Day, bool] = field(default_factory=dict)
 
     @property
     def staging(self) -> str:

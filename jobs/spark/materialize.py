@@ -6,20 +6,25 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
 
-Materialize = Callable[[str, DataFrame], DataFrame]
-"""Name and frame → the same rows, made once."""
+from jobs.tables.frame import Frame
+
+Materialize = Callable[[Frame, DataFrame], DataFrame]
+"""Definition and rows → the same rows with its columns, written once."""
 
 
 def materializer(spark: SparkSession, folder: str) -> Materialize:
     """Writes frames as Parquet below `folder`, which its owner clears; survives the loss of an executor.
 
+    It fails on rows whose columns are not those of their definition.
+
     A day's plan has some hundred operators; Spark analyses and optimizes all of them again for each frame that is
     derived and each that is written. Cut at a few small frames, planning no longer is what a small day costs.
     """
 
-    def materialize(name: str, frame: DataFrame) -> DataFrame:
-        path = f"{folder}/{name}"
-        frame.write.parquet(path)
-        return spark.read.schema(frame.schema).parquet(path)
+    def materialize(frame: Frame, rows: DataFrame) -> DataFrame:
+        path = f"{folder}/{frame.name}"
+        columns = frame.columns_of(rows)
+        columns.write.parquet(path)
+        return spark.read.schema(columns.schema).parquet(path)
 
     return materialize

@@ -32,7 +32,7 @@ FAULT_ITEM_CHANGES = Table(
         required("changed_at_ms", LONG, "when the fault item was updated, on the producer's clock; epoch ms"),
         required("changed_at", INSTANT, "when the fault item was updated, on the producer's clock; UTC"),
         column("seq", LONG, "seq of the send or recorded update behind it; null = not logged"),
-        required("position", LONG, "order of the replayed updates of one fault item within the day, ascending"),
+        required("position", LONG, "order of the changes of one fault item within the day, from 1"),
         required("change", TEXT, "what it did to the isolation; EXTENDED sets a new end, later or (P1-P3) earlier"),
         required("cause", TEXT, "LATENCY, or the outcome of the send"),
         required("current_latency_ms", LONG, "latency that the update carried, ms"),

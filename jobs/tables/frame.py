@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 
@@ -23,19 +24,23 @@ class Frame:
     keys: tuple[str, ...]
     columns: tuple[StructField, ...]
 
+    def columns_of(self, rows: DataFrame) -> DataFrame:
+        """The rows with the columns of this definition, in its order.
+
+        Raises:
+            TypeError: a column is missing or has another type.
+        """
+        differences = self.differences(rows.schema)
+        if differences:
+            raise TypeError("; ".join(differences))
+        return rows.select(*(each.name for each in self.columns))
+
     def differences(self, schema: StructType) -> list[str]:
-        """What is other in the schema of such rows: a sentence per column; whether it may be null does not count."""
+        """A sentence per column that such rows lack, or have with another type; nullability does not count."""
+        types = {each.name: each.dataType.simpleString() for each in schema}
         expected = {each.name: each.dataType.simpleString() for each in self.columns}
-        found = {each.name: each.dataType.simpleString() for each in schema}
-        lacking = [f"{self.name} lacks {name} {kind}" for name, kind in expected.items() if name not in found]
-        extra = [
-            f"{self.name} has {name} {kind}, which it does not say"
-            for name, kind in found.items()
-            if name not in expected
-        ]
-        other = [
-            f"{self.name}.{name} is {found[name]}, and is said to be {kind}"
+        return [
+            f"{self.name}.{name} is {types.get(name, 'missing')}, expected {kind}"
             for name, kind in expected.items()
-            if name in found and found[name] != kind
+            if types.get(name) != kind
         ]
-        return lacking + extra + other

@@ -8,9 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.record_holes import torn_processes
+from jobs.fault_latency.keys import PRODUCER
 from jobs.fault_latency.producers.processes import process
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.fault_latency.producers.senders import Senders
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
 from udfs.policy import Policy, has_reachable_flag
@@ -20,7 +19,7 @@ _ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
 
 
 def facts_of_writers(
-    clients: DataFrame, updates: DataFrame, senders: Senders, opening: DataFrame, policies: Sequence[Policy]
+    clients: DataFrame, updates: DataFrame, sends_per_process: DataFrame, opening: DataFrame, policies: Sequence[Policy]
 ) -> DataFrame:
     """One row per `WRITER`, with what its sends and its lines say of it.
 
@@ -31,12 +30,12 @@ def facts_of_writers(
     Args:
         clients: one row per writer and client, as `writers` makes them.
         updates: rows of `fault_item_updates` of the day.
-        senders: the attempts of these clients, counted by who made them.
+        sends_per_process: SENDS_PER_PROCESS of these clients.
         opening: `fault_item_state` of the day before.
         policies: every policy that a row may name.
     """
     policy, has_flag = F.col("policy"), has_reachable_flag(F.col("policy"), policies)
-    by_sends = senders.per_process.groupBy(*PRODUCER).agg(
+    by_sends = sends_per_process.groupBy(*PRODUCER).agg(
         F.max_by("version", "version_number").alias("version"),
         F.max("policy").alias("policy"),
         F.bool_or("enforced").alias("is_on"),
@@ -46,7 +45,7 @@ def facts_of_writers(
     of_updates = updates.where(F.col("op") == recorded.UPDATE).groupBy(*PRODUCER)
     flags = of_updates.agg(F.bool_or(F.col("reachable").isNotNull()).alias("wrote_flag"))
     lines = updates.withColumn("process", process())
-    torn = torn_processes(lines, senders.hours, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
+    torn = torn_processes(lines, sends_per_process, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
     of_producers = by_sends.join(flags, list(PRODUCER), "left").join(torn, list(PRODUCER), "left")
     is_recorded = F.col("source") == RECORDED
     same_group = ~is_recorded | (F.col("producer_group") == F.col("of_group"))

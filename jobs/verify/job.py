@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.replayed_day import replayed
+from jobs.fault_latency.replayed_day import DayOfProducers, replayed
 from jobs.settings.model import Settings
 from jobs.spark.materialize import Materialize
 from jobs.tables import REPLAY_CHECKS
@@ -16,6 +16,7 @@ from jobs.tables.day import Day
 from jobs.tables.partition import with_partition_columns
 from jobs.verify.compared import compared_items
 from jobs.verify.facts import facts_of_writers, with_cause
+from jobs.verify.frames import CLIENTS, WRITERS
 from jobs.verify.writers import WRITER, clients_of_logs, recorded_producers
 from jobs.verify.writes import CLIENT, REPLAY, logged_writes, recorded_writes, replayed_writes, stretches
 
@@ -50,14 +51,14 @@ def replay_checks(of: DayOfClients, day: Day, settings: Settings, materialize: M
         of: the day.
         day: the day and cluster.
         settings: as of the replay that the lake has.
-        materialize: for frames that several others read.
+        materialize: writes a frame that several others read.
     """
-    clients = materialize("writing-clients", recorded_producers(of.updates).unionByName(clients_of_logs(of.log_lines)))
+    clients = materialize(CLIENTS, recorded_producers(of.updates).unionByName(clients_of_logs(of.log_lines)))
     ids = F.broadcast(clients.select("client_id").distinct())
     sends, opening = (rows.join(ids, "client_id", "left_semi") for rows in (of.sends, of.opening))
-    items = replayed(sends, opening, day, settings, topic_brokers=of.topic_brokers, materialize=materialize)
-    facts = facts_of_writers(clients, of.updates, items.senders, opening, items.policies)
-    writers = materialize("writers", facts)
+    items = replayed(DayOfProducers(sends, opening, of.topic_brokers), day, settings, materialize)
+    facts = facts_of_writers(clients, of.updates, items.sends_per_process, opening, items.policies)
+    writers = materialize(WRITERS, facts)
     of_day = of.log_lines.where(F.col("day") == F.lit(day.date))
     writes = [
         recorded_writes(of.updates, writers, items.policies),

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM, UPDATE
+from jobs.fault_latency.fault_items.replay import UPDATE
+from jobs.fault_latency.keys import ITEM
 from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
 from udfs import recorded
 from udfs.policy import Policy, has_reachable_flag, not_available_ms

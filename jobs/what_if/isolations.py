@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import ITEM, PRODUCER
 from jobs.tables.day import DAY_MS, Day
 from udfs.fault_window import FAR_MS
 

@@ -10,10 +10,11 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.attempts import attempts_of, broker_names, marked_lines, with_owner
-from jobs.fault_latency.producers.processes import notable_processes
-from jobs.fault_latency.producers.rules import policies, versions_of
-from jobs.fault_latency.producers.sender_hours import sender_hours
+from jobs.fault_latency.keys import PROCESS
+from jobs.fault_latency.producers.attempts import attempts_of, with_tries
+from jobs.fault_latency.producers.processes import process_ends
+from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.producers.sends_per_process import broker_names, sends_per_process
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables import FAULT_ITEM_STATE
@@ -31,8 +32,8 @@ MadeOnce = Callable[[DataFrame], DataFrame]
 """A small frame that several others read → the same rows, made once; they plan from the rows alone."""
 
 _ATTEMPT = (
-    "event_date", "cluster", "client_id", "producer_group", "process", "process_ended_at_ms", "topic", "broker_name",
-    "result_broker_name", "mode", "outcome", "cause", "started_at_ms", "ended_at_ms",
+    "event_date", "cluster", "client_id", "producer_group", "process", "topic", "broker_name",
+    "result_broker_name", "mode", "outcome", "effective_outcome", "not_replayed", "started_at_ms", "ended_at_ms",
     "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
     "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line", "connected_late",
     "broker_failed_ms", "one_line_per", "previous_broker_name",
@@ -83,21 +84,19 @@ def what_if(
     """
     rules_to_replay = requested_rules(requested, settings)
     no_items = sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema)
-    hours = made_once(sender_hours(sends, settings.slow_ms))
-    processes = notable_processes(sends, hours, no_items, lambda _, frame: made_once(frame))
-    versions = versions_of(hours, released_profiles(), settings.producers)
-    owned = with_owner(sends, versions=versions, producers=settings.producers, processes=processes)
-    names = broker_names(hours)
+    per_process = made_once(sends_per_process(sends, settings.producers))
+    all_attempts = attempts_of(sends, per_process, settings.producers)
     attempts = (
-        attempts_of(owned, names, marked_lines(owned, names))
+        with_tries(all_attempts, all_attempts, broker_names(per_process), has_async=True)
         .where("not_replayed IS NULL")
         .select(*_ATTEMPT, F.lit(True).alias("enforced"))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    written = calls(attempts).transform(isolating, rules_to_replay)
+    ends = F.broadcast(process_ends(per_process, no_items))
+    written = calls(attempts).transform(isolating, rules_to_replay).join(ends, list(PROCESS), "left")
     isolated = made_once(cut_at_midnight(isolations(written), days))
     chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
-    unavoided = made_once(all_isolated(isolated, brokers_of_process(chosen, topic_brokers)))
+    unavoided = made_once(all_isolated(isolated, made_once(brokers_of_process(chosen, topic_brokers))))
     policy_outcomes = outcomes(
         requested,
         rules_to_replay,

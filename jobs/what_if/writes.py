@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.fault_items.updates import updates
+from jobs.fault_latency.keys import ITEM
 from jobs.what_if.rules import FAILED, NOT_EXIST, TOOK, Rule, earned, earns_from_ms, step_ms, steps_ms
 from udfs.ladder import Ladder
 from udfs.order_of_events import order_of_writes
@@ -21,7 +21,7 @@ def calls(attempts: DataFrame) -> DataFrame:
     """One row per write of the attempts, as the producer's own client made it, whatever the policy.
 
     `ITEM`, `position` (order within the item, from 1), `at_ms`, `next_at_ms` (of the item's next write; null for the
-    last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`, `process_ended_at_ms`.
+    last), `write_kind`, `current_latency_ms`, `reachable`, `own_policy`.
 
     Args:
         attempts: attempts that can be replayed, as `attempts_of` returns them.
@@ -29,7 +29,7 @@ def calls(attempts: DataFrame) -> DataFrame:
     # `updates` hands on `policy` and `profile` as they are: here the kind of call, and the producer's own policy.
     kind = F.when(F.col("mode") == "ASYNC", _ASYNC).otherwise(_DIRECT)
     by_kind = attempts.withColumns({"profile": F.col("policy"), "policy": kind})
-    written = updates(by_kind, [_reader(_DIRECT), _reader(_ASYNC)])
+    written = updates(by_kind, [_reader(_DIRECT), _reader(_ASYNC)], has_async=True)
     in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
     not_exist = F.col("is_failure") & (F.col("policy") == _DIRECT) & (F.col("cause") == "MQClientException")
     return written.select(
@@ -41,7 +41,6 @@ def calls(attempts: DataFrame) -> DataFrame:
         "current_latency_ms",
         F.coalesce("reachable", F.lit(True)).alias("reachable"),
         F.col("profile").alias("own_policy"),
-        "process_ended_at_ms",
     )
 
 

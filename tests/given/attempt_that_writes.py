@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.fault_latency.fault_items.updates import updates
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
+from udfs.outcome import effective_outcome
 
 POLICIES = policies(released_profiles(), {})
 
@@ -18,6 +26,7 @@ ATTEMPT = {
     "mode string": "ASYNC",
     "outcome string": "SEND_OK",
     "cause string": None,
+    "not_replayed string": None,
     "broker_name string": "a",
     "addressed_broker string": "a",
     "error_broker string": "a",
@@ -42,5 +51,12 @@ ATTEMPT = {
     "invoke_id bigint": None,
     "attempt int": 1,
     "row_hash bigint": 1,
-    "process_ended_at_ms bigint": None,
 }
+
+
+def writes_of(spark: SparkSession, others: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """The writes of attempts that differ from ATTEMPT in these columns."""
+    base = {name.split()[0]: value for name, value in ATTEMPT.items()}
+    frame = spark.createDataFrame([tuple((base | dict(other)).values()) for other in others], ", ".join(ATTEMPT))
+    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    return updates(frame.withColumn("effective_outcome", outcome), POLICIES, has_async=True)

@@ -45,7 +45,7 @@ def incidents_of(
     held = spark.createDataFrame(isolations, ISOLATIONS)
     attempts = spark.createDataFrame(sends, SENDS)
     sent = attempts.withColumnsRenamed({"started_at_ms": "first_began_ms", "ended_at_ms": "last_ended_ms"})
-    found = broker_incidents(held, sent, lambda _: spark.createDataFrame(calls, CALLS), 0.5, lambda _, frame: frame)
+    found = broker_incidents(held, sent, spark.createDataFrame(calls, CALLS), 0.5)
     return [row.asDict() for row in found.orderBy("broker_name", "start_ms").collect()]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.lake.definitions import create_or_upgrade
+from jobs.lake.definitions import create_or_check
 from jobs.tables import Table
 from jobs.uri import local_folder
 
@@ -28,11 +28,11 @@ def copied(folder: Path) -> Iterator[None]:
     def origin(spark: SparkSession, table: Table) -> Path:
         with lock:
             if table not in made:
-                create_or_upgrade(spark, f"{folder}/{len(made)}", table)
+                create_or_check(spark, f"{folder}/{len(made)}", table)
                 made.append(table)
             return folder / f"{made.index(table)}"
 
-    def copy_or_upgrade(spark: SparkSession, path: str, table: Table) -> None:
+    def copy_or_check(spark: SparkSession, path: str, table: Table) -> None:
         there = local_folder(path)
         if there is not None and not there.exists():
             try:
@@ -42,8 +42,8 @@ def copied(folder: Path) -> Iterator[None]:
                     shutil.rmtree(there, ignore_errors=True)
             else:
                 return
-        create_or_upgrade(spark, path, table)
+        create_or_check(spark, path, table)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobs.lake.tables_io.create_or_upgrade", copy_or_upgrade)
+        patch.setattr("jobs.lake.tables_io.create_or_check", copy_or_check)
         yield

@@ -48,7 +48,6 @@ def causes(spark: SparkSession) -> dict[str, str]:
     found = sent_while_isolated(
         spark.createDataFrame([*rows, doubtful], CHOICES),
         spark.createDataFrame(tried, SENDS),
-        lambda attempts: attempts,
     )
     return {row["topic"]: row["cause"] for row in found.collect()}
 

@@ -8,21 +8,20 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.updates import updates
 from jobs.fault_latency.producers import attempts
-from tests.given.attempt_that_writes import ATTEMPT, POLICIES
+from jobs.fault_latency.producers.sends_per_process import broker_names
+from tests.given.attempt_that_writes import writes_of
 
 REFUSED, SPENT = "RemotingConnectException", "RemotingTooMuchRequestException"
 ADDRESSED = (
-    "row_hash int, cluster string, broker_addr string, broker_name string, mode string, outcome string, cause string,"
-    " error string, one_line_per string"
+    "row_hash int, cluster string, broker_addr string, broker_name string, mode string, outcome string,"
+    " effective_outcome string, error string, one_line_per string"
 )
 
 
 def _writes(spark: SparkSession, version: int, **other: Any) -> list[dict[str, Any]]:
-    values = {name.split()[0]: value for name, value in ATTEMPT.items()} | {"version_number": version} | other
-    frame = spark.createDataFrame([tuple(values.values())], ", ".join(ATTEMPT))
-    return [row.asDict() for row in updates(frame, POLICIES).orderBy("at_ms", "step").collect()]
+    written = writes_of(spark, [{"version_number": version} | other])
+    return [row.asDict() for row in written.orderBy("at_ms", "step").collect()]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +55,12 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     """Up to 4.4.0 a send goes to 10909 by default, and its retries to 10911."""
     error = "connect to <10.0.0.2:10911> failed"
     sends = [
-        (1, "c", "10.0.0.1:10909", "a", "ASYNC", REFUSED, None, error),
-        (2, "c", "10.0.0.2:10909", "b", "SYNC", "SEND_OK", None, None),
+        (1, "c", "10.0.0.1:10909", "a", "ASYNC", REFUSED, REFUSED, error),
+        (2, "c", "10.0.0.2:10909", "b", "SYNC", "SEND_OK", "SEND_OK", None),
         (3, "c", "10.0.0.3:10909", "a-of-another-name", "ASYNC", REFUSED, None, "connect to <10.0.0.9:10911> failed"),
     ]
     frame = spark.createDataFrame([(*send, None) for send in sends], ADDRESSED)
-    names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
+    names = broker_names(frame.withColumn("sends", F.lit(1)))
     found = attempts.with_addressed_broker(frame, names).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
 
@@ -69,10 +68,14 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
 def test_the_error_of_a_line_that_is_one_try_is_of_its_own_broker(spark: SparkSession) -> None:
     """Whatever address it names, so that no other try is hidden behind the line."""
     error = "invokeAsync call the addr[10.0.0.2:10911] timeout"
-    one = ("c", "10.0.0.1:10911", "a", "ASYNC", "RemotingTimeoutException", None, error)
-    sends = [(1, *one, None), (2, *one, "TRY"), (3, "c", "10.0.0.2:10911", "b", "SYNC", "SEND_OK", None, None, None)]
+    one = ("c", "10.0.0.1:10911", "a", "ASYNC", "RemotingTimeoutException", "RemotingTimeoutException", error)
+    sends = [
+        (1, *one, None),
+        (2, *one, "TRY"),
+        (3, "c", "10.0.0.2:10911", "b", "SYNC", "SEND_OK", "SEND_OK", None, None),
+    ]
     frame = spark.createDataFrame(sends, ADDRESSED)
-    names = attempts.broker_names(frame.withColumn("sends", F.lit(1)))
+    names = broker_names(frame.withColumn("sends", F.lit(1)))
     found = attempts.with_addressed_broker(frame, names).collect()
     assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "a", 3: "b"}
     for row in found:
@@ -86,7 +89,7 @@ def test_an_address_has_the_name_that_most_attempts_give_it(spark: SparkSession)
     frame = spark.createDataFrame(
         [*counted, ("c", None, "b", 9)], "cluster string, broker_addr string, broker_name string, sends int"
     )
-    assert {tuple(row) for row in attempts.broker_names(frame).collect()} == {
+    assert {tuple(row) for row in broker_names(frame).collect()} == {
         ("c", "a:1", "often"),
         ("d", "a:1", "here"),
     }
@@ -109,7 +112,7 @@ def test_the_second_line_of_a_refused_send_is_stale(
     """4.9.3 retries inside the submit call. Three lines: two of one send, one of another."""
     base: dict[str, object] = {
         "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "p",
-        "error string": None, "cause string": None, "one_line_per string": None,
+        "error string": None, "effective_outcome string": REFUSED, "one_line_per string": None,
         "broker_addr string": None, "broker_name string": "a", "result_broker_name string": None,
         "mode string": "ASYNC", "outcome string": REFUSED, "version_number int": version,
         "started_at_ms bigint": 900, "submitted_at_ms bigint": None, "ended_at_ms bigint": 1_000,
@@ -187,7 +190,7 @@ Line = dict[str, object]
 SENT: Line = {
     "cluster string": "c", "client_id string": "p", "producer_group string": "g", "process string": "A",
     "broker_addr string": "10.0.0.1:1", "broker_name string": "a", "result_broker_name string": "b",
-    "mode string": "ASYNC", "outcome string": "SEND_OK", "cause string": None, "error string": None,
+    "mode string": "ASYNC", "outcome string": "SEND_OK", "error string": None,
     "one_line_per string": None, "version_number int": 40908, "started_at_ms bigint": 1_000,
     "submitted_at_ms bigint": 1_001, "ended_at_ms bigint": 5_000, "latency_ms bigint": 4_000,
     "invoke_id bigint": None, "attempt int": 1, "seq bigint": 1, "row_hash bigint": 1,

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.fault_latency import replayed_day
 from jobs.fault_latency.effects.choices import choices
 from jobs.fault_latency.fault_items.closing_state import closing_state
-from jobs.fault_latency.fault_items.replay import ITEM
+from jobs.fault_latency.keys import ITEM
 from jobs.settings.load import load_settings
 from jobs.sources.staging import stage_sends
 from jobs.spark.materialize import materializer
@@ -41,20 +41,20 @@ def _replayed(spark: SparkSession, given: Path, work: Path, days: Sequence[dt.da
     near = 0
     for date in days:
         day, materialize = Day(date, "main"), materializer(spark, str(work / str(date)))
-        sends = materialize("sends", staged.sends(day))
+        sends = staged.sends(day).localCheckpoint()
         routes = staged.topic_brokers(day)
-        items = replayed_day.replayed(sends, opening, day, settings, topic_brokers=routes, materialize=materialize)
-        per_process, isolated = items.senders.per_process, items.isolations
+        items = replayed_day.replayed(replayed_day.DayOfProducers(sends, opening, routes), day, settings, materialize)
+        per_process, isolated = items.sends_per_process, items.isolations
         closing = closing_state(items.relevant_writes, isolated, per_process, opening, day.end_ms)
-        opening = materialize("closing", closing)
+        opening = closing.localCheckpoint()
         frames = {
             "changes": items.relevant_writes.where("change IS NOT NULL").select(*CHANGE),
             "isolations": isolated,
             "closing state": opening,
-            "choices": choices(items.attempts, per_process, isolated, items.known_routes),
+            "choices": choices(items.near_attempts, per_process, isolated, items.known_routes),
         }
         found.append({name: Counter(map(repr, frame.collect())) for name, frame in frames.items()})
-        near = items.attempts.count()
+        near = items.near_attempts.count()
     return found, near
 
 
@@ -83,6 +83,6 @@ def _leave_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def all_of(attempts: DataFrame, *_: object) -> DataFrame:
         return attempts
 
-    replacements: dict[str, Callable[..., DataFrame]] = {"attempts_near": all_of, "near_isolations": all_of}
+    replacements: dict[str, Callable[..., DataFrame]] = {"attempts_near": all_of, "writes_near": all_of}
     for name, replacement in replacements.items():
         monkeypatch.setattr(replayed_day, name, replacement)

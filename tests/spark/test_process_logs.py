@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.allocation.process_logs import ProcessLogs, process_logs, silences_of_clients
+from jobs.allocation.process_logs import ProcessLogs, process_logs, silences_of_clients, walked_logs
 from jobs.sources.client_log import SCHEMA
 from jobs.tables.day import Day
 from tests.given.site import D1, START
@@ -59,7 +59,7 @@ def logs(spark: SparkSession) -> ProcessLogs:
         ("RUNNING_INFO", None, "G", "T", "a", 0, False, "w"),
     ]
     frame = spark.createDataFrame(lines, SCHEMA)
-    return process_logs(frame, spark.createDataFrame(opening, OPENING), DAY, lambda _, rows: rows.cache())
+    return process_logs(walked_logs(frame, spark.createDataFrame(opening, OPENING), DAY).cache())
 
 
 def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:

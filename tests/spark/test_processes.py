@@ -10,32 +10,26 @@ from collections.abc import Iterable, Sequence
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
+from jobs.fault_latency.fault_items.updates import carried_updates
 from jobs.fault_latency.findings.several_processes import several_processes
-from jobs.fault_latency.producers.attempts import with_owner
+from jobs.fault_latency.producers.attempts import attempts_of
 from jobs.fault_latency.producers.processes import (
     SEVERAL_PROCESSES,
     is_shared,
     life_spans,
-    notable_processes,
+    process_ends,
     restarted_once,
-    with_end_of_process,
-    with_process,
 )
-from jobs.fault_latency.producers.rules import versions_of
-from jobs.fault_latency.producers.sender_hours import sender_hours
-from jobs.fault_latency.producers.senders import Senders, senders_of
-from jobs.fault_latency.producers.sends_per_process import process_sends
-from jobs.settings.client_profiles import released_profiles
-from jobs.settings.model import Settings
+from jobs.fault_latency.producers.sends_per_process import sends_per_process
+from jobs.tables import FAULT_ITEM_STATE
+from jobs.tables.day import Day
+from tests.given.site import D1
 
 SENDS = (
     "cluster string, client_id string, producer_group string, process_id string, seq bigint, started_at_ms bigint,"
     " ended_at_ms bigint, latency_ms bigint, invoke_id bigint, attempt int, row_hash bigint"
-)
-OPENING = (
-    "cluster string, client_id string, producer_group string, process string, broker_name string,"
-    " last_ended_at_ms bigint"
 )
 MINUTE_MS = 60_000
 Ends = dict[str, int]
@@ -125,18 +119,26 @@ def _logged(spark: SparkSession, sends: Iterable[tuple[object, ...]]) -> DataFra
         "mode": "SYNC",
         "broker_name": "b",
         "outcome": "SEND_OK",
+        "cause": None,
     }
     flags = dict.fromkeys(("fault_latency_enabled", "detector_enabled"), F.lit(True))
-    return frame.withColumns({**{name: F.lit(text).cast("string") for name, text in texts.items()}, **flags})
+    columns = {name: F.lit(text).cast("string") for name, text in texts.items()}
+    return frame.withColumns({**columns, **flags, "submitted_at_ms": F.lit(None).cast("bigint")})
 
 
 def _opening(spark: SparkSession, items: Iterable[tuple[str, str]] = ()) -> DataFrame:
     """Fault items of the day before: client id and process; its last attempt ended just before midnight."""
-    return spark.createDataFrame([("c", client, "g", process, "b", -50) for client, process in items], OPENING)
+    rows = [
+        {"cluster": "c", "client_id": client, "producer_group": "g", "process": process, "broker_name": "b",
+         "enforced": True, "reachable": True, "available_earliest_ms": 0, "last_ended_at_ms": -50}
+        for client, process in items
+    ]  # fmt: skip
+    nullable = StructType([StructField(each.name, each.dataType) for each in FAULT_ITEM_STATE.schema])
+    return spark.createDataFrame(rows, nullable)
 
 
-def _notable(sends: DataFrame, opening: DataFrame) -> DataFrame:
-    return notable_processes(sends, sender_hours(sends, 550), opening, lambda _, frame: frame.localCheckpoint())
+def _counted(sends: DataFrame) -> DataFrame:
+    return sends_per_process(sends, {}).localCheckpoint()
 
 
 def _sends_by_id() -> list[tuple[object, ...]]:
@@ -156,21 +158,16 @@ def _sends_by_seq() -> list[tuple[object, ...]]:
 
 
 @pytest.fixture(scope="module")
-def by_id(spark: SparkSession) -> DataFrame:
-    carried = [(case, process) for case, (_, before, _) in BY_ID.items() for process in before]
-    return _notable(_logged(spark, _sends_by_id()), _opening(spark, carried))
-
-
-@pytest.fixture(scope="module")
 def by_seq(spark: SparkSession) -> DataFrame:
-    return _notable(_logged(spark, _sends_by_seq()), _opening(spark))
+    return _counted(_logged(spark, _sends_by_seq()))
 
 
-def test_a_process_ends_when_another_id_begins_after_its_last_line(by_id: DataFrame) -> None:
+def test_a_process_ends_when_another_id_begins_after_its_last_line(spark: SparkSession) -> None:
+    carried = [(case, process) for case, (_, before, _) in BY_ID.items() for process in before]
+    counted = _counted(_logged(spark, _sends_by_id()))
     found: dict[str, Ends] = {case: {} for case in BY_ID}
-    for row in by_id.collect():
+    for row in process_ends(counted, _opening(spark, carried)).collect():
         found[row["client_id"]][row["process"]] = row["process_ended_at_ms"]
-        assert (row["seq_falls"], row["fell_first_ms"], row["fell_last_ms"]) == (0, None, None)
     assert found == {case: ends for case, (_, _, ends) in BY_ID.items()}
 
 
@@ -178,23 +175,23 @@ def test_seq_falls_where_an_attempt_that_began_later_has_a_lower_one(by_seq: Dat
     found = {
         row["client_id"]: (row["seq_falls"], row["fell_first_ms"], row["fell_last_ms"]) for row in by_seq.collect()
     }
-    assert found == {case: falls for case, (_, falls, _) in BY_SEQ.items() if falls}
+    assert found == {case: falls or (0, None, None) for case, (_, falls, _) in BY_SEQ.items()}
 
 
-def test_seq_ends_no_process(by_seq: DataFrame) -> None:
-    assert [tuple(row) for row in by_seq.select("process_ended_at_ms").distinct().collect()] == [(None,)]
+def test_seq_ends_no_process(spark: SparkSession, by_seq: DataFrame) -> None:
+    assert process_ends(by_seq, _opening(spark)).collect() == []
     assert by_seq.where("process <> client_id").count() == 0
 
 
 def test_one_fall_is_a_restart_and_more_over_ten_seconds_are_several_processes(by_seq: DataFrame) -> None:
     kind = F.when(is_shared(), "SHARED").when(restarted_once(), "ONCE")
     found = {row["client_id"]: row["kind"] for row in by_seq.select("client_id", kind.alias("kind")).collect()}
-    assert found == {case: follows for case, (_, falls, follows) in BY_SEQ.items() if falls}
+    assert found == {case: follows for case, (_, _, follows) in BY_SEQ.items()}
 
 
 def test_seq_of_attempts_with_an_id_does_not_count(spark: SparkSession) -> None:
     sends = [("c", "p", "g", "A", seq, at, at + 10, 10, None, 1, at) for seq, at in ((9, 0), (1, 100), (8, 200))]
-    assert _notable(_logged(spark, sends), _opening(spark)).collect() == []
+    assert [row["seq_falls"] for row in _counted(_logged(spark, sends)).collect()] == [0]
 
 
 def test_groups_and_clusters_are_producers_of_their_own(spark: SparkSession) -> None:
@@ -207,46 +204,36 @@ def test_groups_and_clusters_are_producers_of_their_own(spark: SparkSession) -> 
         ("c", "q", "h", None, 1, 100, 110, 10, None, 1, 5),
         ("d", "q", "g", None, 1, 100, 110, 10, None, 1, 6),
     ]
-    assert _notable(_logged(spark, sends), _opening(spark)).collect() == []
+    counted = _counted(_logged(spark, sends))
+    assert process_ends(counted, _opening(spark)).collect() == []
+    assert counted.where("seq_falls > 0").count() == 0
 
 
-def test_the_process_of_a_line_is_its_id_else_its_client_id(spark: SparkSession, by_id: DataFrame) -> None:
-    lines = _logged(spark, _sends_by_id()).withColumn("not_replayed", F.lit(None).cast("string"))
-    found = with_process(lines, by_id).collect()
-    assert len(found) == lines.count()
+def test_the_process_of_a_line_is_its_id_else_its_client_id(spark: SparkSession) -> None:
+    sends = _logged(spark, _sends_by_id())
+    found = attempts_of(sends, _counted(sends), {}).collect()
+    assert len(found) == sends.count()
     for row in found:
-        process = row["process_id"] or row["client_id"]
-        ended = BY_ID[row["client_id"]][2].get(process)
-        assert (row["process"], row["process_ended_at_ms"], row["not_replayed"]) == (process, ended, None)
+        assert (row["process"], row["not_replayed"]) == (row["process_id"] or row["client_id"], None)
 
 
-@pytest.mark.parametrize("why", [None, "CLIENT_TOO_OLD"])
+@pytest.mark.parametrize("version", ["5.3.3", "3.2.6"])
 def test_lines_of_an_id_that_several_share_are_not_replayed(
-    spark: SparkSession, by_seq: DataFrame, why: str | None
+    spark: SparkSession, by_seq: DataFrame, version: str
 ) -> None:
     """A reason that its rules gave stays."""
-    lines = _logged(spark, _sends_by_seq()).withColumn("not_replayed", F.lit(why).cast("string"))
-    found = with_process(lines, by_seq)
-    assert found.where("process <> client_id OR process_ended_at_ms IS NOT NULL").count() == 0
-    assert {(row["client_id"], row["not_replayed"]) for row in found.collect()} == {
+    why = None if version == "5.3.3" else "CLIENT_TOO_OLD"
+    lines = _logged(spark, _sends_by_seq()).withColumn("client_version", F.lit(version))
+    assert {(row["client_id"], row["not_replayed"]) for row in attempts_of(lines, by_seq, {}).collect()} == {
         (case, why or (SEVERAL_PROCESSES if follows == "SHARED" else None)) for case, (_, _, follows) in BY_SEQ.items()
-    }
-
-
-def test_items_of_yesterday_end_with_their_process(spark: SparkSession, by_id: DataFrame) -> None:
-    carried = [(case, process) for case, (_, before, _) in BY_ID.items() for process in before]
-    found = with_end_of_process(_opening(spark, carried), by_id).collect()
-    assert {(row["client_id"], row["process"], row["process_ended_at_ms"]) for row in found} == {
-        (case, process, BY_ID[case][2].get(process)) for case, process in carried
     }
 
 
 def test_items_of_yesterday_are_dropped_where_several_share_the_id(spark: SparkSession, by_seq: DataFrame) -> None:
     opening = _opening(spark, [(case, case) for case in BY_SEQ])
-    found = with_end_of_process(opening, by_seq)
-    assert found.columns == [*opening.columns, "process_ended_at_ms"]
-    assert {(row["client_id"], row["process_ended_at_ms"]) for row in found.collect()} == {
-        (case, None) for case, (_, _, follows) in BY_SEQ.items() if follows != "SHARED"
+    found = carried_updates(opening, by_seq, Day(D1, "c"))
+    assert {row["client_id"] for row in found.collect()} == {
+        case for case, (_, _, follows) in BY_SEQ.items() if follows != "SHARED"
     }
 
 
@@ -259,7 +246,7 @@ def test_life_spans(spark: SparkSession) -> None:
         ("c", "p", "g", None, 3, None, 30, 10, None, 1, 3),
         ("c", "set back", "g", "A", 1, 15, 10, 5, None, 1, 4),
     ]
-    found = life_spans(sender_hours(_logged(spark, sends), 550))
+    found = life_spans(_counted(_logged(spark, sends)))
     names = ("client_id", "process_id", "process", "first_began_ms", "last_ended_ms")
     assert sorted(map(tuple, found.select(*names).collect()), key=repr) == [
         ("p", "A", "A", 100, hour_ms + 10),
@@ -268,7 +255,7 @@ def test_life_spans(spark: SparkSession) -> None:
     ]
 
 
-def test_attempts_counted_by_hour_are_those_of_each_process(spark: SparkSession) -> None:
+def test_attempts_are_counted_with_the_rules_of_each_process(spark: SparkSession) -> None:
     """Of a producer whose seq falls all attempts are those of one process."""
     later = 7_200_000
     sends: list[tuple[object, ...]] = []
@@ -276,21 +263,16 @@ def test_attempts_counted_by_hour_are_those_of_each_process(spark: SparkSession)
         for place, (seq, started) in enumerate([(100, 0), (101, later), (1, later + 100), (2, 2 * later)]):
             sends.append(("c", client, "g", process_ids[place // 2], seq, started, started + 10, 10, None, 1, place))
     frame = _logged(spark, sends)
-    processes = _notable(frame, _opening(spark))
-    versions = versions_of(frame, released_profiles(), {})
-    hours = with_owner(sender_hours(frame, 550), versions=versions, producers={}, processes=processes)
-    counted = process_sends(hours)
-    one_by_one = with_owner(frame, versions=versions, producers={}, processes=processes)
-    names = ("client_id", "process", "process_ended_at_ms", "sends", "first_began_ms", "last_ended_ms",
-             "first_write_ms", "last_write_ms", "last_seq")  # fmt: skip
+    counted = _counted(frame)
+    names = ("client_id", "process", "sends", "first_began_ms", "last_ended_ms", "first_write_ms", "last_write_ms",
+             "first_seq", "last_seq")  # fmt: skip
     assert sorted(map(tuple, counted.select(*names).collect())) == [
-        ("falls once", "falls once", None, 4, 0, 2 * later + 10, 10, 2 * later + 10, 101),
-        ("has ids", "A", later + 100, 2, 0, later + 10, 10, later + 10, 101),
-        ("has ids", "B", None, 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 2),
+        ("falls once", "falls once", 4, 0, 2 * later + 10, 10, 2 * later + 10, 1, 101),
+        ("has ids", "A", 2, 0, later + 10, 10, later + 10, 100, 101),
+        ("has ids", "B", 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 1, 2),
     ]
-    rules = (
-        "client_id", "process", "process_ended_at_ms", "enforced", "version", "version_number", "policy", "by_caller",
-    )  # fmt: skip
+    rules = ("client_id", "process", "enforced", "version", "version_number", "policy", "by_caller", "not_replayed")
+    one_by_one = attempts_of(frame, counted, {})
     assert sorted(map(tuple, counted.select(*rules).collect()), key=repr) == sorted(
         map(tuple, one_by_one.select(*rules).distinct().collect()), key=repr
     )
@@ -314,22 +296,18 @@ def test_processes_that_overlap_for_more_than_ten_seconds_are_a_finding(spark: S
         for case, (lives, _) in OVERLAPS.items()
         for place, (process_id, started, ended) in enumerate(lives)
     ]
-    found = several_processes(_senders(spark, sends)).collect()
+    found = several_processes(_counted(_logged(spark, sends))).collect()
     assert {(row["cause"], row["severity"]) for row in found} == {("PROCESS_IDS_OVERLAP", "WARNING")}
     assert {row["client_id"]: (row["start_ms"], row["end_ms"]) for row in found} == {
         case: expected for case, (_, expected) in OVERLAPS.items() if expected
     }
 
 
-def test_a_seq_that_falls_is_a_finding(spark: SparkSession) -> None:
-    found = several_processes(_senders(spark, _sends_by_seq())).collect()
+def test_a_seq_that_falls_is_a_finding(by_seq: DataFrame) -> None:
+    found = several_processes(by_seq).collect()
     causes = {"SHARED": ("SEQ_FALLS", "WARNING"), "ONCE": ("SEQ_FELL_ONCE", "INFO")}
     assert {row["client_id"]: (row["cause"], row["severity"], row["start_ms"], row["end_ms"]) for row in found} == {
         case: (*causes[follows], falls[1], max(falls[2], falls[1] + 1))
         for case, (_, falls, follows) in BY_SEQ.items()
         if falls and follows
     }
-
-
-def _senders(spark: SparkSession, sends: Iterable[tuple[object, ...]]) -> Senders:
-    return senders_of(_logged(spark, sends), _opening(spark), Settings(), (), lambda _, frame: frame.localCheckpoint())

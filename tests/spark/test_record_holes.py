@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.fault_items.record_holes import torn_processes, unknown_times
-from jobs.fault_latency.producers.senders import Senders
-from jobs.fault_latency.producers.sends_per_process import AtWork
+from jobs.fault_latency.fault_items.record_holes import numbered_lines, torn_processes, unknown_times
 from jobs.tables.day import Day
 from tests.given.site import D1
 from udfs.fault_window import FAR_MS
@@ -25,12 +23,12 @@ CASES: dict[str, tuple[tuple[int, int, int], list[int], int | None]] = {
 
 def test_torn_processes(spark: SparkSession) -> None:
     owners = {case: ("c", case, "g") for case in CASES}
-    hours = [(*owners[case], "id", *sent) for case, (sent, _, _) in CASES.items()]
+    counted = [(*owners[case], "id", *sent) for case, (sent, _, _) in CASES.items()]
     lines = [(*owners[case], "id", seq) for case, (_, recorded, _) in CASES.items() for seq in recorded]
     opening = [(*owners[case], "id", last) for case, (_, _, last) in CASES.items() if last]
     found = torn_processes(
         spark.createDataFrame(lines, f"{PROCESS}, process string, seq bigint"),
-        spark.createDataFrame(hours, f"{PROCESS}, process_id string, lowest_seq bigint, last_seq bigint, sends bigint"),
+        spark.createDataFrame(counted, f"{PROCESS}, process string, first_seq bigint, last_seq bigint, sends bigint"),
         spark.createDataFrame(opening, f"{PROCESS}, process string, last_seq bigint"),
     )
     assert {row["client_id"]: row["carried_seq"] for row in found.collect()} == {
@@ -45,7 +43,7 @@ def test_what_is_unknown_from_the_line_before_a_hole_to_the_next_line_of_an_item
     process = ("c", "p", "g", "id")
     sends = spark.createDataFrame(
         [(*process, 1, 1, 1_000), (*process, 4, 4, 4_000)],
-        f"{PROCESS}, process_id string, seq bigint, row_hash bigint, ended_at_ms bigint",
+        f"{PROCESS}, process string, seq bigint, row_hash bigint, ended_at_ms bigint",
     )
     lines = spark.createDataFrame(
         [(*process, 2, 2, 1_100, "UPDATE", "a"), (*process, 5, 5, 4_100, "UPDATE", "a")],
@@ -56,9 +54,7 @@ def test_what_is_unknown_from_the_line_before_a_hole_to_the_next_line_of_an_item
         f"{PROCESS}, process string, enforced boolean, broker_name string",
     )
     torn = spark.createDataFrame([(*process, None)], f"{PROCESS}, process string, carried_seq bigint")
-    idle = AtWork(has_async=False, policies=())
-    senders = Senders(sends, sends, used, idle, sends, processes=sends, with_owner=lambda rows: rows)
-    found = unknown_times(lines, torn, senders, Day(D1, "c"), lambda _, rows: rows.localCheckpoint())
+    found = unknown_times(numbered_lines(lines, sends, torn, Day(D1, "c")), used)
     names = ("broker_name", "unknown_from_ms", "unknown_until_ms", "lost_after_seq", "lost_before_seq")
     assert sorted(map(tuple, found.select(*names).collect())) == [
         ("a", 1_100, 4_100, 2, 4),

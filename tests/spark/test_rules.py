@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.rules import versions_of, with_rules
+from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import ProducerSettings
 from tests.given.rules import assert_rule
@@ -344,7 +344,7 @@ def test_the_rules_of_each_version(spark: SparkSession) -> None:
     )
     rows = [(str(place), "g", *each[:2], None, None, None) for place, each in enumerate(RULES_OF)]
     frame = spark.createDataFrame(rows, schema)
-    found = with_rules(frame, versions_of(frame, released_profiles(), {}), {}).collect()
+    found = with_rules(frame, {}).collect()
     told = {int(row["client_id"]): (row["version_number"], row["profile"], row["not_replayed"]) for row in found}
     assert told == {place: each[2:] for place, each in enumerate(RULES_OF)}
     assert {(row["enforced"], row["switch_assumed"], row["detector"], row["by_caller"]) for row in found} == {
@@ -363,7 +363,7 @@ def test_a_client_ids_settings_win_over_its_groups_key_by_key(spark: SparkSessio
     )
     rows = [("p", "g", *[None] * 5), ("q", "g", *[None] * 5), ("r", "h", *[None] * 5)]
     frame = spark.createDataFrame(rows, schema)
-    found = with_rules(frame, versions_of(frame, released_profiles(), settings), settings).collect()
+    found = with_rules(frame, settings).collect()
     names = ("version", "enforced", "switch_assumed", "detector", "by_caller")
     assert {row["client_id"]: tuple(row[name] for name in names) for row in found} == {
         "p": ("4.9.8", True, False, True, True),

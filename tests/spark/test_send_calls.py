@@ -6,11 +6,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from jobs.fault_latency.effects.broker_health import broker_health
-from jobs.fault_latency.effects.calls import calls_ending_in, calls_of_several_attempts, minute_of
+from jobs.fault_latency.effects.calls import all_calls, calls_of_several_attempts
 from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
-from jobs.fault_latency.producers.sender_hours import sender_hours
+from jobs.fault_latency.frames import SENDS_PER_PROCESS
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
@@ -37,19 +38,10 @@ def _attempt(
     return tuple(row.values())
 
 
-def _several(attempts: DataFrame) -> DataFrame:
-    return calls_of_several_attempts(attempts, _as_it_is, SLOW_MS, lambda _, frame: frame)
-
-
-def _as_it_is(attempts: DataFrame) -> DataFrame:
-    """Rules and process are among what a test gives."""
-    return attempts
-
-
 def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
     frame = spark.createDataFrame(attempts, ATTEMPTS)
-    minutes = frame.select(minute_of("ended_at_ms").alias("minute")).distinct()
-    return calls_ending_in(minutes, frame, _as_it_is, _several(frame), SLOW_MS)
+    of_several = calls_of_several_attempts(frame, SLOW_MS)
+    return all_calls(frame, of_several, SLOW_MS)
 
 
 def _send_calls(
@@ -61,7 +53,7 @@ def _send_calls(
     """Rows of the table; of each choice the attempt with its isolated brokers and since when its own was."""
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     chosen, healths = spark.createDataFrame(choices or [], CHOICES), spark.createDataFrame(health or [], HEALTH)
-    return send_calls(frame, _as_it_is, _several(frame), chosen, healths, SLOW_MS)
+    return send_calls(frame, calls_of_several_attempts(frame, SLOW_MS), chosen, healths, SLOW_MS)
 
 
 def _plain(
@@ -70,27 +62,17 @@ def _plain(
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     logged = frame.withColumns(
         {
-            "client_version": F.col("version"),
-            "client_language": F.col("not_replayed"),
+            "client_version": F.when(F.col("not_replayed").isNull(), F.col("version")).otherwise("3.2.6"),
+            "client_language": F.lit("JAVA"),
             "fault_latency_enabled": F.col("enforced"),
             "detector_enabled": F.lit(False),
-            "queue_chosen_by": F.col("by_caller").cast("string"),
+            "queue_chosen_by": F.when(F.col("by_caller"), "CALLER"),
             "broker_addr": F.lit(None).cast("string"),
         }
     )
-    hours = sender_hours(logged, SLOW_MS)
-    return plain_calls(hours, _rules, _several(frame), spark.createDataFrame(choices or [], CHOICES), SLOW_MS)
-
-
-def _rules(hours: DataFrame) -> DataFrame:
-    """The rules that each attempt was given, from where `_plain` put them."""
-    return hours.withColumns(
-        {
-            "not_replayed": F.col("client_language"),
-            "enforced": F.col("fault_latency_enabled"),
-            "by_caller": F.col("queue_chosen_by").cast("boolean"),
-        }
-    )
+    shared = spark.createDataFrame([], StructType(list(SENDS_PER_PROCESS.columns)))
+    chosen = spark.createDataFrame(choices or [], CHOICES)
+    return plain_calls(logged, shared, calls_of_several_attempts(frame, SLOW_MS), chosen, {}, SLOW_MS)
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
@@ -191,7 +173,7 @@ def test_what_fault_latency_did(spark: SparkSession) -> None:
     for place, (send, isolated, went_to_isolated, health, _) in enumerate(CASES):
         cluster = f"c{place}"
         told: dict[str, Any] = {"latency_ms": 5, "outcome": "SEND_OK"} | send
-        attempts.append(_attempt(1, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
+        attempts.append(_attempt(place, 1_000, told.pop("latency_ms"), told.pop("outcome"), cluster=cluster, **told))
         choices.append((*attempts[-1], isolated, 0 if went_to_isolated else None))
         healths.append((cluster, 0, list(health), [name for name, is_bad in health.items() if is_bad]))
     found = _send_calls(spark, attempts, choices, healths)
@@ -215,7 +197,8 @@ def test_a_broker_is_bad_in_a_second_when_half_of_the_attempts_that_begin_then_a
         _attempt(8, 6_005, 5, REFUSED),  # a, the next second
         _attempt(9, 6_300, 900, "SENT", broker_name="e"),  # one-way: its time says nothing
     ]
-    found = broker_health(spark.createDataFrame(attempts, ATTEMPTS), SLOW_MS)
+    frame = spark.createDataFrame(attempts, ATTEMPTS)
+    found = broker_health(frame, frame.where("row_hash IN (1, 8)"), "started_at_ms", SLOW_MS)
     told = {row["bucket"]: (sorted(row["tried_brokers"]), row["bad_brokers"]) for row in found.collect()}
     assert told == {5: (["a", "b", "e"], ["a"]), 6: (["a"], ["a"])}
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.fault_latency.fault_items.updates import updates
-from tests.given.attempt_that_writes import ATTEMPT, POLICIES
+from tests.given.attempt_that_writes import writes_of
 
 REFUSED, SPENT, TIMED_OUT = "RemotingConnectException", "RemotingTooMuchRequestException", "RemotingTimeoutException"
 INTERRUPTED = "InterruptedException"
@@ -241,12 +240,7 @@ Found = dict[str, list[tuple[Any, ...]]]
 @pytest.fixture(scope="module")
 def written(spark: SparkSession) -> Found:
     """Each case is a producer of its own."""
-    names = [name.split()[0] for name in ATTEMPT]
-    rows = [
-        tuple((dict(zip(names, ATTEMPT.values(), strict=True)) | other | {"client_id": case}).values())
-        for case, (other, _) in CASES.items()
-    ]
-    frame = updates(spark.createDataFrame(rows, ", ".join(ATTEMPT)), POLICIES)
+    frame = writes_of(spark, [other | {"client_id": case} for case, (other, _) in CASES.items()])
     columns = (
         "broker_name", "at_ms", "step", "current_latency_ms", "is_failure", "reachable", "cause", "evidence", "thread",
     )  # fmt: skip

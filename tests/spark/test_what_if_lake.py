@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli import main as cli
 from jobs.errors import LakeBusyError
-from jobs.fault_latency.replayed_day import replayed
+from jobs.fault_latency.replayed_day import DayOfProducers, replayed
 from jobs.lake.tables_io import Lake
 from jobs.settings.client_profiles import released_profiles
 from jobs.settings.load import load_settings
@@ -147,14 +147,8 @@ def test_each_producer_under_its_own_policy_isolates_as_published(spark: SparkSe
     what = what_if(
         sends, [day], settings, asked, topic_brokers=no_routes, made_once=lambda rows: rows.localCheckpoint()
     )
-    published = replayed(
-        sends,
-        spark.createDataFrame([], FAULT_ITEM_STATE.schema),
-        day,
-        settings,
-        topic_brokers=no_routes,
-        materialize=lambda _, rows: rows.localCheckpoint(),
-    )
+    of = DayOfProducers(sends, spark.createDataFrame([], FAULT_ITEM_STATE.schema), no_routes)
+    published = replayed(of, day, settings, lambda frame, rows: frame.columns_of(rows).localCheckpoint())
     columns = ("client_id", "producer_group", "process", "broker_name", "start_ms", "end_ms")
     ours = {tuple(row) for row in what.isolated.select(*columns).collect()}
     theirs = {tuple(row) for row in published.isolations.where("end_ms > start_ms").select(*columns).collect()}

@@ -11,12 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.fault_latency.fault_items.without_broker import with_removals
+from jobs.fault_latency.producers.rules import policies
+from jobs.settings.client_profiles import released_profiles
 from udfs.fault_window import FAR_MS
 
 OWNER = "cluster string, client_id string, producer_group string, process string, enforced boolean"
 ISOLATIONS = (
     f"{OWNER}, broker_name string, client_version string, start_ms bigint, end_ms bigint, end_earliest_ms bigint,"
-    " end_latest_ms bigint"
+    " end_latest_ms bigint, policy string, evidence string"
 )
 SENDS = f"{OWNER}, topic string, by_caller boolean, not_replayed string, broker_name string"
 SPANS = "array<struct<broker_name: string, from_ms: bigint, until_ms: bigint>>"
@@ -41,10 +43,20 @@ class Case(NamedTuple):
     version: str = "4.9.4"
     enforced: bool = True
     by_caller: bool = False
+    policy: str = "P2"
+    evidence: str = "LOGGED"
 
 
 ALWAYS = (0, FAR_MS)
+POLICIES = policies(released_profiles(), {})
 CASES: dict[str, Case] = {
+    "from 5.1.4 on the fallback removes nothing": Case(
+        {"a": (1_000, 5_000), "b": (2_000, 4_000)}, {"T": "ab"}, {"a": (5_000, None), "b": (4_000, None)}, policy="P4",
+    ),
+    "what the client recorded is known": Case(
+        {"a": (1_000, 5_000), "b": (2_000, 4_000)}, {"T": "ab"}, {"a": (5_000, None), "b": (4_000, None)},
+        evidence="RECORDED",
+    ),
     "all isolated, no routes: from the last start on": Case(
         {"a": (1_000, 5_000), "b": (2_000, 4_000)}, {"T": "ab"}, {"a": (2_000, 4_000), "b": (2_000, 4_000)},
     ),
@@ -133,7 +145,17 @@ def _topic(case: str, topic: str | None) -> str | None:
 def found(spark: SparkSession) -> dict[str, Bands]:
     """All cases at once."""
     isolations = [
-        (*_owner(name), f"{name} {broker}", case.version, times[0], times[1], times[1], times[-1])
+        (
+            *_owner(name),
+            f"{name} {broker}",
+            case.version,
+            times[0],
+            times[1],
+            times[1],
+            times[-1],
+            case.policy,
+            case.evidence,
+        )
         for name, case in CASES.items()
         for broker, times in case.isolated.items()
     ]
@@ -153,6 +175,7 @@ def found(spark: SparkSession) -> dict[str, Bands]:
         spark.createDataFrame(isolations, ISOLATIONS),
         spark.createDataFrame(sends, SENDS),
         spark.createDataFrame(routes, ROUTES),
+        POLICIES,
     ).collect()
     assert len(rows) == len(isolations)
     bands: dict[str, Bands] = {name: {} for name in CASES}

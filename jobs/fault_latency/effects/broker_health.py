@@ -14,22 +14,27 @@ _BUCKET_MS = 1_000
 _BAD_SHARE = 0.5
 
 
-def broker_health(sends: DataFrame, slow_ms: int) -> DataFrame:
-    """Which brokers were bad in each second.
+def broker_health(attempts: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int) -> DataFrame:
+    """Which brokers were bad in the seconds of some moments.
 
     Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
     half of the attempts that began then failed or were slow. Attempts that had no time left say nothing about their
     broker and do not count.
 
     Args:
-        sends: the day's attempts.
+        attempts: every attempt of the day.
+        moments: rows with `cluster` and a moment each.
+        at_ms: its column.
         slow_ms: an answer this late counts as slow.
     """
     bad = is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)
+    seconds = moments.select("cluster", health_bucket(F.col(at_ms)).alias("bucket")).distinct()
     return (
-        sends.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
+        attempts.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
         .transform(with_chosen_at)
-        .groupBy("cluster", health_bucket(F.col("chosen_at_ms")).alias("bucket"), "broker_name")
+        .withColumn("bucket", health_bucket(F.col("chosen_at_ms")))
+        .join(F.broadcast(seconds), ["cluster", "bucket"], "left_semi")
+        .groupBy("cluster", "bucket", "broker_name")
         .agg(F.avg(bad.cast("int")).alias("bad_share"))
         .groupBy("cluster", "bucket")
         .agg(

@@ -2,65 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import with_chosen_at
-from jobs.fault_latency.fault_items.replay import OWNER
-from jobs.fault_latency.producers.attempts import WithOwner
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.spark.materialize import Materialize
+from jobs.fault_latency.keys import OWNER, PRODUCER
 from udfs.bucket import bucket_of
-from udfs.choice import is_bad, is_plain
+from udfs.choice import is_bad
 from udfs.outcome import is_answer
 from udfs.plain_outcome import ANSWERS
 
 MINUTE_MS = 60_000
 
-CallsEndingIn = Callable[[DataFrame], DataFrame]
-"""`calls_ending_in` of one day: minutes to the sends that ended in them, and now and then another."""
 
-
-def calls_of_several_attempts(
-    sends: DataFrame, with_owner: WithOwner, slow_ms: int, materialize: Materialize
-) -> DataFrame:
-    """The sends of which several attempts were logged: few among many. Grain: as `calls_of_one_attempt`.
-
-    `plain_alone`: those of its attempts that would have been plain as sends of their own.
+def calls_of_several_attempts(attempts: DataFrame, slow_ms: int) -> DataFrame:
+    """CALLS_OF_SEVERAL: the sends of which several attempts were logged, few among many.
 
     Args:
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
+        attempts: every attempt of the day.
         slow_ms: an answer this late counts as slow.
-        materialize: for the sends, so that Spark knows how few they are.
     """
-    logged = sends.where("invoke_id IS NOT NULL").withColumn("place", F.xxhash64(*PRODUCER, "process_id", "invoke_id"))
+    logged = attempts.where("invoke_id IS NOT NULL").withColumn(
+        "place", F.xxhash64(*PRODUCER, "process_id", "invoke_id")
+    )
     places = logged.groupBy("place").count().where("count > 1").select("place")
-    candidates = logged.join(places, "place", "left_semi").drop("place").transform(with_owner).transform(_with_send)
+    candidates = logged.join(places, "place", "left_semi").drop("place").transform(with_send)
     several = candidates.groupBy("send").count().where("count > 1").select("send")
-    together = _together(candidates.join(several, "send", "left_semi"), slow_ms).transform(_judged, slow_ms)
-    return materialize("calls-of-several", together)
+    return _together(candidates.join(several, "send", "left_semi")).transform(_judged, slow_ms)
 
 
-def calls_ending_in(
-    minutes: DataFrame, sends: DataFrame, with_owner: WithOwner, calls_of_several: DataFrame, slow_ms: int
-) -> DataFrame:
-    """The sends of these minutes as their callers saw them, and those of several attempts of the whole day.
-
-    Grain: as `calls_of_one_attempt`.
+def all_calls(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
+    """Every send of the day as its caller saw it; the columns of CALLS_OF_SEVERAL.
 
     Args:
-        minutes: `minute`, as `minute_of` counts them; few.
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
-        calls_of_several: as `calls_of_several_attempts` returns them.
+        attempts: every attempt of the day.
+        calls_of_several: CALLS_OF_SEVERAL.
         slow_ms: an answer this late counts as slow.
     """
-    ended_then = sends.withColumn("minute", minute_of("ended_at_ms")).join(F.broadcast(minutes), "minute", "left_semi")
-    alone = calls_of_one_attempt(ended_then.transform(with_owner), calls_of_several, slow_ms)
-    return alone.unionByName(calls_of_several.drop("plain_alone"))
+    return calls_of_one_attempt(attempts, calls_of_several, slow_ms).unionByName(calls_of_several)
+
+
+def calls_of_one_attempt(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
+    """Those of the attempts that are a send of their own, as their callers saw them.
+
+    Grain: `cluster`, `client_id`, `producer_group`, `row_hash`; the columns of CALLS_OF_SEVERAL. An attempt without an
+    invoke id is a send of its own.
+
+    Args:
+        attempts: some attempts of the day.
+        calls_of_several: CALLS_OF_SEVERAL.
+        slow_ms: an answer this late counts as slow.
+    """
+    return _alone(alone(attempts, calls_of_several)).transform(_judged, slow_ms)
+
+
+def alone(attempts: DataFrame, calls_of_several: DataFrame) -> DataFrame:
+    """Those of the attempts that are a send of their own, with `send` and `chosen_at_ms`.
+
+    Args:
+        attempts: some attempts of the day.
+        calls_of_several: CALLS_OF_SEVERAL.
+    """
+    return attempts.transform(with_send).join(calls_of_several.select("send"), "send", "left_anti")
 
 
 def minute_of(instant_ms: str) -> Column:
@@ -68,22 +71,7 @@ def minute_of(instant_ms: str) -> Column:
     return bucket_of(F.col(instant_ms), MINUTE_MS)
 
 
-def calls_of_one_attempt(owned: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
-    """Those of the attempts that are a send of their own, as their callers saw them.
-
-    Grain: `cluster`, `client_id`, `producer_group`, `row_hash` (the first attempt). An attempt without an invoke id
-    is a send of its own. It is not asked yet what fault latency did to them.
-
-    Args:
-        owned: attempts, any of the day, with their rules and process.
-        calls_of_several: as `calls_of_several_attempts` returns them.
-        slow_ms: an answer this late counts as slow.
-    """
-    several = calls_of_several.select("send").distinct()
-    return _alone(owned.transform(_with_send).join(several, "send", "left_anti")).transform(_judged, slow_ms)
-
-
-def _with_send(attempts: DataFrame) -> DataFrame:
+def with_send(attempts: DataFrame) -> DataFrame:
     """With `send`, the invocation as one number (null = not logged), and `chosen_at_ms`."""
     send = F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
     return attempts.transform(with_chosen_at).withColumn("send", send)
@@ -126,7 +114,7 @@ def _alone(attempts: DataFrame) -> DataFrame:
     )
 
 
-def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
+def _together(attempts: DataFrame) -> DataFrame:
     """Sends of several attempts, from these in their total order."""
     tried = F.struct(
         "ended_at_ms",
@@ -139,18 +127,12 @@ def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
         "result_broker_name",
         "latency_ms",
         "outcome",
-        is_plain(slow_ms).alias("is_plain"),
         *(column.alias(name) for name, column in _of_send().items()),
     )
     calls = attempts.groupBy(*OWNER, "send", "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
     brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
     numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
-    alone = ("ended_at_ms", *_of_send())
-    plain_alone = F.transform(
-        F.filter("tries", lambda each: each["is_plain"]),
-        lambda each: F.struct(*(each[name].alias(name) for name in alone)),
-    )
     chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
     return calls.select(
         *OWNER,
@@ -166,7 +148,6 @@ def _together(attempts: DataFrame, slow_ms: int) -> DataFrame:
         first["row_hash"].alias("row_hash"),
         first["outcome"].alias("first_outcome"),
         first["latency_ms"].alias("first_latency_ms"),
-        plain_alone.alias("plain_alone"),
     )
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.within import intervals_met
-from jobs.fault_latency.fault_items.replay import OWNER
+from jobs.fault_latency.keys import OWNER
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS, hosts_at_some_time, hosts_throughout
 from udfs.choice import began_at_ms
 
@@ -40,7 +40,7 @@ def with_chosen_at(attempts: DataFrame) -> DataFrame:
 def choices(
     attempts: DataFrame, sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame
 ) -> DataFrame:
-    """The attempts chosen while their producer held a broker, any broker, as not available.
+    """CHOICES: the attempts chosen while their producer held a broker, any broker, as not available.
 
     Grain: one attempt; its own columns, and
     `isolated_brokers`: brokers of the topic not available at the choice, by the best estimate, sorted;
@@ -54,9 +54,9 @@ def choices(
     attempts of the day name.
 
     Args:
-        attempts: the day's attempts with their rules and process.
-        sends_per_process: as `process_sends` returns it.
-        isolations: the day's isolations, as `isolations.isolations` returns them.
+        attempts: ATTEMPTS.
+        sends_per_process: SENDS_PER_PROCESS.
+        isolations: ISOLATIONS.
         known_routes: as `known_routes_of` returns it; may be empty.
     """
     chosen = attempts.where("not_replayed IS NULL").transform(with_chosen_at).select(*_ATTEMPT)
@@ -141,7 +141,7 @@ def contradictions(choices: DataFrame) -> DataFrame:
     5.2 on when all are right.
 
     Args:
-        choices: as `choices` returns them; those not enforced are left out, and those whose broker was not surely
+        choices: CHOICES; those not enforced are left out, and those whose broker was not surely
             isolated, which have no `available`.
     """
     against = choices.where("enforced AND NOT by_caller AND attempt = 1").where(has_other_available())

@@ -5,43 +5,35 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.calls import MINUTE_MS, CallsEndingIn, minute_of
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.effects.calls import MINUTE_MS, minute_of
+from jobs.fault_latency.keys import PRODUCER
 from jobs.intervals.coalesce import coalesce_equal, coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
-from jobs.spark.materialize import Materialize
 
 _NAMED = 20
 _ONSET_MS = 60_000
 _BROKER = ("cluster", "broker_name")
 
 
-def broker_incidents(
-    isolations: DataFrame,
-    sends_per_process: DataFrame,
-    calls_ending_in: CallsEndingIn,
-    share: float,
-    materialize: Materialize,
-) -> DataFrame:
-    """One row per interval in which at least `share` of the active producers with the switch on isolate one broker.
+def broker_incidents(isolations: DataFrame, sends_per_process: DataFrame, calls: DataFrame, share: float) -> DataFrame:
+    """INCIDENTS: intervals in which at least `share` of the active producers with the switch on isolate one broker.
 
-    Grain: `cluster`, `broker_name`, `start_ms`. Isolations that touch count as one. A producer is active from the
-    minute of its first attempt of the day to that of its last; an isolation that crosses midnight makes it active up
-    to there. What it holds after that counts nowhere.
+    Isolations that touch count as one. A producer is active from the minute of its first attempt of the day to that of
+    its last; an isolation that crosses midnight makes it active up to there. What it holds after that counts nowhere.
 
     Args:
-        isolations: the day's isolations; those not enforced are left out.
-        sends_per_process: as `process_sends` returns it.
-        calls_ending_in: looks up the day's sends.
+        isolations: ISOLATIONS; those not enforced are left out.
+        sends_per_process: SENDS_PER_PROCESS.
+        calls: every send of the day, as `all_calls` returns them.
         share: of the producers, between 0 and 1.
-        materialize: for the incidents, which are read several times.
     """
     lasting = isolations.where("enforced AND end_ms > start_ms")
     active = _active(lasting, sends_per_process)
     isolated = _while_active(lasting, active)
-    noticed = materialize("noticed", _noticed(_incidents(isolated, active, share), isolated))
-    calls = calls_ending_in(_minutes(noticed).select("minute").distinct())
-    cost = noticed.join(_cost(noticed, calls), [*_BROKER, "start_ms"], "left")
+    noticed = _noticed(_incidents(isolated, active, share), isolated)
+    minutes = F.broadcast(_minutes(noticed).select("minute").distinct())
+    ended_then = calls.withColumn("minute", minute_of("ended_ms")).join(minutes, "minute", "left_semi")
+    cost = noticed.join(_cost(noticed, ended_then), [*_BROKER, "start_ms"], "left")
     counts = {name: F.coalesce(name, F.lit(0)) for name in ("sends", "lost", "retried", "slowed")}
     no_producer = F.array().cast("array<struct<client_id: string, producer_group: string>>")
     others = F.array_sort(F.array_except(F.coalesce("senders", no_producer), "noticed_by"))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import contradictions
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import Evidence
 
 _KEYS = (*PRODUCER, "enforced")
@@ -20,9 +20,9 @@ def producer_days(
     """One row per producer and state of its switch. Grain: `cluster`, `client_id`, `producer_group`, `enforced`.
 
     Args:
-        sends_per_process: as `process_sends` returns it.
-        isolations: the day's isolations.
-        choices: as `choices` returns them.
+        sends_per_process: SENDS_PER_PROCESS.
+        isolations: ISOLATIONS.
+        choices: CHOICES.
         record: what clients recorded; None when they recorded nothing.
     """
     attempts = sends_per_process.groupBy(*_KEYS).agg(

@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import health_bucket
-from jobs.fault_latency.effects.calls import calls_of_one_attempt, is_troubled
-from jobs.fault_latency.producers.attempts import WithOwner
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.fault_latency.producers.sender_hours import HOUR_MS
+from jobs.fault_latency.effects.calls import alone, calls_of_one_attempt, is_troubled
+from jobs.fault_latency.keys import PRODUCER, SENDER
+from jobs.fault_latency.producers.attempts import with_owner
+from jobs.settings.model import ProducerSettings
 from udfs.bucket import bucket_of
 from udfs.choice import is_plain
 
+_HOUR_MS = 3_600_000
+
 
 def send_calls(
-    sends: DataFrame,
-    with_owner: WithOwner,
-    calls_of_several: DataFrame,
-    choices: DataFrame,
-    health: DataFrame,
-    slow_ms: int,
+    attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int
 ) -> DataFrame:
     """The table's rows, without day: the sends that are not plain. Grain: as `calls_of_one_attempt`.
 
     A send is plain if it was answered in time by its first broker while its producer isolated none of the topic's.
 
     Args:
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
-        calls_of_several: as `calls_of_several_attempts` returns them.
-        choices: as `choices.choices` returns them.
-        health: as `health.broker_health` returns it.
+        attempts: every attempt of the day.
+        calls_of_several: CALLS_OF_SEVERAL.
+        choices: CHOICES.
+        health: as `broker_health` returns it, of the seconds of `avoiding`.
         slow_ms: an answer this late counts as slow.
     """
-    avoiding = _avoiding(choices)
-    troubled = calls_of_one_attempt(sends.where(~is_plain(slow_ms)).transform(with_owner), calls_of_several, slow_ms)
-    # Of the others only those that avoided a broker are looked at, which are among the choices.
-    quiet = calls_of_one_attempt(avoiding, calls_of_several, slow_ms).where(~is_troubled())
-    known = avoiding.select(
+    avoided = avoiding(choices)
+    troubled = calls_of_one_attempt(attempts.where(~is_plain(slow_ms)), calls_of_several, slow_ms)
+    quiet = calls_of_one_attempt(avoided, calls_of_several, slow_ms).where(~is_troubled())
+    known = avoided.select(
         *PRODUCER, "row_hash", "isolated_brokers", F.col("since_ms").isNotNull().alias("went_to_isolated")
     )
     return (
-        troubled.unionByName(calls_of_several.drop("plain_alone"))
+        troubled.unionByName(calls_of_several)
         .unionByName(quiet)
         .join(known, [*PRODUCER, "row_hash"], "left")
         .where(is_troubled() | F.col("isolated_brokers").isNotNull())
@@ -58,52 +53,48 @@ def send_calls(
 
 
 def plain_calls(
-    hours: DataFrame,
-    with_owner: WithOwner,
+    attempts: DataFrame,
+    sends_per_process: DataFrame,
     calls_of_several: DataFrame,
     choices: DataFrame,
+    producers: Mapping[str, ProducerSettings],
     slow_ms: int,
 ) -> DataFrame:
     """The table's rows, without day: plain sends, counted by the hour in which they ended.
 
-    Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`. Counted are the attempts that would be
-    plain as sends of their own; off these come the attempts of sends of several, and those that avoided a broker, so
-    that not every attempt has to be looked up among either.
+    Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`.
 
     Args:
-        hours: the day's attempts counted, as `sender_hours` returns them.
-        with_owner: looks up the rules of senders.
-        calls_of_several: as for `send_calls`; so are the others.
+        attempts: every attempt of the day.
+        sends_per_process: SENDS_PER_PROCESS.
+        calls_of_several: CALLS_OF_SEVERAL.
+        choices: CHOICES.
+        producers: the site's settings of producers.
+        slow_ms: an answer this late counts as slow.
     """
-    avoiding = _avoiding(choices)
-    not_several = calls_of_several.select(*PRODUCER, "enforced", F.inline("plain_alone"))
-    several = calls_of_several.join(avoiding.select(*PRODUCER, "row_hash"), [*PRODUCER, "row_hash"], "left_anti")
-    alone_avoiding = calls_of_one_attempt(avoiding, calls_of_several, slow_ms).where(~is_troubled())
-    of_hours = hours.transform(with_owner).withColumns(
-        {"ended_ms": F.col("hour") * HOUR_MS, "is_replayed": F.col("not_replayed").isNull()}
+    avoided = avoiding(choices).select("row_hash")
+    hour = (bucket_of(F.col("ended_at_ms"), _HOUR_MS) % 24).cast("int").alias("hour")
+    of_one = (
+        alone(attempts.where(is_plain(slow_ms)), calls_of_several)
+        .join(avoided, "row_hash", "left_anti")
+        .groupBy(*SENDER, hour)
+        .agg(F.count("*").alias("calls"))
+        .transform(with_owner, sends_per_process, producers)
+        .withColumn("is_replayed", F.col("not_replayed").isNull())
     )
-    counts = [
-        calls.groupBy(
-            *PRODUCER,
-            "topic",
-            "mode",
-            "enforced",
-            _effect_without_isolation().alias("fault_latency"),
-            (bucket_of(F.col("ended_ms"), HOUR_MS) % 24).cast("int").alias("hour"),
-        ).agg(F.sum(number).alias("calls"))
-        for calls, number in (
-            (of_hours, F.col("plain")),
-            (not_several.withColumnRenamed("ended_at_ms", "ended_ms"), F.lit(-1)),
-            (several.where(~is_troubled()), F.lit(1)),
-            (alone_avoiding, F.lit(-1)),
-        )
-    ]
-    total = reduce(DataFrame.unionByName, counts)
-    keys = [name for name in total.columns if name != "calls"]
-    return total.groupBy(*keys).agg(F.sum("calls").alias("calls")).where("calls > 0")
+    of_several = (
+        calls_of_several.where(~is_troubled())
+        .join(avoided, "row_hash", "left_anti")
+        .withColumnRenamed("ended_ms", "ended_at_ms")
+        .select("*", hour, F.lit(1).cast("bigint").alias("calls"))
+    )
+    columns = (*PRODUCER, "topic", "mode", "enforced", "hour", "calls", "is_replayed", "by_caller")
+    counted = of_one.select(*columns).unionByName(of_several.select(*columns))
+    effect = _effect_without_isolation().alias("fault_latency")
+    return counted.groupBy(*PRODUCER, "topic", "mode", "enforced", "hour", effect).agg(F.sum("calls").alias("calls"))
 
 
-def _avoiding(choices: DataFrame) -> DataFrame:
+def avoiding(choices: DataFrame) -> DataFrame:
     """The attempts whose producer held a broker of the topic isolated."""
     return choices.where(F.size("isolated_brokers") > 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import OWNER
+from jobs.fault_latency.keys import OWNER
 from udfs.bucket import bucket_of
 
 _BUCKET_MS = 30_000

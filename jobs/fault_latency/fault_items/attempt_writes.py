@@ -22,7 +22,7 @@ SUBMIT_STEPS = (_SUBMITTED, _LATE_SUBMIT)
 
 _HUNG_MS = 550
 """A retry that answered sooner after the submit call followed a refusal, not a time-out."""
-_CHARGED_MS = 3000
+CHARGED_MS = 3000
 
 _REFUSED, _OUT_OF_TIME = "RemotingConnectException", "RemotingTooMuchRequestException"
 _INTERRUPTED = "InterruptedException"
@@ -60,13 +60,13 @@ def _write(
 
 def makes_direct_write(policies: Sequence[Policy]) -> Column:
     """Whether a sync or one-way attempt makes the update of `direct`; never when the caller chose the queue."""
-    outcome, isolates = F.col("seen_outcome"), _not_exist_isolates(policies)
+    outcome, isolates = F.col("effective_outcome"), _not_exist_isolates(policies)
     return ~F.col("by_caller") & (counts_as_failure(outcome, isolates) | counts_with_latency(outcome, isolates))
 
 
 def direct(policies: Sequence[Policy]) -> Column:
     """Sync and one-way attempts that `makes_direct_write` holds for: one update after the hook's line."""
-    outcome = F.col("seen_outcome")
+    outcome = F.col("effective_outcome")
     return _write(
         F.col("broker_name"),
         F.col("ended_at_ms"),
@@ -89,7 +89,7 @@ def logged_async() -> list[Column]:
     callback keeps the String of `sendKernelImpl` (`MQClientAPIImpl.sendMessageAsync` 4.9.8:541-576). A failed
     callback updates before its hook, an answered one after it.
     """
-    outcome = F.col("seen_outcome")
+    outcome = F.col("effective_outcome")
     first, last = F.col("addressed_broker"), F.col("error_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     submit_took = submitted - began_at_ms()
@@ -106,7 +106,7 @@ def logged_async() -> list[Column]:
         F.when(charged, F.coalesce("previous_broker_name", first)).otherwise(last),
         ended,
         _BEFORE_LINE,
-        F.when(charged, _CHARGED_MS).when(last == first, latency).otherwise(0),
+        F.when(charged, CHARGED_MS).when(last == first, latency).otherwise(0),
         failure=True,
         cause=outcome,
         reachable=~_caught_at_submit() | ~outcome.isin(_REFUSED, _OUT_OF_TIME),
@@ -135,7 +135,7 @@ def hidden_async() -> list[Column]:
     `NettyRemotingClient.getAndCreateChannelAsync`), after a time-out, and up to 4.9.2 (there a refusal at submit is
     thrown) the first try failed in a callback; so it did when `failed_in_callback` holds.
     """
-    version, outcome, first = F.col("version_number"), F.col("seen_outcome"), F.col("addressed_broker")
+    version, outcome, first = F.col("version_number"), F.col("effective_outcome"), F.col("addressed_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
     hidden = F.lit("HIDDEN_RETRY")
     soon = holds("async_retry_inside_submit", version) & (submitted.isNull() | (ended - submitted < _HUNG_MS))
@@ -202,13 +202,13 @@ def _thrown_at_submit() -> Column:
     A Remoting exception isolates (4.9.2:627), an interruption counts with its latency (656). An MQBrokerException, as
     an MQClientException, is a callback's: for the latter `sendKernelImpl` calls no hook (891-908).
     """
-    failed = ~is_answer(F.col("seen_outcome")) & ~F.col("outcome").isin("MQBrokerException", "MQClientException")
+    failed = ~is_answer(F.col("effective_outcome")) & ~F.col("outcome").isin("MQBrokerException", "MQClientException")
     at_submit = F.col("submitted_at_ms").isNull() & _is_submitted()
     return failed & at_submit & ~holds("async_retry_inside_submit", F.col("version_number"))
 
 
 def _failed_in_callback() -> Column:
-    return ~is_answer(F.col("seen_outcome")) & ~F.col("is_stale_line") & ~_thrown_at_submit()
+    return ~is_answer(F.col("effective_outcome")) & ~F.col("is_stale_line") & ~_thrown_at_submit()
 
 
 def _caught_at_submit() -> Column:
@@ -219,7 +219,7 @@ def _caught_at_submit() -> Column:
 
 def _is_charged() -> Column:
     """4.0 to 4.9.2: a retry was refused, so the broker tried before it is charged."""
-    refused = ~holds("async_retry_inside_submit", F.col("version_number")) & (F.col("seen_outcome") == _REFUSED)
+    refused = ~holds("async_retry_inside_submit", F.col("version_number")) & (F.col("effective_outcome") == _REFUSED)
     is_retry = F.when(is_one_try(), ~_is_submitted()).otherwise(F.col("error_broker") != F.col("addressed_broker"))
     return refused & is_retry
 

@@ -6,8 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
-from jobs.fault_latency.fault_items.replay import ITEM
-from jobs.fault_latency.producers.processes import PROCESS
+from jobs.fault_latency.keys import ITEM, PROCESS
 
 
 def closing_state(
@@ -23,9 +22,9 @@ def closing_state(
     Items of a process that is over are gone. Columns: `fault_item_state` without its day.
 
     Args:
-        relevant_writes: as `isolation_relevant_writes` returns them.
-        isolations: the day's isolations.
-        sends_per_process: as `process_sends` returns it.
+        relevant_writes: RELEVANT_WRITES.
+        isolations: ISOLATIONS.
+        sends_per_process: SENDS_PER_PROCESS.
         opening: the state that the day started from.
         day_end_ms: 24:00 UTC, epoch ms.
         record: what clients recorded, which counts in the `seq` of their sends; None when they recorded nothing.

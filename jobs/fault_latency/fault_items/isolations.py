@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, REMOVE
+from jobs.fault_latency.fault_items.replay import CARRIED, REMOVE
+from jobs.fault_latency.keys import ITEM
 from udfs.fault_window import FAR_MS
 
 
@@ -56,6 +57,17 @@ def with_change(writes: DataFrame) -> DataFrame:
         .when(was_isolated & ~is_isolated, "CLEARED")
     )
     return writes.withColumn("change", change)
+
+
+def changes(writes: DataFrame) -> DataFrame:
+    """The writes that changed an isolation; `position` counts them within the item, from 1.
+
+    Args:
+        writes: RELEVANT_WRITES.
+    """
+    in_order = Window.partitionBy(*ITEM).orderBy("position")
+    place = F.row_number().over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    return writes.where("change IS NOT NULL").withColumn("position", place.cast("bigint"))
 
 
 def isolating_writes(writes: DataFrame) -> DataFrame:

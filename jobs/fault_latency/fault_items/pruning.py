@@ -1,130 +1,174 @@
-"""Leaves out what no isolation can depend on, so that a day of millions of sends is replayed in seconds."""
+"""Leaves out what no isolation depends on; without it the same tables come out, in more time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import CARRIED, ITEM
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.tables.day import DAY_MS
+from jobs.fault_latency.fault_items.attempt_writes import CHARGED_MS
+from jobs.fault_latency.keys import ITEM, PRODUCER
+from jobs.intervals.coalesce import coalesce_overlapping
+from jobs.tables.day import DAY_MS, Day
 from udfs.bucket import bucket_of
 from udfs.choice import began_at_ms
+from udfs.ladder import Ladder
 from udfs.outcome import is_answer
-from udfs.policy import Policy, gated_by_reachable
+from udfs.policy import Policy, gated_by_reachable, not_available_ms
 
 _BUCKET_MS = 30_000
 _BUCKETS_BEFORE = 2
-"""An attempt that began a minute before what it bears upon is near it."""
-
+"""An attempt that began a minute before is near."""
 _ALWAYS_NEAR = 0
 
 
-def may_isolate(policies: Sequence[Policy]) -> Column:
-    """Whether a write of the attempt of the row may isolate, or always counts in `half_minutes`.
+def half_minutes(
+    attempts: DataFrame, sends_per_process: DataFrame, more_spans: DataFrame, policies: Sequence[Policy], day: Day
+) -> DataFrame:
+    """The half minutes that matter to a producer, and the minute before each; one hash each, `place`.
 
-    Under an uneven ladder an attempt may end without a write, so that the first one of an item has to be looked for.
-
-    Args:
-        policies: those that a producer of the day follows.
-    """
-    lowest_ms = min((each.ladder.lowest_ms for each in policies), default=0)
-    by_outcome = ~is_answer(F.col("outcome")) | (F.col("latency_ms") >= lowest_ms) | (F.col("mode") == "ASYNC")
-    asked_all = [each.name for each in policies if each.reachable_gates or not each.ladder.is_even]
-    # Only where it is needed, as Spark asks the lines themselves before it looks up their rules.
-    return by_outcome | F.col("policy").isin(asked_all) if asked_all else by_outcome
-
-
-def half_minutes(writes: DataFrame, sends_per_process: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """Half minutes of a fault item in which an isolation depends on its writes.
-
-    Grain: hashes `producer` and `item`, `bucket`. A write without isolation matters only while one lasts, or while one
-    could in another order of tied writes: those of each isolating write up to its end, those of the item's first and
-    last write, of what was carried over midnight, and of any write whose reachable flag decides (5.1.4).
+    One matters while a write may isolate a broker, at the first and last write of each item, and all day for a producer
+    whose client may fail (uneven ladder).
 
     Args:
-        writes: as `replay.replay` takes them: those that may isolate, the carried ones, and all of async attempts.
-        sends_per_process: as `process_sends` returns it: when an item got its first and its last direct write.
+        attempts: every attempt of the day.
+        sends_per_process: SENDS_PER_PROCESS.
+        more_spans: `PRODUCER`, `from_ms`, `until_ms`: what the day before and the record say of isolations.
         policies: every policy that a row may name.
+        day: the day and cluster.
     """
-    stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
-    always_counts = (F.col("op") == CARRIED) | gated_by_reachable(F.col("policy"), policies)
-    isolating = writes.where(always_counts | (F.col("not_available_ms") > 0))
-    within_day = F.least(stands_until, F.col("at_ms") + DAY_MS)
-    producer, item = (F.xxhash64(*keys).alias(name) for name, keys in (("producer", PRODUCER), ("item", ITEM)))
-    span = ((F.col("at_ms") - 1).alias("from_ms"), (within_day + 1).alias("until_ms"))
-    isolated_spans = isolating.select(producer, item, *span)
-    direct = sends_per_process.where("NOT by_caller AND not_replayed IS NULL AND first_write_ms IS NOT NULL")
-    items = (
-        writes.select(producer, item, F.col("at_ms").alias("first_ms"), F.col("at_ms").alias("last_ms"))
-        .unionByName(
-            direct.select(
-                producer,
-                item,
-                F.col("first_write_ms").alias("first_ms"),
-                F.col("last_write_ms").alias("last_ms"),
-            )
-        )
-        .groupBy("producer", "item")
-        .agg(F.min("first_ms").alias("first_ms"), F.max("last_ms").alias("last_ms"))
+    spans = (
+        _isolating(attempts, policies)
+        .unionByName(_first_and_last(sends_per_process))
+        .unionByName(_all_day(sends_per_process, policies, day))
+        .unionByName(more_spans)
     )
-    outermost = items.select("producer", "item", F.explode(F.array("first_ms", "last_ms")).alias("from_ms")).withColumn(
-        "until_ms", F.col("from_ms")
+    from_ms = F.greatest("from_ms", F.lit(day.start_ms))
+    until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(day.end_ms)))
+    in_buckets = spans.select(
+        *PRODUCER, (_bucket(from_ms) - _BUCKETS_BEFORE).alias("start_ms"), (_bucket(until_ms) + 1).alias("end_ms")
     )
-    return (
-        isolated_spans.unionByName(outermost)
-        .select("producer", "item", F.explode(F.sequence(_bucket("from_ms"), _bucket("until_ms"))).alias("bucket"))
-        .distinct()
-    )
+    longest = in_buckets.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
+    apart = coalesce_overlapping(longest, PRODUCER)
+    bucket = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("bucket")
+    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket")))
 
 
-def attempts_near(owned: DataFrame, half_minutes: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """The attempts that began, ended or were submitted near a half minute of any fault item of their producer.
+def attempts_near(attempts: DataFrame, half_minutes: DataFrame) -> DataFrame:
+    """The attempts that began in one of these half minutes of their producer.
 
-    All that writes in it, all that was chosen in it, and what was chosen up to a minute before. An attempt that took
-    longer, or whose times contradict each other, is always near; so is each of a producer whose item may be unreachable
-    without end (5.1.4). Two half minutes whose hashes are equal leave more in, never less.
+    One that took longer than a minute, or whose times contradict each other, always counts. Equal hashes keep more
+    attempts, never fewer.
 
     Args:
-        owned: attempts with their rules and process.
+        attempts: every attempt of the day.
         half_minutes: as `half_minutes` returns them.
-        policies: those that a producer of the day follows.
     """
     began, ended = began_at_ms(), F.col("ended_at_ms")
     submitted = F.coalesce("submitted_at_ms", ended)
-    in_order = (began <= F.least(ended, submitted)) & (
-        F.greatest(ended, submitted) - began <= _BUCKETS_BEFORE * _BUCKET_MS
-    )
-    gated = [each.name for each in policies if each.reachable_gates]
-    always = ~in_order | F.col("policy").isin(gated) if gated else ~in_order
-    place = F.xxhash64(F.xxhash64(*PRODUCER), bucket_of(began, _BUCKET_MS))
-    around = F.sequence(F.col("bucket") - _BUCKETS_BEFORE, F.col("bucket"))
-    places = (
-        half_minutes.select("producer", F.explode(around).alias("bucket"))
-        .select(F.xxhash64("producer", "bucket").alias("place"))
-        .distinct()
-        .unionByName(half_minutes.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place")))
-    )
+    in_order = (began <= F.least(ended, submitted)) & (_last_ms() - began <= _BUCKETS_BEFORE * _BUCKET_MS)
+    always = attempts.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
+    place = F.when(in_order, _place(_bucket(began))).otherwise(_ALWAYS_NEAR)
     return (
-        owned.withColumn("place", F.when(always, _ALWAYS_NEAR).otherwise(place))
-        .join(places, "place", "left_semi")
-        .drop("place")
+        attempts.withColumn("place", place).join(half_minutes.unionByName(always), "place", "left_semi").drop("place")
     )
 
 
-def near_isolations(writes: DataFrame, half_minutes: DataFrame) -> DataFrame:
-    """One row per write that counts: their replay gives the isolations, changes and closing state of all writes.
+def writes_near(writes: DataFrame, half_minutes: DataFrame) -> DataFrame:
+    """The writes in one of these half minutes of their producer.
 
     Args:
-        writes: as `replay.replay` takes them.
+        writes: as `replay` takes them.
         half_minutes: as `half_minutes` returns them.
     """
-    place = F.xxhash64("item", "bucket").alias("place")
-    placed = writes.withColumns({"item": F.xxhash64(*ITEM), "bucket": _bucket("at_ms")}).withColumn("place", place)
-    return placed.join(half_minutes.select(place), "place", "left_semi").drop("item", "bucket", "place")
+    placed = writes.withColumn("place", _place(_bucket(F.col("at_ms"))))
+    return placed.join(half_minutes, "place", "left_semi").drop("place")
 
 
-def _bucket(instant_ms: str) -> Column:
-    return bucket_of(F.col(instant_ms), _BUCKET_MS)
+def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
+    """`more_spans` of recorded and carried writes: while one isolates, and at the first and last of each item.
+
+    Args:
+        writes: as `replay` takes them.
+        policies: every policy that a row may name.
+        day: the day and cluster.
+    """
+    is_unreachable = gated_by_reachable(F.col("policy"), policies) & ~F.coalesce("reachable", F.lit(True))
+    stands_until = F.greatest(F.col("at_ms") + F.col("not_available_ms"), "carried_until_ms", "carried_latest_ms")
+    until_ms = F.when(is_unreachable, day.end_ms).otherwise(stands_until)
+    isolating = writes.where(until_ms > F.col("at_ms"))
+    first_and_last = writes.groupBy(*ITEM).agg(F.array(F.min("at_ms"), F.max("at_ms")).alias("ends"))
+    outermost = first_and_last.select(*PRODUCER, F.explode("ends").alias("from_ms"))
+    return isolating.select(
+        *PRODUCER, (F.col("at_ms") - 1).alias("from_ms"), (until_ms + 1).alias("until_ms")
+    ).unionByName(outermost.withColumn("until_ms", F.col("from_ms")))
+
+
+def _isolating(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """One row per attempt that may isolate a broker: from its start to the latest end that any write of it may set."""
+    took_ms = F.col("took_ms")
+    other_broker = F.coalesce(F.col("result_broker_name") != F.col("broker_name"), F.lit(False))
+    may_fail = ~is_answer(F.col("outcome")) | ((F.col("mode") == "ASYNC") & other_broker)
+    lowest_ms = min((each.ladder.lowest_ms for each in policies), default=0)
+    rising = [replace(each, ladder=_rising(each.ladder)) for each in policies]
+
+    def earned(latency_ms: Column, *, is_failure: bool) -> Column:
+        return F.coalesce(not_available_ms(F.col("policy"), latency_ms, F.lit(is_failure), rising), F.lit(0))
+
+    by_latency = earned(F.greatest(took_ms, F.when(may_fail, CHARGED_MS)), is_failure=False)
+    longest_ms = F.greatest(by_latency, F.when(may_fail, earned(took_ms, is_failure=True)))
+    # A broker marked unreachable stays so until a later send reaches it.
+    most_ms = F.when(may_fail & gated_by_reachable(F.col("policy"), policies), DAY_MS).otherwise(longest_ms)
+    return (
+        attempts.withColumn("took_ms", F.greatest("latency_ms", _last_ms() - began_at_ms()))
+        .where(may_fail | (took_ms >= lowest_ms))
+        .where("not_replayed IS NULL")
+        .withColumn("most_ms", most_ms)
+        .where("most_ms > 0")
+        .select(
+            *PRODUCER,
+            (F.least(began_at_ms(), F.col("ended_at_ms")) - 1).alias("from_ms"),
+            (_last_ms() + F.col("most_ms") + 1).alias("until_ms"),
+        )
+    )
+
+
+def _first_and_last(sends_per_process: DataFrame) -> DataFrame:
+    """The first and the last write of each fault item."""
+    written = sends_per_process.where("(mode = 'ASYNC' OR NOT by_caller) AND first_write_ms IS NOT NULL")
+    moments = F.explode(F.array("first_write_ms", "last_write_ms"))
+    return written.select(*PRODUCER, moments.alias("from_ms")).withColumn("until_ms", F.col("from_ms"))
+
+
+def _all_day(sends_per_process: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
+    """Producers whose ladder is uneven: an attempt at which the client fails writes nothing."""
+    uneven = F.col("policy").isin([each.name for each in policies if not each.ladder.is_even])
+    return (
+        sends_per_process.where(uneven)
+        .select(*PRODUCER)
+        .distinct()
+        .select(*PRODUCER, F.lit(day.start_ms).alias("from_ms"), F.lit(day.end_ms).alias("until_ms"))
+    )
+
+
+def _rising(ladder: Ladder) -> Ladder:
+    """The ladder with each isolation the longest that any latency up to its floor earns."""
+    rungs = sorted((floor, isolation or 0) for floor, isolation in ladder.rungs)
+    longest = accumulate((isolation for _, isolation in rungs), max)
+    return Ladder(tuple(floor for floor, _ in rungs), tuple(longest))
+
+
+def _last_ms() -> Column:
+    """The end of the attempt, or of its submit call where that is later."""
+    return F.greatest(F.col("ended_at_ms"), F.coalesce("submitted_at_ms", "ended_at_ms"))
+
+
+def _place(bucket: Column) -> Column:
+    return F.xxhash64(*PRODUCER, bucket).alias("place")
+
+
+def _bucket(instant_ms: Column) -> Column:
+    return bucket_of(instant_ms, _BUCKET_MS)

@@ -6,13 +6,10 @@ item was after a hole is not known until its next line; until then it is replaye
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.processes import PROCESS, process
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.fault_latency.producers.senders import Senders
-from jobs.spark.materialize import Materialize
+from jobs.fault_latency.keys import PROCESS
 from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
 from udfs.recorded import PICKED
@@ -20,18 +17,18 @@ from udfs.recorded import PICKED
 _FIRST_SEQ = 1
 
 
-def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> DataFrame:
+def torn_processes(lines: DataFrame, sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
     """One row per process with a record and with sends whose numbers are not all there: `carried_seq`.
 
     Without one of the two logs a missing number is no loss.
 
     Args:
         lines: recorded lines with their process.
-        hours: as `sender_hours` returns them.
+        sends_per_process: SENDS_PER_PROCESS.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
     """
-    attempts = hours.groupBy(*PRODUCER, process().alias("process")).agg(
-        F.min("lowest_seq").alias("first_attempt"),
+    attempts = sends_per_process.groupBy(*PROCESS).agg(
+        F.min("first_seq").alias("first_attempt"),
         F.max("last_seq").alias("last_attempt"),
         F.sum("sends").alias("sends"),
     )
@@ -50,38 +47,46 @@ def torn_processes(lines: DataFrame, hours: DataFrame, opening: DataFrame) -> Da
     )
 
 
-def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day, materialize: Materialize) -> DataFrame:
+def numbered_lines(lines: DataFrame, attempts: DataFrame, torn: DataFrame, day: Day) -> DataFrame:
+    """NUMBERED_LINES: sends and updates of torn processes in the order of `seq`, and the holes up to each.
+
+    Args:
+        lines: recorded lines with their process.
+        attempts: every attempt of the day.
+        torn: as `torn_processes` returns them.
+        day: the day and cluster.
+    """
+    place = ("seq", "row_hash")
+    sent = attempts.select(*PROCESS, *place, F.col("ended_at_ms").alias("at_ms"))
+    changed = F.when(F.col("op") != PICKED, F.col("broker_name")).alias("broker_name")
+    changes = lines.select(*PROCESS, *place, F.col("called_at_ms").alias("at_ms"), changed)
+    numbers = sent.unionByName(changes, allowMissingColumns=True).join(F.broadcast(torn), list(PROCESS))
+    in_order = Window.partitionBy(*PROCESS).orderBy(*_order())
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = F.coalesce(F.lag("seq").over(in_order), "carried_seq", F.lit(_FIRST_SEQ - 1))
+    return (
+        numbers.withColumn("before", before)
+        .withColumn("is_hole", F.coalesce(F.col("seq") > F.col("before") + 1, F.lit(False)))
+        .withColumn("before_ms", F.coalesce(F.lag("at_ms").over(in_order), F.lit(day.start_ms)))
+        .withColumn("holes", F.sum(F.col("is_hole").cast("int")).over(so_far))
+    )
+
+
+def _order() -> tuple[Column, str, str]:
+    return F.asc_nulls_last("seq"), "at_ms", "row_hash"
+
+
+def unknown_times(numbered: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """One row per fault item and holes in a row: `ITEM`, `unknown_from_ms`, `unknown_until_ms` (exclusive).
 
     From the line before the first hole, or the day's start, to the item's next line; for good where it has none. The
     numbers that were lost lie between `lost_after_seq` and `lost_before_seq`.
 
     Args:
-        lines: recorded lines with their process.
-        torn: as `torn_processes` returns them.
-        senders: the day's attempts, counted by who made them.
-        day: the day and cluster.
-        materialize: for the numbers in order, which are sorted once and read five times.
+        numbered: NUMBERED_LINES.
+        sends_per_process: SENDS_PER_PROCESS.
     """
-    place = ("seq", "row_hash")
-    attempts = senders.sends.withColumn("process", process()).select(
-        *PROCESS, *place, F.col("ended_at_ms").alias("at_ms")
-    )
-    changed = F.when(F.col("op") != PICKED, F.col("broker_name")).alias("broker_name")
-    changes = lines.select(*PROCESS, *place, F.col("called_at_ms").alias("at_ms"), changed)
-    numbers = attempts.unionByName(changes, allowMissingColumns=True).join(F.broadcast(torn), list(PROCESS))
-    order = (F.asc_nulls_last("seq"), "at_ms", "row_hash")
-    in_order = Window.partitionBy(*PROCESS).orderBy(*order)
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    before = F.coalesce(F.lag("seq").over(in_order), "carried_seq", F.lit(_FIRST_SEQ - 1))
-    counted = materialize(
-        "numbers-of-torn",
-        numbers.withColumn("before", before)
-        .withColumn("is_hole", F.coalesce(F.col("seq") > F.col("before") + 1, F.lit(False)))
-        .withColumn("before_ms", F.coalesce(F.lag("at_ms").over(in_order), F.lit(day.start_ms)))
-        .withColumn("holes", F.sum(F.col("is_hole").cast("int")).over(so_far)),
-    )
-    holes = counted.where("is_hole")
+    holes = numbered.where("is_hole")
     first = holes.select(
         *PROCESS,
         F.col("holes").alias("hole"),
@@ -89,14 +94,14 @@ def unknown_times(lines: DataFrame, torn: DataFrame, senders: Senders, day: Day,
         F.col("before").alias("lost_after_seq"),
     )
     last = holes.select(*PROCESS, F.col("holes").alias("last_hole"), F.col("seq").alias("lost_before_seq"))
-    of_item = Window.partitionBy(*PROCESS, "broker_name").orderBy(*order)
-    known = counted.where("broker_name IS NOT NULL").withColumn(
+    of_item = Window.partitionBy(*PROCESS, "broker_name").orderBy(*_order())
+    known = numbered.where("broker_name IS NOT NULL").withColumn(
         "known", F.coalesce(F.lag("holes").over(of_item), F.lit(0))
     )
     until_known = known.select(
         *PROCESS, "broker_name", (F.col("known") + 1).alias("hole"), F.col("holes").alias("last_hole"), "at_ms"
     ).where("last_hole >= hole")
-    used = senders.per_process.where("enforced").select(*PROCESS, "broker_name", F.lit(0).alias("holes"))
+    used = sends_per_process.where("enforced").select(*PROCESS, "broker_name", F.lit(0).alias("holes"))
     known_last = known.select(*PROCESS, "broker_name", "holes").unionByName(used)
     last_of_all = last.groupBy(*PROCESS).agg(F.max("last_hole").alias("last_hole"))
     for_good = (

@@ -12,15 +12,16 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
-from jobs.fault_latency.fault_items.record_holes import torn_processes, unknown_times
-from jobs.fault_latency.fault_items.replay import ITEM, OWNER, REMOVE, UPDATE
-from jobs.fault_latency.producers.processes import PROCESS, process, with_end_of_process
-from jobs.fault_latency.producers.senders import Senders
+from jobs.fault_latency.fault_items.record_holes import numbered_lines, torn_processes, unknown_times
+from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE
+from jobs.fault_latency.frames import NUMBERED_LINES, RECORDED_LINES
+from jobs.fault_latency.keys import ITEM, OWNER, PROCESS
+from jobs.fault_latency.producers.processes import process
 from jobs.kinds import Evidence
 from jobs.spark.materialize import Materialize
 from jobs.tables.day import Day
 from udfs import recorded
-from udfs.outcome import effective_outcome, is_answer
+from udfs.outcome import is_answer
 from udfs.policy import Policy, not_available_ms
 
 _SOON_MS = 1_000
@@ -46,7 +47,12 @@ class Recorded:
 
 
 def recorded_of(
-    updates: DataFrame, senders: Senders, opening: DataFrame, day: Day, materialize: Materialize
+    updates: DataFrame,
+    attempts: DataFrame,
+    sends_per_process: DataFrame,
+    opening: DataFrame,
+    day: Day,
+    materialize: Materialize,
 ) -> Recorded:
     """The day's record.
 
@@ -55,21 +61,19 @@ def recorded_of(
 
     Args:
         updates: rows of `fault_item_updates` of the day.
-        senders: the day's attempts, counted by who made them.
+        attempts: every attempt of the day.
+        sends_per_process: SENDS_PER_PROCESS.
         opening: `fault_item_state` of the day before; empty when it is not in the lake.
         day: the day and cluster.
-        materialize: for what several frames are derived from.
+        materialize: writes RECORDED_LINES and NUMBERED_LINES.
     """
-    named = updates.withColumn("process", process())
-    rules = _rules_of_processes(senders, opening)
-    lines = materialize(
-        "recorded-lines", named.withColumn("enforced", F.lit(True)).join(F.broadcast(rules), list(PROCESS))
-    )
-    ends = F.max("seq").alias("last_recorded_seq"), F.count("*").alias("recorded_updates")
-    owners = materialize("recorded-owners", lines.groupBy(*OWNER).agg(*ends))
-    torn = materialize("torn-processes", torn_processes(lines, senders.hours, opening))
-    unknown = unknown_times(lines, torn, senders, day, materialize)
-    return Recorded(_writes(lines, day), owners, materialize("unknown-items", unknown))
+    rules = _rules_of_processes(sends_per_process, opening)
+    of_processes = updates.withColumns({"process": process(), "enforced": F.lit(True)})
+    lines = materialize(RECORDED_LINES, of_processes.join(F.broadcast(rules), list(PROCESS)))
+    owners = lines.groupBy(*OWNER).agg(F.max("seq").alias("last_recorded_seq"), F.count("*").alias("recorded_updates"))
+    torn = torn_processes(lines, sends_per_process, opening)
+    numbered = materialize(NUMBERED_LINES, numbered_lines(lines, attempts, torn, day))
+    return Recorded(_writes(lines, day), owners, unknown_times(numbered, sends_per_process))
 
 
 def without_recorded(writes: DataFrame, record: Recorded) -> DataFrame:
@@ -102,20 +106,19 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
 
     Args:
         writes: as `Recorded.writes`.
-        attempts: those near an isolation, as `attempts_of` returns them.
+        attempts: ATTEMPTS.
         policies: every policy that a row may name.
     """
     earned = F.coalesce(
         not_available_ms(F.col("policy"), F.col("current_latency_ms"), F.lit(False), policies), F.lit(0)
     )
     judged = writes.withColumn("is_failure", (F.col("not_available_ms") > 0) & (F.col("not_available_ms") != earned))
-    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
     failed = attempts.where(~is_answer(F.col("outcome"))).select(
         *OWNER,
         F.explode(F.array_distinct(F.array("broker_name", "addressed_broker", "error_broker"))).alias("broker_name"),
         F.col("ended_at_ms").alias("failed_at_ms"),
         F.col("seq").alias("failed_seq"),
-        F.struct(outcome.alias("outcome"), "attempt").alias("failure"),
+        F.struct(F.col("effective_outcome").alias("outcome"), "attempt").alias("failure"),
     )
     distance = F.struct(F.abs(F.col("failed_seq") - F.col("seq")), "failed_seq")
     near = F.abs(F.col("failed_at_ms") - F.col("at_ms")) <= _SOON_MS
@@ -132,17 +135,17 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
     return looked_up.withColumns({"cause": cause, "attempt": F.col("found.attempt")}).drop("found")
 
 
-def _rules_of_processes(senders: Senders, opening: DataFrame) -> DataFrame:
-    """One row per process: its rules and `process_ended_at_ms`; a silent one's as of the day before.
+def _rules_of_processes(sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
+    """One row per process: its rules; those of a silent one as of the day before.
 
     Whatever its sends say of the switch: a client that updates its items has it on.
     """
-    rules = ("version", "profile", "policy", "process_ended_at_ms")
-    today = senders.per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)
-    carried = opening.transform(with_end_of_process, senders.processes).withColumnRenamed("client_version", "version")
-    silent = carried.join(today, list(PROCESS), "left_anti").select(*PROCESS, *rules)
+    rules = ("version", "profile", "policy")
+    today = sends_per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)
+    all_today = sends_per_process.select(*PROCESS)
+    silent = opening.withColumnRenamed("client_version", "version").join(all_today, list(PROCESS), "left_anti")
     first = F.min(F.struct(*rules)).alias("first")
-    return today.unionByName(silent).groupBy(*PROCESS).agg(first).select(*PROCESS, "first.*")
+    return today.unionByName(silent.select(*PROCESS, *rules)).groupBy(*PROCESS).agg(first).select(*PROCESS, "first.*")
 
 
 def _writes(lines: DataFrame, day: Day) -> DataFrame:
@@ -171,7 +174,6 @@ def _writes(lines: DataFrame, day: Day) -> DataFrame:
         "version",
         "thread",
         F.lit(False).alias("detector"),
-        "process_ended_at_ms",
         F.when(removes, F.lit(REMOVE)).otherwise(F.lit(UPDATE)).alias("op"),
         F.when(is_update, F.col("not_available_ms")).otherwise(F.lit(0)).cast("bigint").alias("not_available_ms"),
         F.when(~removes, F.col("available_at_ms")).alias("carried_until_ms"),

@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.keys import ITEM
 from udfs import fault_window
 from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
-
-ITEM = ("cluster", "client_id", "producer_group", "process", "enforced", "broker_name")
-"""Key of a fault item: one process of one producer, and the broker."""
-OWNER = ITEM[:-1]
-"""One process of one producer."""
 
 UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 

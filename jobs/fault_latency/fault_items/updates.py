@@ -12,10 +12,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
-from jobs.fault_latency.fault_items.replay import CARRIED, ITEM, UPDATE
+from jobs.fault_latency.fault_items.replay import CARRIED, UPDATE
+from jobs.fault_latency.keys import ITEM, PROCESS
+from jobs.fault_latency.producers.processes import is_shared
 from jobs.kinds import Evidence
+from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
-from udfs.outcome import effective_outcome
 from udfs.policy import Policy, not_available_ms
 
 _WRITE = (
@@ -30,31 +32,28 @@ _WRITE = (
     "profile",
     "version",
     "detector",
-    "process_ended_at_ms",
 )
 
 
-def updates(sends: DataFrame, policies: Sequence[Policy], *, has_async: bool = True) -> DataFrame:
+def updates(attempts: DataFrame, policies: Sequence[Policy], *, has_async: bool) -> DataFrame:
     """One row per write of an attempt, as `replay` takes it.
 
     `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a submit call counts as
     a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`, `cause` (LATENCY or the
-    outcome), `evidence`, `not_available_ms`, `detector`, `process_ended_at_ms`.
+    outcome), `evidence`, `not_available_ms`, `detector`.
 
     Args:
-        sends: attempts that can be replayed, as `attempts_of` returns them.
+        attempts: ATTEMPTS.
         policies: every policy that a row may name.
         has_async: whether any attempt is async; without one the plan is a third as long.
     """
-    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
-    described = sends.withColumn("seen_outcome", outcome)
-    is_direct = F.col("mode") != "ASYNC"
-    direct_attempts = described.where(is_direct).where(makes_direct_write(policies))
+    replayable, is_direct = attempts.where("not_replayed IS NULL"), F.col("mode") != "ASYNC"
+    direct_attempts = replayable.where(is_direct).where(makes_direct_write(policies))
     written = direct_attempts.withColumn("write", direct(policies)).select(*_WRITE)
     if has_async:
         of_async = F.array_compact(F.array(*logged_async(), *hidden_async()))
         written = written.unionByName(
-            described.where(~is_direct).withColumn("write", F.explode(of_async)).select(*_WRITE)
+            replayable.where(~is_direct).withColumn("write", F.explode(of_async)).select(*_WRITE)
         )
     made = written.withColumns(
         {
@@ -70,6 +69,11 @@ def updates(sends: DataFrame, policies: Sequence[Policy], *, has_async: bool = T
     return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
 
 
+def within_day(writes: DataFrame, day: Day) -> DataFrame:
+    """The writes, each at a time of the day: of an attempt that ended on it, the submit call may return beside it."""
+    return writes.withColumn("at_ms", F.greatest(F.least("at_ms", F.lit(day.end_ms - 1)), F.lit(day.start_ms)))
+
+
 def _earned(policies: Sequence[Policy]) -> Column:
     """The isolation that a write earns; most stay below every ladder, so none is looked up for them."""
     latency_ms, is_failure = F.col("current_latency_ms"), F.col("is_failure")
@@ -78,17 +82,21 @@ def _earned(policies: Sequence[Policy]) -> Column:
     return F.when(~is_failure & (latency_ms < lowest), F.lit(0).cast("bigint")).otherwise(earned)
 
 
-def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
+def carried_updates(opening: DataFrame, sends_per_process: DataFrame, day: Day) -> DataFrame:
     """One row per fault item of the day before, as a write at 00:00 UTC of this one.
 
+    Items of a process whose id turns out to be shared are not replayed further.
+
     Args:
-        opening: `fault_item_state` of the day before, with `process_ended_at_ms`.
-        day_start_ms: 00:00 UTC of the day, epoch ms.
+        opening: `fault_item_state` of the day before.
+        sends_per_process: SENDS_PER_PROCESS.
+        day: the day and cluster.
     """
+    shared = sends_per_process.where(is_shared()).select(*PROCESS).distinct()
     nothing = F.lit(None).cast("bigint")
-    return opening.select(
+    return opening.join(F.broadcast(shared), list(PROCESS), "left_anti").select(
         *ITEM,
-        F.lit(day_start_ms).cast("bigint").alias("at_ms"),
+        F.lit(day.start_ms).cast("bigint").alias("at_ms"),
         F.lit(0).alias("step"),
         F.coalesce("opener_latency_ms", F.lit(0)).cast("bigint").alias("current_latency_ms"),
         F.lit(False).alias("is_failure"),
@@ -105,7 +113,6 @@ def carried_updates(opening: DataFrame, day_start_ms: int) -> DataFrame:
         F.col("client_version").alias("version"),
         F.lit(None).cast("string").alias("thread"),
         (~F.col("reachable") & (F.col("available_earliest_ms") < FAR_MS)).alias("detector"),
-        "process_ended_at_ms",
         F.lit(CARRIED).alias("op"),
         F.lit(0).cast("bigint").alias("not_available_ms"),
         F.col("available_at_ms").alias("carried_until_ms"),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM, OWNER
+from jobs.fault_latency.keys import ITEM, OWNER, TOPIC
 from jobs.fault_latency.producers.known_routes import ROUTE_AHEAD_MS, ROUTE_LAG_MS
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
+from jobs.kinds import Evidence
 from udfs.fault_window import FAR_MS
+from udfs.policy import Policy, last_write_wins
 from udfs.releases import holds
 from udfs.version import version_number
-
-TOPIC = (*OWNER, "topic")
 
 
 def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame, known_routes: DataFrame) -> DataFrame:
@@ -23,7 +25,7 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
     that its route named writable at the time; without routes those that the cluster's attempts of the day name.
 
     Args:
-        sends_per_process: as `process_sends` returns it.
+        sends_per_process: SENDS_PER_PROCESS.
         isolations: the day's isolations; those not enforced are left out.
         known_routes: as `known_routes_of` returns it; may be empty.
     """
@@ -41,7 +43,9 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
     )
 
 
-def with_removals(isolations: DataFrame, sends_per_process: DataFrame, known_routes: DataFrame) -> DataFrame:
+def with_removals(
+    isolations: DataFrame, sends_per_process: DataFrame, known_routes: DataFrame, policies: Sequence[Policy]
+) -> DataFrame:
     """The isolations, those that the producer's fallback may have removed with an earlier `end_earliest_ms`.
 
     Up to 5.1.3: once every broker of a topic may be isolated, a send to it takes `pickOneAtLeast`, of all the brokers
@@ -50,12 +54,14 @@ def with_removals(isolations: DataFrame, sends_per_process: DataFrame, known_rou
     Without a route of the topic any broker may lack it. Adds `removable_ms`: until when that may be (null = never).
 
     Args:
-        isolations: as `isolations.isolations` returns them; only those under last-write-wins.
-        sends_per_process: as `process_sends` returns it.
+        isolations: as `isolations.isolations` returns them.
+        sends_per_process: SENDS_PER_PROCESS.
         known_routes: as `known_routes_of` returns it; may be empty.
+        policies: every policy that a row may name.
     """
     named = sends_per_process.withColumn("topic", F.coalesce("topic", F.lit("")))
-    enforced = isolations.where("enforced")
+    replayed = last_write_wins(F.col("policy"), policies) & (F.col("evidence") != Evidence.RECORDED)
+    enforced = isolations.where(replayed).where("enforced")
     _, without_broker = _all_isolated(named, enforced, "end_latest_ms", _sure(known_routes, "writable"))
     queued, permitted = (_arrays(_sure(known_routes, name), name) for name in ("queued", "permitted"))
     checks = F.coalesce(holds("fallback_checks_permission", version_number(F.col("client_version"))), F.lit(False))

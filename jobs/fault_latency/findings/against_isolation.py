@@ -6,10 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import has_other_available
-from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, finding
-from jobs.fault_latency.producers.attempts import WithOwner
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import OWNER, PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.outcome import is_answer
 
@@ -24,19 +22,14 @@ _WHY = {
 }
 
 
-def sent_while_isolated(choices: DataFrame, sends: DataFrame, with_owner: WithOwner) -> DataFrame:
+def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """One finding per producer, broker, isolation and cause.
 
     Args:
-        choices: as `choices` returns them.
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
+        choices: CHOICES.
+        attempts: every attempt of the day.
     """
-    against = (
-        choices.where("is_surely_isolated")
-        .transform(_with_tried_before, sends, with_owner)
-        .withColumn("cause", _cause())
-    )
+    against = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
     per_isolation = against.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(
         F.min("chosen_at_ms").alias("start_ms"),
         (F.max("chosen_at_ms") + 1).alias("end_ms"),
@@ -67,7 +60,7 @@ def sent_while_isolated(choices: DataFrame, sends: DataFrame, with_owner: WithOw
     )
 
 
-def _with_tried_before(choices: DataFrame, sends: DataFrame, with_owner: WithOwner) -> DataFrame:
+def _with_tried_before(choices: DataFrame, attempts: DataFrame) -> DataFrame:
     """With `tried_before`: where the attempt before it of the same send went; null = no retry, or not in the log.
 
     One broker, or two where a client's hook fired twice. Looked up for retries with one available broker alone.
@@ -75,8 +68,7 @@ def _with_tried_before(choices: DataFrame, sends: DataFrame, with_owner: WithOwn
     send = [*OWNER, "invoke_id"]
     retries = choices.where("attempt > 1 AND available = 1").select(*PRODUCER, "invoke_id").distinct()
     before = (
-        sends.join(F.broadcast(retries), [*PRODUCER, "invoke_id"], "left_semi")
-        .transform(with_owner)
+        attempts.join(F.broadcast(retries), [*PRODUCER, "invoke_id"], "left_semi")
         .groupBy(*send, (F.col("attempt") + 1).alias("attempt"))
         .agg(F.collect_set("broker_name").alias("tried_before"))
     )

@@ -8,10 +8,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.within import chosen_within
-from jobs.fault_latency.fault_items.replay import OWNER
-from jobs.fault_latency.fault_items.without_broker import TOPIC
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import moment, sessions
+from jobs.fault_latency.keys import OWNER, TOPIC
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.outcome import is_answer
 from udfs.policy import Policy, last_write_wins
@@ -25,7 +24,7 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
 
     Args:
         intervals: as `without_broker.intervals_without_broker` returns them.
-        choices: as `choices` returns them.
+        choices: CHOICES.
     """
     attempts = (
         _choices_within(intervals, choices)
@@ -71,7 +70,7 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
 
     Args:
         intervals: as `without_broker.intervals_without_broker` returns them.
-        choices: as `choices` returns them.
+        choices: CHOICES.
         policies: every policy that a row may name.
     """
     of_old = choices.where(last_write_wins(F.col("policy"), policies)).where("enforced AND NOT by_caller")

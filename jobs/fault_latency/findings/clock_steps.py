@@ -7,32 +7,29 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.producers.attempts import WithOwner
-from jobs.fault_latency.producers.processes import PROCESS, is_shared, restarted_once
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import OWNER, PROCESS, PRODUCER
+from jobs.fault_latency.producers.processes import is_shared, restarted_once
 from jobs.kinds import FindingCause, FindingKind, Severity
 
 _STEP_MS = 1_000
 
 
-def clock_steps(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -> DataFrame:
+def clock_steps(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """One finding per producer and run of attempts whose times contradict each other by a second or more.
 
     Either an attempt ended before one with a lower `seq` (the clock was set back), or its latency is not the time
     from its start to its end (the clock was set meanwhile). A step forward between two attempts looks like a pause.
 
     Args:
-        sends: the day's attempts.
-        with_owner: looks up rules and process of attempts.
-        processes: as `notable_processes` returns them; where `seq` does not order the attempts, it shows no clock.
+        attempts: every attempt of the day.
+        sends_per_process: SENDS_PER_PROCESS; where `seq` does not order the attempts, it shows no clock.
     """
     differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
-    differing = sends.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= _STEP_MS).transform(with_owner)
+    differing = attempts.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= _STEP_MS)
     stepped = (
-        _falls(sends, with_owner, processes)
+        _falls(attempts, sends_per_process)
         .unionByName(differing.select(*OWNER, "ended_at_ms", "row_hash", "step_ms"))
         .groupBy(*OWNER, "ended_at_ms", "row_hash")
         .agg(F.max("step_ms").alias("step_ms"))
@@ -56,17 +53,17 @@ def clock_steps(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -
     )
 
 
-def _falls(sends: DataFrame, with_owner: WithOwner, processes: DataFrame) -> DataFrame:
+def _falls(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`.
 
     Only producers that may have such attempts, few if any, are sorted in full. A hash of the sender finds them, so
     that three numbers of each attempt are put in order; two processes of one hash only add to them.
     """
     sender = F.xxhash64(*PRODUCER, "process_id")
-    numbered = sends.where("seq IS NOT NULL").withColumn("sender", sender)
+    numbered = attempts.where("seq IS NOT NULL").withColumn("sender", sender)
     fallen = _stepped(numbered.select("sender", "seq", "ended_at_ms"), ["sender"], ["seq", "ended_at_ms"])
-    doubtful = numbered.join(fallen.select("sender").distinct(), "sender", "left_semi").transform(with_owner)
-    out_of_order = processes.where(is_shared() | restarted_once()).select(*PROCESS)
+    doubtful = numbered.join(fallen.select("sender").distinct(), "sender", "left_semi")
+    out_of_order = sends_per_process.where(is_shared() | restarted_once()).select(*PROCESS).distinct()
     doubtful = doubtful.join(F.broadcast(out_of_order), list(PROCESS), "left_anti")
     return _stepped(doubtful, OWNER, ["seq", "ended_at_ms", "row_hash"]).select(
         *OWNER, "ended_at_ms", "row_hash", "step_ms"

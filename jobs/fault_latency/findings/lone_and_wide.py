@@ -8,9 +8,8 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
 from jobs.fault_latency.findings.sessions import sessions
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
-from jobs.spark.materialize import Materialize
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 
@@ -21,17 +20,16 @@ _MINUTE = ("cluster", "broker_name", "minute")
 _RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
-def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int, materialize: Materialize) -> DataFrame:
+def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
     """One finding per producer and broker and run of isolations that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
     switch on), and at most one in twenty of their attempts failed or was slow.
 
     Args:
-        isolations: the day's isolations.
-        sends: the day's attempts.
+        isolations: ISOLATIONS.
+        attempts: every attempt of the day.
         slow_ms: an answer this late counts as slow.
-        materialize: for the runs without another producer's, which are read several times.
     """
     lasting = isolations.where("end_ms > start_ms")
     evidence = [
@@ -40,8 +38,8 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int, mater
         F.bool_or(F.col("cause") != "LATENCY").alias("by_failure"),
     ]
     runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
-    alone = materialize("alone", _of_one_producer(runs))
-    others = _sends_of_others(alone, sends, slow_ms).where(
+    alone = _of_one_producer(runs)
+    others = _sends_of_others(alone, attempts, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
     return finding(
@@ -82,12 +80,12 @@ def _of_one_producer(runs: DataFrame) -> DataFrame:
     return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
 
 
-def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
+def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
     """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
     minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     counted = (
-        sends.transform(with_chosen_at)
+        attempts.transform(with_chosen_at)
         .withColumn("minute", _minute(F.col("chosen_at_ms")))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
         .groupBy(*_MINUTE, _producer().alias("other"))
@@ -120,7 +118,7 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     """One finding per incident of two producers or more.
 
     Args:
-        incidents: as `broker_incidents` returns them.
+        incidents: INCIDENTS.
     """
     wide = incidents.where("isolating_producers > 1").select(
         "cluster",

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import SUBMIT_STEPS
-from jobs.fault_latency.fault_items.replay import OWNER
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
+from jobs.fault_latency.keys import OWNER
 from jobs.kinds import FindingCause, FindingKind, Severity
 
 
@@ -18,7 +18,7 @@ def lost_by_submit(writes: DataFrame) -> DataFrame:
     Up to 5.1.3 the submit call of an async send writes its own small latency, which ends the isolation.
 
     Args:
-        writes: isolating writes with `change`, as `with_change` returns them.
+        writes: isolating writes of RELEVANT_WRITES.
     """
     lost = writes.where("enforced AND change = 'CLEARED'").where(
         F.col("step").isin(*SUBMIT_STEPS) & (F.col("cause") == "LATENCY")
@@ -50,7 +50,7 @@ def removed_while_isolated(writes: DataFrame) -> DataFrame:
     Up to 5.1.3 the fallback drops the fault item of a pick that does not host the topic.
 
     Args:
-        writes: isolating writes with `change`, as `with_change` returns them.
+        writes: isolating writes of RELEVANT_WRITES.
     """
     rows = (
         _lost(writes.where("enforced AND change = 'REMOVED'"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import ITEM
 from jobs.fault_latency.findings.finding import clock_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import sessions
+from jobs.fault_latency.keys import ITEM
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.fault_window import FAR_MS
 
@@ -18,7 +18,7 @@ def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:
     """One finding per producer and broker and run of writes that leave the flag false, where no detector may set it.
 
     Args:
-        writes: isolating writes, as `isolating_writes` returns them.
+        writes: isolating writes of RELEVANT_WRITES.
         day_end_ms: 24:00 UTC, epoch ms.
     """
     until = F.least(F.coalesce("next_at_ms", F.lit(FAR_MS)), "process_ended_at_ms", F.lit(day_end_ms))

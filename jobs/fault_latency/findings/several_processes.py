@@ -6,26 +6,25 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, finding
+from jobs.fault_latency.keys import PROCESS, PRODUCER
 from jobs.fault_latency.producers.processes import is_shared, life_spans, restarted_once
-from jobs.fault_latency.producers.rules import PRODUCER
-from jobs.fault_latency.producers.senders import Senders
 from jobs.kinds import FindingCause, FindingKind, Severity
 
 _IN_FLIGHT_MS = 10_000
 """A send in flight may end this long after its process was replaced."""
 
 
-def several_processes(senders: Senders) -> DataFrame:
+def several_processes(sends_per_process: DataFrame) -> DataFrame:
     """One finding per producer whose processes overlap by their ids, or whose `seq` falls without an id.
 
     Args:
-        senders: the day's attempts, counted by who made them.
+        sends_per_process: SENDS_PER_PROCESS.
     """
-    return _overlapping(senders.hours).unionByName(_falling(senders.processes))
+    return _overlapping(sends_per_process).unionByName(_falling(sends_per_process))
 
 
-def _overlapping(hours: DataFrame) -> DataFrame:
-    lives = life_spans(hours).where("process_id IS NOT NULL")
+def _overlapping(sends_per_process: DataFrame) -> DataFrame:
+    lives = life_spans(sends_per_process).where("process_id IS NOT NULL")
     by_start = Window.partitionBy(*PRODUCER).orderBy("first_began_ms", "process")
     others_until = F.max("last_ended_ms").over(by_start.rowsBetween(Window.unboundedPreceding, -1))
     shared = (
@@ -51,10 +50,9 @@ def _overlapping(hours: DataFrame) -> DataFrame:
     )
 
 
-def _falling(processes: DataFrame) -> DataFrame:
-    fell = processes.where(is_shared() | restarted_once()).withColumnsRenamed(
-        {"fell_first_ms": "start_ms", "fell_last_ms": "end_ms"}
-    )
+def _falling(sends_per_process: DataFrame) -> DataFrame:
+    times = (F.col("fell_first_ms").alias("start_ms"), F.col("fell_last_ms").alias("end_ms"))
+    fell = sends_per_process.where(is_shared() | restarted_once()).select(*PROCESS, "seq_falls", *times).distinct()
     shared = F.col("seq_falls") > 1
     shared_words = F.concat(
         F.lit("several processes sent as "),

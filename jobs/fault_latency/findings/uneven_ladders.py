@@ -6,33 +6,33 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import count_text, finding
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
 from jobs.tables.day import Day
 from udfs.ladder import isolation_ms
-from udfs.outcome import counts_as_failure, counts_with_latency, effective_outcome
+from udfs.outcome import counts_as_failure, counts_with_latency
 from udfs.policy import Policy
 
 
-def uneven_ladder(owned: DataFrame, policy: Policy, day: Day) -> DataFrame:
+def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
     """One finding per producer that sends under a policy whose arrays differ in length.
 
     A latency or failure that reaches a floor without an isolation leaves `send` with an exception after the message
     was stored (`MQFaultStrategy.computeNotAvailableDuration`, all releases).
 
     Args:
-        owned: the day's attempts with their rules.
+        attempts: every attempt of the day.
         policy: one whose ladder is not even.
         day: the day.
     """
     ladder, not_exist = policy.ladder, F.lit(policy.not_exist_isolates)
-    outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
+    outcome = F.col("effective_outcome")
     constant_ms = F.lit(policy.failure_latency_ms).cast("bigint")
     looked_up = F.when(counts_as_failure(outcome, not_exist), constant_ms).when(
         counts_with_latency(outcome, not_exist), F.col("latency_ms")
     )
     per_producer = (
-        owned.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
+        attempts.where((F.col("policy") == policy.name) & F.expr("NOT by_caller AND not_replayed IS NULL"))
         .withColumn("fails", looked_up.isNotNull() & isolation_ms(looked_up, ladder).isNull())
         .groupBy(*PRODUCER)
         .agg(F.count_if("fails").alias("sends"), F.count_if(F.col("fails") & F.col("enforced")).alias("thrown"))

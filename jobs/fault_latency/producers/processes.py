@@ -5,12 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.producers.rules import PRODUCER
+from jobs.fault_latency.keys import PROCESS, PRODUCER
 from jobs.kinds import FindingKind
-from jobs.spark.materialize import Materialize
 from udfs.choice import began_at_ms
 
-PROCESS = (*PRODUCER, "process")
 SEVERAL_PROCESSES = FindingKind.SEVERAL_PROCESSES
 """`not_replayed` of a producer whose lines are those of several processes and do not say which."""
 
@@ -27,55 +25,6 @@ def process() -> Column:
     return F.coalesce("process_id", "client_id")
 
 
-def with_process(lines: DataFrame, processes: DataFrame) -> DataFrame:
-    """The lines with `process`, `process_ended_at_ms` (null = it still runs), and `not_replayed` where it is shared.
-
-    Args:
-        lines: attempts, or attempts of one sender counted together, with their rules.
-        processes: as `notable_processes` returns them.
-    """
-    shared = F.when(F.col("shared"), SEVERAL_PROCESSES)
-    return (
-        _looked_up(lines.withColumn("process", process()), processes)
-        .withColumn("not_replayed", F.coalesce("not_replayed", shared))
-        .drop("shared")
-    )
-
-
-def with_end_of_process(opening: DataFrame, processes: DataFrame) -> DataFrame:
-    """The fault items of the day before that are still replayed, with `process_ended_at_ms`.
-
-    Args:
-        opening: `fault_item_state` of the day before.
-        processes: as `notable_processes` returns them.
-    """
-    return _looked_up(opening, processes).where("shared IS NULL OR NOT shared").drop("shared")
-
-
-def _looked_up(rows: DataFrame, processes: DataFrame) -> DataFrame:
-    """The rows with `process_ended_at_ms` and `shared` of their process; null where nothing is notable."""
-    known = processes.select(*PROCESS, "process_ended_at_ms", is_shared().alias("shared"))
-    return rows.join(F.broadcast(known), list(PROCESS), "left")
-
-
-def notable_processes(sends: DataFrame, hours: DataFrame, opening: DataFrame, materialize: Materialize) -> DataFrame:
-    """Processes that ended on the day, and those without an id whose `seq` falls; no row for any other.
-
-    Grain: `PROCESS`. `process_ended_at_ms`: first start of another `process_id` of the producer at or after the
-    process's last line (null = none). `seq_falls`, `fell_first_ms`, `fell_last_ms`: how often `seq` fell from one
-    attempt to the next that began after it, and when (0 and null = never).
-
-    Args:
-        sends: the day's attempts.
-        hours: the same counted, as `sender_hours` returns them.
-        opening: `fault_item_state` of the day before; empty when it is not in the lake.
-        materialize: for these few rows.
-    """
-    ended = _ends(hours, opening).where("process_ended_at_ms IS NOT NULL")
-    processes = ended.join(_seq_falls(sends), list(PROCESS), "full")
-    return materialize("notable-processes", processes.withColumn("seq_falls", F.coalesce("seq_falls", F.lit(0))))
-
-
 def is_shared() -> Column:
     """`seq` falls and rises again more than once: several processes, or a clock that was set back for long."""
     lasted_ms = F.col("fell_last_ms") - F.col("fell_first_ms")
@@ -87,23 +36,30 @@ def restarted_once() -> Column:
     return F.col("seq_falls") == 1
 
 
-def life_spans(hours: DataFrame) -> DataFrame:
+def life_spans(sends_per_process: DataFrame) -> DataFrame:
     """One row per process: `process_id` (null = not logged), `first_began_ms`, `last_ended_ms`.
 
     Args:
-        hours: as `sender_hours` returns them.
+        sends_per_process: SENDS_PER_PROCESS.
     """
     last_ms = F.max("last_ended_ms")
     # A clock set back during the only attempt: it began, at the latest, when it ended.
-    return hours.groupBy(*PRODUCER, "process_id", process().alias("process")).agg(
+    return sends_per_process.groupBy(*PROCESS, "process_id").agg(
         F.least(F.min("first_began_ms"), last_ms).alias("first_began_ms"), last_ms.alias("last_ended_ms")
     )
 
 
-def _ends(hours: DataFrame, opening: DataFrame) -> DataFrame:
-    """One row per process: `process_ended_at_ms`. One of the day before has not begun on this day."""
+def process_ends(sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
+    """One row per process that ended: `process_ended_at_ms`, the first start of a later `process_id` of the producer.
+
+    A process of the day before has not begun on this day.
+
+    Args:
+        sends_per_process: SENDS_PER_PROCESS.
+        opening: `fault_item_state` of the day before; empty when it is not in the lake.
+    """
     carried = opening.groupBy(*PROCESS).agg(F.max("last_ended_at_ms").alias("carried_ended_ms"))
-    lives = life_spans(hours).join(carried, list(PROCESS), "full")
+    lives = life_spans(sends_per_process).join(carried, list(PROCESS), "full")
     born_today = F.col("process_id").isNotNull() & F.col("carried_ended_ms").isNull()
     born_ms, last_ms = F.col("first_began_ms"), F.coalesce("last_ended_ms", "carried_ended_ms")
     birth = F.struct(
@@ -121,10 +77,11 @@ def _ends(hours: DataFrame, opening: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     next_birth = F.last("birth_ms", ignorenulls=True).over(later_first)
-    return moments.withColumn("process_ended_at_ms", next_birth).where("is_end").select(*PROCESS, "process_ended_at_ms")
+    ends = moments.withColumn("process_ended_at_ms", next_birth)
+    return ends.where("is_end AND process_ended_at_ms IS NOT NULL").select(*PROCESS, "process_ended_at_ms")
 
 
-def _seq_falls(sends: DataFrame) -> DataFrame:
+def seq_falls(sends: DataFrame) -> DataFrame:
     """Of processes without an id whose `seq` falls: `seq_falls`, `fell_first_ms`, `fell_last_ms`."""
     in_time = Window.partitionBy(*PRODUCER).orderBy("ended_at_ms", "seq", "row_hash")
     before = F.lag(F.struct("seq", "ended_at_ms")).over(in_time)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.settings.client_profiles import Profile
+from jobs.settings.client_profiles import Profile, released_profiles
 from jobs.settings.model import ProducerSettings
 from udfs.ladder import Ladder
 from udfs.policy import Policy
 from udfs.version import version_number
-
-PRODUCER = ("cluster", "client_id", "producer_group")
 
 
 def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> tuple[Policy, ...]:
@@ -29,20 +26,15 @@ def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettin
     return (*released, *own)
 
 
-def with_rules(sends: DataFrame, versions: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    """One row per row of attempts, one by one or counted, with the rules that their producer follows.
+def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """Attempts, or attempts counted together, with the rules that their producer follows.
 
-    A value the log gives wins over the settings; a client id's settings win over its group's, key by key. The
-    ladder is the settings' alone.
+    A value in the log wins over the settings; a client id's settings win over its group's, key by key. The
+    ladder comes from the settings alone.
 
     Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be replayed;
     null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
     `by_caller` (the caller chose the queue).
-
-    Args:
-        sends: attempts, or attempts of one sender counted together.
-        versions: as `versions_of` returns them.
-        producers: the site's settings of producers.
     """
 
     def setting(attribute: str) -> Column:
@@ -52,8 +44,9 @@ def with_rules(sends: DataFrame, versions: DataFrame, producers: Mapping[str, Pr
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", setting("fault_latency_enabled").cast("boolean"))
     return (
-        sends.transform(_with_version, producers)
-        .join(F.broadcast(versions), "version", "left")
+        sends.withColumn("version", F.coalesce("client_version", setting("client_version")))
+        .withColumn("version_number", version_number(F.col("version")))
+        .withColumn("profile", _profile(F.col("version_number")))
         .withColumns(
             {
                 "policy": F.when(ladder_owner.isNull(), F.col("profile")).otherwise(
@@ -71,26 +64,10 @@ def with_rules(sends: DataFrame, versions: DataFrame, producers: Mapping[str, Pr
     )
 
 
-def versions_of(sends: DataFrame, profiles: Sequence[Profile], producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    """One row per `version` of these attempts: `version_number`, `profile`; parsed once, not for each attempt.
-
-    Args:
-        sends: attempts, or attempts of one sender counted together.
-        profiles: the rules of released clients.
-        producers: the site's settings of producers.
-    """
-    number = F.col("version_number")
-    profile = reduce(
-        lambda so_far, each: so_far.when(number >= each.since_number, each.name),
-        sorted(profiles, key=lambda each: -each.since_number),
-        F.when(number.isNull(), F.lit(None).cast("string")),
-    )
-    versions = sends.transform(_with_version, producers).select("version").distinct()
-    return versions.withColumn("version_number", version_number(F.col("version"))).withColumn("profile", profile)
-
-
-def _with_version(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    return sends.withColumn("version", F.coalesce("client_version", _setting(producers, "client_version")))
+def _profile(version_number: Column) -> Column:
+    """The newest released profile that the version has; null when it has none."""
+    newest_first = sorted(released_profiles(), key=lambda profile: -profile.since_number)
+    return F.coalesce(*(F.when(version_number >= each.since_number, each.name) for each in newest_first))
 
 
 def _own_policy(profile: str, owner: str) -> str:

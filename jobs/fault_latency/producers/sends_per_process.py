@@ -1,71 +1,60 @@
-"""Attempts counted by process, rules, topic and broker: few rows that stand for many attempts."""
+"""Attempts counted by sender and broker: few rows that stand for many attempts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.fault_items.replay import OWNER
-from udfs.policy import Policy
+from jobs.fault_latency.keys import PROCESS, SENDER
+from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, is_shared, process, seq_falls
+from jobs.fault_latency.producers.rules import with_rules
+from jobs.settings.model import ProducerSettings
+from udfs.choice import began_at_ms
+from udfs.outcome import is_answer, may_write
 
-_RULES = ("version", "version_number", "profile", "policy", "not_replayed", "detector", "switch_assumed")
 
+def sends_per_process(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """SENDS_PER_PROCESS: the day's attempts counted by `SENDER`, with their rules.
 
-def process_sends(owned_hours: DataFrame) -> DataFrame:
-    """One row per `OWNER`, its rules and `process_ended_at_ms`, `topic`, `by_caller`, `broker_name`.
-
-    The columns of `sender_hours.totals`, and `async_sends`.
-
-    Args:
-        owned_hours: as `sender_hours` returns them, with their rules and process.
+    A producer whose `seq` falls again and again is not replayed: several processes wrote its lines.
     """
-    return owned_hours.groupBy(*OWNER, *_RULES, "process_ended_at_ms", "topic", "by_caller", "broker_name").agg(
-        *(F.sum(name).alias(name) for name in ("sends", "failures")),
-        F.sum(F.when(F.col("mode") == "ASYNC", F.col("sends")).otherwise(0)).alias("async_sends"),
-        *(F.min(name).alias(name) for name in ("first_began_ms", "first_write_ms")),
-        *(F.max(name).alias(name) for name in ("last_ended_ms", "last_write_ms", "last_seq")),
+    falls = F.broadcast(seq_falls(sends))
+    shared = F.when(is_shared(), SEVERAL_PROCESSES)
+    return (
+        sends.groupBy(*SENDER)
+        .agg(*_totals())
+        .transform(with_rules, producers)
+        .withColumn("process", process())
+        .join(falls, list(PROCESS), "left")
+        .withColumn("seq_falls", F.coalesce("seq_falls", F.lit(0)))
+        .withColumn("not_replayed", F.coalesce("not_replayed", shared))
     )
 
 
-def known_versions(sends_per_process: DataFrame) -> DataFrame:
-    """One row per version of the day, as `versions_of` returns it.
+def _totals() -> list[Column]:
+    ended_ms = F.col("ended_at_ms")
+    submitted_ms = F.coalesce("submitted_at_ms", ended_ms)
+    written = (F.col("mode") == "ASYNC") | may_write(F.col("outcome"))
+    return [
+        F.count("*").alias("sends"),
+        F.count_if(~is_answer(F.col("outcome"))).alias("failures"),
+        F.min(began_at_ms()).alias("first_began_ms"),
+        F.max(ended_ms).alias("last_ended_ms"),
+        F.min(F.when(written, F.least(submitted_ms, ended_ms))).alias("first_write_ms"),
+        F.max(F.when(written, F.greatest(submitted_ms, ended_ms))).alias("last_write_ms"),
+        F.min("seq").alias("first_seq"),
+        F.max("seq").alias("last_seq"),
+    ]
+
+
+def broker_names(sends_per_process: DataFrame) -> DataFrame:
+    """One row per `cluster` and `broker_addr`: the `name` that most attempts of the day give the address.
 
     Args:
-        sends_per_process: as `process_sends` returns it.
+        sends_per_process: SENDS_PER_PROCESS.
     """
-    return sends_per_process.select("version", "version_number", "profile").distinct()
-
-
-@dataclass(frozen=True)
-class AtWork:
-    """What the day's producers are and do, so that what none of them needs is not asked.
-
-    Attributes:
-        has_async: some attempt is async.
-        policies: those that a replayed producer follows.
-    """
-
-    has_async: bool
-    policies: tuple[Policy, ...]
-
-
-def at_work(sends_per_process: DataFrame, policies: Sequence[Policy]) -> AtWork:
-    """What the day's producers are and do, by one query.
-
-    Args:
-        sends_per_process: as `process_sends` returns it.
-        policies: every policy that a row may name.
-    """
-    kinds = (
-        sends_per_process.groupBy("policy", F.col("not_replayed").isNull().alias("is_replayed"))
-        .agg((F.sum("async_sends") > 0).alias("has_async"))
-        .collect()
-    )
-    replayed = {kind["policy"] for kind in kinds if kind["is_replayed"]}
-    return AtWork(
-        has_async=any(kind["has_async"] for kind in kinds),
-        policies=tuple(policy for policy in policies if policy.name in replayed),
-    )
+    uses = sends_per_process.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name")
+    most = F.max_by("broker_name", F.struct("sends", F.hash("broker_name"), "broker_name"))
+    return uses.agg(F.sum("sends").alias("sends")).groupBy("cluster", "broker_addr").agg(most.alias("name"))
