@@ -78,7 +78,7 @@ format: setup ## mend what ruff can mend
 	@$(PYTHON) -m ruff check --fix
 	@$(PYTHON) -m ruff format
 
-docs: setup ## write the generated pages anew
+docs: setup ## regenerate the generated pages
 	@$(PYTHON) -m jobs.tables.docs
 	@$(PYTHON) bin/kinds.py
 
@@ -86,7 +86,7 @@ docs-check: setup ## fail when a generated page is stale
 	@$(PYTHON) -m jobs.tables.docs --check
 	@$(PYTHON) bin/kinds.py --check
 
-licences: setup ## write docs/licences.md anew
+licences: setup ## write docs/licences.md again
 	@$(PYTHON) bin/licences.py
 
 supply-check: setup ## fail when a lock is not what pyproject.toml says, a hash is missing, or a licence is new or not allowed

@@ -33,7 +33,7 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
     """Publish the requested days from the snapshots.
 
     A later published day that started from another closing state is reported in `stale_days`: its snapshots are not in
-    the lake, so only a run over them makes it anew.
+    the lake, so only a run over them recomputes it.
 
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, all days but the one under way stay as they are.

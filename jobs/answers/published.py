@@ -169,7 +169,7 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         InputMissingError: the cluster or all of the days are not published; names those that are.
     """
     if not is_lake(root):
-        raise LakeError(f"{root} is no lake: it holds no run log; name with --lake what a run of faultline wrote")
+        raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
     succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
     runs = (
         rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])

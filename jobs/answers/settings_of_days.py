@@ -50,7 +50,7 @@ def _again(flow: str, others: Sequence[dt.date], events: Sequence[Mapping[str, A
     if flow != "FAULT_LATENCY" or None in read_by or len(read_by) > 1:
         return f"run it again for {'one of the two' if is_one else 'those'}"
     span = f"--date {others[0]}" if is_one else f"--from {others[0]} --to {others[-1]}"
-    return f"`faultline fault-latency --recompute {span}` makes {'it' if is_one else 'those'} anew"
+    return f"`faultline fault-latency --recompute {span}` recomputes {'it' if is_one else 'those'}"
 
 
 def _sentence(command: str, others: Sequence[dt.date], last: dt.date, again: str, *, is_sure: bool) -> str:

@@ -19,7 +19,7 @@ def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]
 
     Raises:
         InputMissingError: a needed kind that no setting names; a path that does not exist, or holds no file.
-        InputUnreadableError: what is no file, or not what its name says.
+        InputUnreadableError: what is not a file, or not what its name says.
         SettingValueError: a column that the settings name for a needed field, and no head has.
     """
     if missing := not_named(settings, needed):
@@ -46,7 +46,7 @@ def local_files(settings: Settings, kind: str) -> list[InputFile]:
 
     Raises:
         InputMissingError: a path that does not exist, or holds no file.
-        InputUnreadableError: what is no file.
+        InputUnreadableError: what is not a file.
     """
     named = getattr(settings.inputs, kind).path
     paths = [path for path in named if is_local(path, settings.spark.get(DEFAULT_STORE))]

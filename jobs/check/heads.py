@@ -121,10 +121,10 @@ def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
         try:
             value = json.loads(line, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
         except (ValueError, RecursionError):
-            bad.append((number, "is no JSON"))
+            bad.append((number, "is not JSON"))
             continue
         if not isinstance(value, dict):
-            bad.append((number, "is no JSON object"))
+            bad.append((number, "is not JSON object"))
             continue
         record = dict(_flat(value))
         columns |= dict.fromkeys(column for column, text in record.items() if not (text or "").startswith("{"))
@@ -169,14 +169,14 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
     try:
         names = columns_of(header)
     except csv.Error as error:
-        return Head(name, False, (), (), ((at, f"is no header: {error}"),))
+        return Head(name, False, (), (), ((at, f"is not a header: {error}"),))
     records: list[Record] = []
     bad: list[tuple[int, str]] = []
     for number, line in itertools.islice(lines, most_lines):
         try:
             row = next(csv.reader([line], strict=True))
         except csv.Error as error:
-            bad.append((number, "has a quote that is not closed" if line.count('"') % 2 else f"is no CSV: {error}"))
+            bad.append((number, "has a quote that is not closed" if line.count('"') % 2 else f"is not CSV: {error}"))
             continue
         if len(row) == len(names) and line != header:
             records.append(dict(zip(names, map(str.strip, row), strict=True)))
@@ -199,7 +199,7 @@ def _matched(name: str, lines: Sequence[tuple[int, str]], sends_input: SendsInpu
 
 def _parquet(name: str, most_lines: int) -> Head:
     import pyarrow as pa  # noqa: PLC0415 - only where there is Parquet
-    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+    import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
     try:
         with pq.ParquetFile(name) as file:
@@ -215,7 +215,7 @@ def _parquet(name: str, most_lines: int) -> Head:
 
 
 def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
-    import pyarrow as pa  # noqa: PLC0415 - likewise
+    import pyarrow as pa  # noqa: PLC0415 - same
 
     for field in fields:
         if pa.types.is_struct(field.type):

@@ -140,7 +140,7 @@ def seconds(option: str, text: str) -> float:
     match = _SECONDS.fullmatch(text.strip())
     found = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if found <= 0:
-        raise UsageError(f"{option} {text!r} is no time; write it like 10s, 1m or 1h")
+        raise UsageError(f"{option} {text!r} is not a time; write it like 10s, 1m or 1h")
     return found
 
 
@@ -158,7 +158,7 @@ def _addresses(texts: tuple[str, ...]) -> list[str]:
     for address in addresses:
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-            raise UsageError(f"--namesrv {address!r} is no address; write it like 10.0.0.1:9876")
+            raise UsageError(f"--namesrv {address!r} is not an address; write it like 10.0.0.1:9876")
     return addresses
 
 

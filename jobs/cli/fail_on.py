@@ -35,7 +35,7 @@ def parse_condition(text: str, known: Sequence[str] = WORDS) -> Condition:
     (Condition(what='contradictions', above=10), Condition(what='ALL_ISOLATED', above=0))
 
     Raises:
-        UsageError: the text is no condition.
+        UsageError: the text is not a condition.
     """
     match = re.fullmatch(r"([\w-]+)(?:>([0-9]{1,18}))?", text.strip())
     words = {word.casefold(): word for word in known}
@@ -43,7 +43,7 @@ def parse_condition(text: str, known: Sequence[str] = WORDS) -> Condition:
     if match is None or what is None:
         near = did_you_mean(match.group(1) if match else text, known)
         raise UsageError(
-            f"--fail-on {text!r} is no condition{near}; give {', '.join(known)}, or one with >N, like {known[1]}>20"
+            f"--fail-on {text!r} is not a condition{near}; give {', '.join(known)}, or one with >N, like {known[1]}>20"
         )
     return Condition(what, int(match.group(2) or 0))
 

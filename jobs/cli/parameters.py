@@ -48,12 +48,12 @@ class DayType(click.ParamType[dt.date]):
         """Read a day.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is invalid.
         """
         try:
             return dt.date.fromisoformat(value)
         except ValueError:
-            raise UsageError(f"{_name(param)}{value!r} is no day; write it like 2026-11-21") from None
+            raise UsageError(f"{_name(param)}{value!r} is not a date; write it like 2026-11-21") from None
 
 
 class TimeType(click.ParamType[Time]):
@@ -65,7 +65,7 @@ class TimeType(click.ParamType[Time]):
         """Read a time.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is invalid.
         """
         if _END_OF_DAY.fullmatch(value):
             return Time(value, None, DAY_MS)
@@ -73,7 +73,7 @@ class TimeType(click.ParamType[Time]):
             at = _read_time(value)
         except ValueError:
             form = "write it like 2026-11-21T00:26:51Z, or 00:26:51 with --date"
-            raise UsageError(f"{_name(param)}{value!r} is no time; {form}") from None
+            raise UsageError(f"{_name(param)}{value!r} is not a time; {form}") from None
         if isinstance(at, dt.time):
             return Time(value, None, (dt.datetime.combine(_EPOCH, at, dt.UTC) - _EPOCH) // _MS)
         at_ms = (at - _EPOCH) // _MS
@@ -89,13 +89,13 @@ class QueueType(click.ParamType[Queue]):
         """Read a queue; a broker's name may hold a colon.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is invalid.
         """
         broker, colon, number = value.rpartition(":")
         is_of_broker = bool(colon and broker)
         queue = number if is_of_broker else value
         if not _is_count(queue):
-            raise UsageError(f"--queue {value!r} is no queue; write it like broker-a:3")
+            raise UsageError(f"--queue {value!r} is not a queue; write it like broker-a:3")
         return Queue(int(queue), broker if is_of_broker else None)
 
 
@@ -108,10 +108,10 @@ class LimitType(click.ParamType[int]):
         """Read a limit.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is invalid.
         """
         if not _is_count(f"{value}"):
-            raise UsageError(f"--limit {value!r} is no number of rows; give 0 for all")
+            raise UsageError(f"--limit {value!r} is not a number of rows; give 0 for all")
         return int(value)
 
 
@@ -128,7 +128,7 @@ class ConditionType(click.ParamType[Condition]):
         """Read a condition.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is invalid.
         """
         return parse_condition(value, self._words)
 

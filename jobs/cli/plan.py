@@ -132,7 +132,7 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """What a setting may show of its value; a producer or group is no secret, whatever its name."""
+    """What a setting may show of its value; a producer or group is not a secret, whatever its name."""
     if not name.startswith("spark."):
         return value
     return HIDDEN if is_secret(name) else redacted(value)

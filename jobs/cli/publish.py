@@ -38,7 +38,7 @@ class RunOptions:
 
     Attributes:
         fail_on: conditions that end the command with an exit code of their own.
-        recompute: make the days anew from the lake's own sends instead of the input.
+        recompute: recompute the days from the lake's own sends instead of the input.
     """
 
     allow_empty: bool = False
@@ -58,7 +58,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options.option(
             "--recompute",
             is_flag=True,
-            help="fault-latency: read no input, make the days anew from the lake's own sends, by the settings of now",
+            help="fault-latency: read no input, recompute the days from the lake's own sends, by the settings of now",
         ),
         options.option("--allow-empty", is_flag=True, help="publish a day without a line as an empty day"),
         options.option(

@@ -31,7 +31,7 @@ def parsed(body: str) -> dict[str, Any]:
     {'brokerAddrs': {'0': '10.0.0.1:10911'}, 'a': '{0:1}'}
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     quoted = _PART.sub(lambda part: f'{part[1]}"{part[2]}"' if part[2] else part[0], body)
     found = json.loads(quoted)
@@ -45,7 +45,7 @@ def masters(info: str) -> dict[str, str]:
         info: the name server's answer to CLUSTER_INFO.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     brokers = parsed(info).get("brokerAddrTable") or {}
     return {
@@ -66,7 +66,7 @@ def topics_in(body: str, info: str) -> list[str]:
     """The topics of the users, by the name server's list of all, in order.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     own = _SYSTEM_TOPICS | own_names(info)
     named = parsed(body).get("topicList") or []
@@ -87,7 +87,7 @@ def members_in(body: str) -> list[str]:
     """Client ids of a broker's answer on a group's connections, each once, in order.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     return sorted({each["clientId"] for each in parsed(body).get("connectionSet") or []})
 

@@ -66,7 +66,7 @@ class Security:
 
 
 class Connection:
-    """A connection to one address, made when it is first needed and anew after each failure."""
+    """A connection to one address, made when it is first needed and again after each failure."""
 
     def __init__(self, address: str, timeout_s: float, security: Security) -> None:
         """Nothing is opened yet; `address` is HOST:PORT."""

@@ -87,7 +87,7 @@ def _tables(lake: str) -> Iterator[Check]:
     """A check per table; reads the footer of each of its files."""
     try:
         from jobs.answers.delta_table import opened  # noqa: PLC0415 - its packages may be missing
-        from jobs.tables import TABLES  # noqa: PLC0415 - likewise
+        from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
         yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install 'faultline[report]'")
         return

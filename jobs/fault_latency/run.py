@@ -50,7 +50,7 @@ def run_fault_latency(spark: SparkSession, settings: Settings, run: Run, progres
 def recompute_fault_latency(
     spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, cluster: str | None = None
 ) -> RunResult:
-    """Make the requested days anew from the lake's own sends, and every later day whose start changed.
+    """Recompute the requested days from the lake's own sends, and every later day whose start changed.
 
     What only the input says stays as it is: `sends`, `topic_brokers`, `order_key_moves`, `quarantine`.
 

@@ -67,12 +67,12 @@ class Summary:
         owners: producer group that is named here to its owner, where settings give one.
         switched_on: producers whose switch was on.
         recorded: those of them whose client recorded what it decided itself.
-        recomputed_days: those made anew from the lake's own sends, as it was asked for.
+        recomputed_days: those recomputed from the lake's own sends, as it was asked for.
         rests_on: the sources of the isolations, and what they cannot know, in words.
         cascaded_days: likewise, as the day before changed.
         stale_days: those that should have been, but were left.
         forgotten_days: those that could not be: the lake no longer has their sends.
-        read_otherwise: made anew from lines that were read with other settings of the input than today's.
+        read_otherwise: recomputed from lines that were read with other settings of the input than today's.
         other_settings: days beside the run's that other settings made; they stay as they are.
         bad_routes: lines of routes that cannot be used; none where the run reads no routes, though the other flow may.
     """

@@ -129,8 +129,8 @@ def _notes_on_producers(summary: Summary) -> list[str]:
         )
     if summary.switch_assumed_off:
         notes.append(
-            f"{summary.switch_assumed_off} producers: switch not told, taken for off;"
-            ' set fault_latency_enabled in [producers."GROUP"]'
+            f"{summary.switch_assumed_off} producers do not log sendLatencyFaultEnable: assumed off;"
+            " set fault_latency_enabled"
         )
     for why, count in summary.not_replayed.items():
         notes.append(f"{count} producers not replayed: {why}")
@@ -192,7 +192,7 @@ def _notes_on_days(summary: Summary) -> list[str]:
     if others := summary.other_settings:
         notes.append(
             f"{_days(others)} were made with other settings, or by another release, and stay so: `faultline"
-            f" fault-latency --recompute --from {others[0]} --to {others[-1]}` makes them anew from the lake's sends"
+            f" fault-latency --recompute --from {others[0]} --to {others[-1]}` recomputes them from the lake's sends"
         )
     return notes
 

@@ -34,7 +34,7 @@ class MaintainedLake(Lake):
             ]
 
     def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
-        """Write the day's files of less than `small` bytes anew as few; the rows stay as they are."""
+        """Write the day's files of less than `small` bytes again as few; the rows stay as they are."""
         options = {
             "spark.databricks.delta.optimize.minFileSize": str(small),
             "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),

@@ -1,4 +1,4 @@
-"""A recompute of any flow: published days derived anew from what the lake has of their lines; no input is read."""
+"""A recompute of any flow: published days recomputed from what the lake has of their lines; no input is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jobs.text.progress import Progress
 def recompute_days(
     flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, cluster: str | None = None
 ) -> RunResult:
-    """Derive the requested days anew from what the lake has of their lines, and every later day whose start changed.
+    """Recompute the requested days from what the lake has of their lines, and every later day whose start changed.
 
     A day that the lake does not have is left out; one that it can no longer derive stays as it is (`forgotten_days`).
 

@@ -129,7 +129,7 @@ def log_run(
 
 
 def _command(run: Run, done: DayResult | None) -> str:
-    """What made the day: the run's command, unless the day was made anew from the lake's own lines."""
+    """What made the day: the run's command, unless the day was recomputed from the lake's own lines."""
     if done is None or done.counts is not None:
         return run.command
     return _CASCADE if done.cascaded else "recompute"

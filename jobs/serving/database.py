@@ -19,5 +19,5 @@ def checked_database(name: str) -> str:
         UsageError: it has other characters than letters, digits and underscores.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"database {name!r} is no name; use letters, digits and _")
+        raise UsageError(f"database {name!r} is not a name; use letters, digits and _")
     return name

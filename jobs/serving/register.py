@@ -103,7 +103,7 @@ def _why_not(lake: Lake, table: Table) -> str | None:
 
 
 def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
-    """Make the entry, or make it anew when it points elsewhere; dropping an external table leaves its files."""
+    """Make the entry, or make it again when it points elsewhere; dropping an external table leaves its files."""
     if spark.catalog.tableExists(f"{database}.{name}"):
         description = {
             row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE EXTENDED {database}.{name}").collect()

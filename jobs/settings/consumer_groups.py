@@ -21,13 +21,13 @@ _NO_PLACES = {"Factory", "localtime"}
 
 
 def check_version(text: str | None) -> None:
-    """Refuse what is no client's version.
+    """Refuse what is not a client's version.
 
     Raises:
-        SettingValueError: it is none.
+        SettingValueError: it is invalid.
     """
     if text is not None and plain_version_number(text) == 0:
-        raise SettingValueError(f"client_version {text!r} is no version; give one such as 4.9.8")
+        raise SettingValueError(f"client_version {text!r} is not a version; give one such as 4.9.8")
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,6 @@ def _check_room(name: str, pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise SettingValueError(f"{name} {pattern!r} is no pattern: {error}") from None
+        raise SettingValueError(f"{name} {pattern!r} is not a pattern: {error}") from None
     if groups < 1:
         raise SettingValueError(f"{name} {pattern!r} has no group; put the room in parentheses, such as ^([^@]*)")

@@ -35,7 +35,7 @@ class LinePattern:
         [{'at': 'noon', 'what': 'a b', 'ms': '7'}, None]
         """
         import pyarrow as pa  # noqa: PLC0415 - only where there is a text log
-        import pyarrow.compute as pc  # noqa: PLC0415 - likewise
+        import pyarrow.compute as pc  # noqa: PLC0415 - same
 
         texts = pa.array(lines, pa.string()) if isinstance(lines, list) else lines
         return pc.extract_regex(texts, self.regex)
@@ -47,7 +47,7 @@ def line_pattern(text: str) -> LinePattern:
     Raises:
         ValueError: RE2 does not take it, or its groups are not what a log needs; with the reason and the fix.
     """
-    import pyarrow as pa  # noqa: PLC0415 - likewise
+    import pyarrow as pa  # noqa: PLC0415 - same
 
     if len(text) > _LONGEST:
         raise ValueError(f"has {len(text):,} characters; give at most {_LONGEST:,}")

@@ -84,9 +84,9 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
         unit: of the text, where the field has one.
 
     >>> problem_of("mode", "SYNC"), problem_of("outcome", "OK")
-    (None, 'is no outcome; nearest: SEND_OK')
+    (None, 'is not an outcome; nearest: SEND_OK')
     >>> problem_of("seq", "7"), problem_of("seq", "1.5")
-    (None, 'is no whole number')
+    (None, 'is not a whole number')
     """
     kind = FIELD_KINDS[name]
     if kind == "boolean":
@@ -109,19 +109,19 @@ def problem_of_time(name: str, value_ms: float | None) -> str | None:
         value_ms: None is none.
 
     >>> problem_of_time("latency_ms", -1), problem_of_time("ended_at_ms", EARLIEST_MS)
-    ('is no latency between 0 and a day', None)
+    ('is not a latency between 0 and a day', None)
     """
     if name == "latency_ms":
         is_good = value_ms is not None and 0 <= value_ms <= LONGEST_LATENCY_MS
-        return None if is_good else "is no latency between 0 and a day"
+        return None if is_good else "is not a latency between 0 and a day"
     is_good = value_ms is not None and EARLIEST_MS <= value_ms < LATEST_MS
-    return None if is_good else "is no time between 2015 and 2100"
+    return None if is_good else "is not a time between 2015 and 2100"
 
 
 def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
     if unit == "iso8601":
-        return None if re.match(DAY_AND_HOUR, text, re.ASCII) else "is no time such as 2026-11-21T12:00:00Z"
-    form, what = (r"[+-]?\d+(\.\d+)?", "no number") if unit == "s" else (r"[+-]?\d+", "no whole number")
+        return None if re.match(DAY_AND_HOUR, text, re.ASCII) else "is not a time such as 2026-11-21T12:00:00Z"
+    form, what = (r"[+-]?\d+(\.\d+)?", "not a number") if unit == "s" else (r"[+-]?\d+", "not a whole number")
     if not re.fullmatch(form, text, re.ASCII):
         return f"is {what}"
     return None if -limit <= float(text) < limit else "is too large a number"
@@ -142,6 +142,6 @@ def _is_any(_: str) -> bool:
 
 
 _FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {
-    "outcome": (is_plain_known_outcome, "is no outcome"),
-    "client_version": (lambda text: plain_version_number(text) > 0, "is no version such as 5.1.4"),
+    "outcome": (is_plain_known_outcome, "is not an outcome"),
+    "client_version": (lambda text: plain_version_number(text) > 0, "is not a version such as 5.1.4"),
 }

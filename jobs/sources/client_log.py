@@ -68,7 +68,11 @@ def read_client_logs(
     rules = [
         *entry_rules(settings),
         ("log_line_breaks_off", breaks_off, None),
-        ("wrong_type", _is_entry() & F.coalesce(no_number | no_numbers, F.lit(False)), F.lit("queueId is no number")),
+        (
+            "wrong_type",
+            _is_entry() & F.coalesce(no_number | no_numbers, F.lit(False)),
+            F.lit("queueId is not a number"),
+        ),
     ]
     typed = with_event.withColumns({**fields, "allocated": allocated})
     return with_disposition(with_faults(typed, rules, {"wrong_type": breaks_off}).drop("message"), "at_ms", *days)

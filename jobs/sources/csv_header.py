@@ -20,7 +20,7 @@ def header_in(file: str, head: bytes, wanted: Sequence[str]) -> str | None:
         wanted: the columns that are looked for.
 
     Raises:
-        InputUnreadableError: it is no header.
+        InputUnreadableError: it is not a header.
     """
     *lines, last = head.decode(errors="replace").split("\n")
     is_cut = len(head) == LONGEST_HEADER
@@ -47,7 +47,7 @@ def _check_header(file: str, header: str, wanted: Sequence[str]) -> None:
             raise InputUnreadableError(f"{file} has {what} between its columns; write it with commas")
     if not _some(names, wanted) or header.count('"') % 2:
         raise InputUnreadableError(
-            f"the first line of {file} is no header with columns such as {', '.join(wanted[:2])}; put one there,"
+            f"the first line of {file} is not a header with columns such as {', '.join(wanted[:2])}; put one there,"
             " or map the site's own names in [inputs.sends.fields]"
         )
     twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)

@@ -26,7 +26,7 @@ def header_of(spark: SparkSession, file: InputFile, wanted: Sequence[str]) -> st
         wanted: the columns that are looked for.
 
     Raises:
-        InputUnreadableError: it cannot be read, or is no header.
+        InputUnreadableError: it cannot be read, or is not a header.
     """
     return header_in(file.name, Stores(spark).head(file.name, LONGEST_HEADER, unpacked=True), wanted)
 

@@ -74,7 +74,7 @@ def reason_text(reason: str, lines: int, example: str | None) -> str:
     >>> reason_text("mode_unknown", 3, "mode=sync"), reason_text("not_json", 1, None)
     ('mode_unknown 3: mode=sync is none of SYNC, ASYNC, ONEWAY', 'not_json 1')
     >>> reason_text("outcome_unknown", 2, "outcome=OK")
-    'outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK)'
+    'outcome_unknown 2: outcome=OK is not an outcome (nearest: SEND_OK)'
     """
     if not example:
         return f"{reason} {lines}"

@@ -66,7 +66,7 @@ def running_info(lines: DataFrame) -> DataFrame:
 
 
 def has_no_queue(body: Column) -> Column:
-    """Whether a key of the body's queues is no queue: broker, number and topic; false where there are no queues."""
+    """Whether a key of the body's queues is not a queue: broker, number and topic; false where there are no queues."""
     tables = F.from_json(standard_json(body), "mqTable MAP<STRING, STRING>, mqPopTable MAP<STRING, STRING>")
 
     def is_none(key: Column) -> Column:

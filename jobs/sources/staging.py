@@ -202,7 +202,7 @@ def _reconciled(spark: SparkSession, written: _Written, counted: Sequence[Row]) 
 
 
 def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:
-    """A file without one log line is no client log: a folder was given that holds other files too."""
+    """A file without one log line is not a client log: a folder was given that holds other files too."""
     for file in logs.files:
         if file.size and file.name not in with_lines:
             raise InputUnreadableError(

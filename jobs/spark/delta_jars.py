@@ -156,7 +156,7 @@ def _resolve(jars: Sequence[Jar], scratch: Path) -> str:
     )
     settings = os.environ.get("FAULTLINE_IVY_SETTINGS")
     if settings and not Path(settings).is_file():
-        raise PlatformError(f"FAULTLINE_IVY_SETTINGS names {settings}, which is no file; correct it or unset it")
+        raise PlatformError(f"FAULTLINE_IVY_SETTINGS names {settings}, which is not a file; correct it or unset it")
     # Names relative to the scratch folder: Ivy takes (), [] and spaces in a pattern for its own.
     command = [java_command(), f"-Divy.default.ivy.user.dir={scratch / 'home'}", "-jar", str(_ivy()), "-warn"]
     command += ["-settings", str(Path(settings).absolute())] if settings else []

@@ -140,7 +140,7 @@ def _check_java(oldest: int) -> str:
     match = re.search(r'^(?:java|openjdk) version "([^"]+)"', said.stderr, re.MULTILINE)
     if said.returncode != 0 or match is None:
         first_line = next(iter((said.stderr or said.stdout).splitlines()), "it printed nothing")
-        raise PlatformError(f"{command} is no working Java ({first_line}); {_JAVA_FIX}")
+        raise PlatformError(f"{command} is not a working Java ({first_line}); {_JAVA_FIX}")
     found = match[1]
     if _java_major(found) < oldest:
         raise PlatformError(f"Java {found} at {command} is older than {oldest}, which Spark needs; {_JAVA_FIX}")

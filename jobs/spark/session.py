@@ -177,7 +177,7 @@ def _start_jvm(settings: Mapping[str, str]) -> None:
     if SparkContext._gateway is None:  # noqa: SLF001 - the only way in
         conf = SparkConf(loadDefaults=False).setAll(shown)
         gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
-        SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - likewise
+        SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - same
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:

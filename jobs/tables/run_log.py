@@ -13,7 +13,7 @@ RUN_LOG = Table(
         required(
             "command",
             TEXT,
-            "command of the run; `recompute` for a day that it made anew from the lake's sends, `cascade` for one after"
+            "command of the run; `recompute` for a day recomputed from the lake's sends, `cascade` for one after"
             " it whose start changed",
         ),
         required("flow", TEXT, "FAULT_LATENCY, ALLOCATION or VERIFY"),

@@ -15,10 +15,10 @@ SECRET_NAME = (
     r"|(access|account|private|encryption|api|shared|signing|master)[._-]?key"
 )
 
-_SHORTEST = 6  # a shorter value, such as `true`, is no secret and stands in many texts
+_SHORTEST = 6  # a shorter value, such as `true`, is not a secret and stands in many texts
 _NAME = re.compile(r"(?<![\w.-])[\w.-]+[\"']?\]?(?:\s*(?:->|[=:,])\s*|\s+is\s+)[\[({]*")
 _VALUE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'&;,)\]}]+""")
-_IN_URI = re.compile(r"(?P<name>://[^\s/@:'\"]*:)(?!\d+/)[^\s'\"]{0,500}(?=@)")  # a port is no password
+_IN_URI = re.compile(r"(?P<name>://[^\s/@:'\"]*:)(?!\d+/)[^\s'\"]{0,500}(?=@)")  # a port is not a password
 _IN_QUERY = re.compile(r"(?P<name>[?&;](?:sig|signature|x-amz-signature|pwd)=)[^&;\s'\"]+", re.IGNORECASE)
 _BEARER = re.compile(r"(?P<name>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE)
 

@@ -33,9 +33,9 @@ def check_picture(file: Path) -> None:
 def write_picture(summary: WhatIfSummary, file: Path) -> None:
     """One HTML file that loads and sends nothing; names stand there as text, never as markup."""
     from jinja2 import Environment  # noqa: PLC0415 - an optional extra
-    from plotly import graph_objects  # noqa: PLC0415 - likewise
+    from plotly import graph_objects  # noqa: PLC0415 - same
 
-    from jobs.answers.closed_page import closed, part  # noqa: PLC0415 - likewise
+    from jobs.answers.closed_page import closed, part  # noqa: PLC0415 - same
 
     best = sorted((line for line in summary.policies if line.is_best), key=lambda line: line.false_alarms)
     others = [line for line in summary.policies if not line.is_best]

@@ -99,7 +99,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _profile(released: Mapping[str, Profile], name: str, where: str) -> Profile:
     if name not in released:
-        raise UsageError(f"{where} {name!r} is no released profile; known are {AS_RUN}, {', '.join(released)}")
+        raise UsageError(f"{where} {name!r} is not a released profile; known are {AS_RUN}, {', '.join(released)}")
     return released[name]
 
 
@@ -161,7 +161,7 @@ def _whole(text: str, numbers: str) -> tuple[int, ...]:
     try:
         return tuple(int(number) for number in numbers.split(","))
     except ValueError:
-        raise UsageError(f"--ladder {text!r}: {numbers!r} is no list of milliseconds like 550,2000") from None
+        raise UsageError(f"--ladder {text!r}: {numbers!r} is not a list of milliseconds like 550,2000") from None
 
 
 def _factors(text: str, numbers: str) -> tuple[float, ...]:
@@ -170,5 +170,5 @@ def _factors(text: str, numbers: str) -> tuple[float, ...]:
     except ValueError:
         factors = (math.nan,)
     if not all(0 < factor <= 1_000 for factor in factors):
-        raise UsageError(f"--sweep {text!r}: {numbers!r} is no list of factors like 0.5,1,2 (above 0, at most 1000)")
+        raise UsageError(f"--sweep {text!r}: {numbers!r} is not a list of factors like 0.5,1,2 (above 0, at most 1000)")
     return factors

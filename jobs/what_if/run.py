@@ -62,7 +62,7 @@ def _sends(lake: Lake, dates: Sequence[dt.date], before_ms: int) -> DataFrame:
 
 
 def _made_once(frame: DataFrame) -> DataFrame:
-    """Rows made once and planned from anew: whatever rests on them no longer plans how they came about.
+    """Rows made once: what rests on them no longer plans how they came about.
 
     They live on the executors: when one is lost the run fails, with nothing published yet.
     """

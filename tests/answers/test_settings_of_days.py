@@ -68,11 +68,11 @@ def ran(day: dt.date, settings: str | None, *, seq: int = 1, read: str | None = 
         # Lines that were all read alike need no input again, but only sends are in the lake.
         (
             [ran(D1, "a", read="i"), ran(D2, "b", read="i"), ran(D3, "b", read="i")],
-            f"fault-latency published {D1} with other settings than {D3}: {RECOMPUTE} --date {D1}` makes it anew",
+            f"fault-latency published {D1} with other settings than {D3}: {RECOMPUTE} --date {D1}` recomputes it",
         ),
         (
             [ran(D1, "a", read="i"), ran(D2, "a", read="i"), ran(D3, "b", read="i")],
-            f"fault-latency published {D1}, {D2} {OTHER} {D3}: {RECOMPUTE}{FIRST_TWO}` makes those anew",
+            f"fault-latency published {D1}, {D2} {OTHER} {D3}: {RECOMPUTE}{FIRST_TWO}` recomputes those",
         ),
         (
             [ran(D1, "a", read="i", flow="ALLOCATION"), ran(D3, "b", read="i", flow="ALLOCATION")],

@@ -338,14 +338,14 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["weather"], 2, "WHAT 'weather' is none of incidents, findings,"),
         (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
         (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
-        (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is no queue"),
-        (["incidents", "--at", "noon"], 2, "--at 'noon' is no time; write it like 2026-11-21T00:26:51Z, or"),
-        (["incidents", "--limit", "many"], 2, "--limit 'many' is no number of rows"),
-        (["incidents", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is no number of rows"),
+        (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is not a queue"),
+        (["incidents", "--at", "noon"], 2, "--at 'noon' is not a time; write it like 2026-11-21T00:26:51Z, or"),
+        (["incidents", "--limit", "many"], 2, "--limit 'many' is not a number of rows"),
+        (["incidents", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is not a number of rows"),
         (
             ["owners", "--queue", f"broker-a:{'9' * 20}", "--cluster", "main"],
             2,
-            "is no queue; write it like broker-a:3",
+            "is not a queue; write it like broker-a:3",
         ),
         (["sends", "--at", "2026-03-01T00:00:00Z", "--cluster", "main"], 2, "--at does not go with sends"),
         (["incidents", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
@@ -363,7 +363,7 @@ def test_a_mistake_is_a_sentence(
 def test_no_lake_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     said = Said(capsys, tmp_path / "none", "incidents")
     assert said.code == 1
-    assert "none is no lake: it holds no run log" in said.err
+    assert "none is not a lake: it holds no run log" in said.err
     assert not (tmp_path / "none").exists()
 
 

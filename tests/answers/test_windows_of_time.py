@@ -132,11 +132,11 @@ def test_an_answer_without_rows_says_of_what_time(
         (["--until", "00:00"], "--until 00:00 is not within 2026-03-02; give another time, or day"),
         (["--at", "24:00"], "--at 24:00 is not within 2026-03-02"),
         (["--at", "2026-03-02T00:00", "--date", "2026-03-01"], "--at 2026-03-02T00:00 is not within 2026-03-01"),
-        (["--since", "noon"], "--since 'noon' is no time; write it like 2026-11-21T00:26:51Z, or 00:26:51 with --date"),
-        (["--until", "25:00"], "--until '25:00' is no time"),
-        (["--until", "24:01"], "--until '24:01' is no time"),
-        (["--until", "12:00+01:00"], "--until '12:00+01:00' is no time"),
-        (["--since", "7"], "--since '7' is no time"),
+        (["--since", "noon"], "--since 'noon' is not a time; write it like 2026-11-21T00:26:51Z, or 00:26:51 with"),
+        (["--until", "25:00"], "--until '25:00' is not a time"),
+        (["--until", "24:01"], "--until '24:01' is not a time"),
+        (["--until", "12:00+01:00"], "--until '12:00+01:00' is not a time"),
+        (["--since", "7"], "--since '7' is not a time"),
     ],
 )  # fmt: skip
 def test_a_wrong_window_is_a_sentence(

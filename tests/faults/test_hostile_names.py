@@ -89,7 +89,7 @@ def test_a_link_in_the_input_is_followed(spark: SparkSession, tmp_path: Path) ->
 def test_a_database_name_is_letters(name: str) -> None:
     from jobs.serving.database import checked_database
 
-    with pytest.raises(UsageError, match="is no name; use letters, digits and _"):
+    with pytest.raises(UsageError, match="is not a name; use letters, digits and _"):
         checked_database(name)
 
 

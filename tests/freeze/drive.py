@@ -22,7 +22,7 @@ def main() -> None:
     """Answer until there is no more to read."""
     tree, (module, _, function) = Path(sys.argv[1]).resolve(), sys.argv[2].partition(":")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the JVM prints is no answer
+    os.dup2(2, 1)  # what the JVM prints is not an answer
     run = getattr(importlib.import_module(module), function)
     home = Path(str(sys.modules[module].__file__)).resolve()
     if not home.is_relative_to(tree):

@@ -203,7 +203,7 @@ def _tables_of(lake: Path) -> list[Path]:
 
 
 def _keep_table(path: Path, folder: Path, places: dict[str, str]) -> dict[str, Any]:
-    """Write the table's rows in order, without places; their number and a hash of what is no matter of the run."""
+    """Write the table's rows in order, without places; their number and a hash of what is not a matter of the run."""
     rows = in_order(without_places(deltalake.DeltaTable(str(path)).to_pyarrow_table(), places))
     pq.write_table(rows, folder / f"{path.name}.parquet", compression="zstd")
     apart = {*APART["*"], *APART.get(path.name, ())}

@@ -36,7 +36,7 @@ def main() -> int:
             failed += not _passes(kind, of_round, base, lake, options.depth)
             played += 1
             if is_stuck():
-                print("a call to Spark hangs, and with it all rounds after it: begin anew with another seed")
+                print("a call to Spark hangs, and with it all rounds after it: begin again with another seed")
                 break
     print(f"{played} rounds, {failed} failed")
     if not failed:

@@ -56,7 +56,7 @@ def no_trace(ended: Ended) -> list[str]:
     if ended.code in CODES and len(sentences) != wanted:
         breaches.append(f"{len(sentences)} sentences for exit code {ended.code}: {sentences[:3]}")
     if wanted and not ended.said.startswith("faultline: "):
-        breaches.append(f"the last word is no sentence of ours: {ended.said!r}")
+        breaches.append(f"the last word is not a sentence of ours: {ended.said!r}")
     shown = [char for char in ended.out + ended.err if not char.isprintable() and char != "\n"]
     return breaches + ([f"unprintable on the terminal: {set(shown)!r}"] if shown else [])
 
@@ -178,7 +178,7 @@ def published_lines_are_as_written(written: Written, sends: Sequence[Row]) -> li
             ids = {mark.decode() for mark in _MARK.findall(line.content)} if not line.is_clean else set()
             if is_surely_no_json(line.content):
                 breaches.extend(
-                    f"{file.path}:{line.number} is no JSON, but published" for each in ids if each in published
+                    f"{file.path}:{line.number} is not JSON, but published" for each in ids if each in published
                 )
             elif len(ids) == 1 and (row := published.get(ids.pop())) is not None:
                 breaches.extend(f"{file.path}:{line.number}: {wrong}" for wrong in _altered(line.content, row))

@@ -109,7 +109,7 @@ def assignment(random: Random) -> str:
 
 
 def argument(random: Random) -> str:
-    """A text that an operating system can hand over: no NUL, and what is no UTF-8 as Python shows it."""
+    """A text that an operating system can hand over: no NUL, and what is not UTF-8 as Python shows it."""
     return os.fsdecode(hostile.name(random).replace("\x00", "").encode("utf-8", "surrogatepass"))
 
 

@@ -182,7 +182,7 @@ def _failing(spots: st.SearchStrategy[int]) -> st.SearchStrategy[Failing]:
 def _producer(make: Make, number: int) -> Producer:
     made = made_up_producers(random.Random(number), make.cluster)[make.kind]
     made.client_id = f"{number}.{made.client_id}"
-    made.seq = 40  # so that a process that starts anew is told by its falling seq
+    made.seq = 40  # so that a process that starts again is told by its falling seq
     made.version = made.version if make.release is None else make.release
     made.restarts = made.restarts if make.restarts is None else make.restarts
     return made
@@ -200,7 +200,7 @@ def _features(lines: Sequence[Line], drawn: DrawnSends) -> Iterator[tuple[str, b
     pairs = [pair for own in by_client for pair in itertools.pairwise(own)]
     yield "one client, two processes by id", any(len({line.get("process_id") for line in own}) > 1 for own in by_client)
     falls = [pair for pair in pairs if _falls(*pair)]
-    yield "seq that starts anew", bool(falls)
+    yield "seq that starts again", bool(falls)
     yield (
         "a restart over midnight",
         any(

@@ -68,7 +68,7 @@ def midnight() -> list[Row]:
         sent(D1, eve - 300, eve, **who),  # isolates a until 600 after midnight
         sent(D1, eve - 20, eve - 10, **(who | {"broker_name": "m-b"})),
         sent(D2, day - 50, day + 10, **who),  # under way at midnight: chosen at 00:00, inside
-        sent(D2, day + 500, day + 1_100, **who),  # inside, and bad; isolates anew until 2100
+        sent(D2, day + 500, day + 1_100, **who),  # inside, and bad; isolates again until 2100
         sent(D2, day + 800, day + 810, **(who | {"broker_name": "m-b"})),
     ]
 

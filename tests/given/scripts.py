@@ -1,4 +1,4 @@
-"""The scripts of bin/, which is no package, as modules."""
+"""The scripts of bin/, which is not a package, as modules."""
 
 from __future__ import annotations
 

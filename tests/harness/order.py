@@ -62,7 +62,7 @@ def recorded(durations: Path) -> dict[str, int]:
 
 
 def page(known: Mapping[str, int], took: Sequence[tuple[str, float]]) -> str:
-    """The file anew, to five seconds: `took` are ids and seconds of set-ups, calls and tear-downs."""
+    """The file again, to five seconds: `took` are ids and seconds of set-ups, calls and tear-downs."""
     sums: dict[str, float] = {}
     for nodeid, seconds in took:
         sums[_file(nodeid)] = sums.get(_file(nodeid), 0.0) + seconds

@@ -63,13 +63,13 @@ def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str],
     assert _row(said, "seq") == "seq seq 0% 25.0% 1, 2, 4"
     assert _row(said, "client_version") == "client_version client_version 0% 25.0% 5.1.4"
     assert [each.strip() for each in said if "WARNING" in each] == [
-        "WARNING: client_version 'latest' is no version such as 5.1.4 (1 of 4 lines)",
-        f"WARNING: ended_at_ms '{NOON_MS // 1000}' is no time between 2015 and 2100; check its unit (1 of 4 lines)",
-        "WARNING: latency_ms '-1' is no latency between 0 and a day; check its unit (1 of 4 lines)",
-        "WARNING: outcome 'OK' is no outcome; nearest: SEND_OK (1 of 4 lines)",
+        "WARNING: client_version 'latest' is not a version such as 5.1.4 (1 of 4 lines)",
+        f"WARNING: ended_at_ms '{NOON_MS // 1000}' is not a time between 2015 and 2100; check its unit (1 of 4 lines)",
+        "WARNING: latency_ms '-1' is not a latency between 0 and a day; check its unit (1 of 4 lines)",
+        "WARNING: outcome 'OK' is not an outcome; nearest: SEND_OK (1 of 4 lines)",
         "WARNING: seq '3' is a text in quotes; write the number, or translate it with a table of values (1 of 4 lines)",
-        f"WARNING: {logs}/a.log line 5 is no JSON",
-        f"WARNING: {logs}/a.log line 7 is no JSON object",
+        f"WARNING: {logs}/a.log line 5 is not JSON",
+        f"WARNING: {logs}/a.log line 7 is not JSON object",
     ]
     assert said[-4:] == [
         "  no field comes from own.a, own.b",
@@ -133,7 +133,7 @@ def test_a_field_that_no_line_has_right_is_wrong(capsys: pytest.CaptureFixture[s
     logs = write(tmp_path / "logs", {"a.log": b"\n".join([line(outcome="OK")] * 2)})
     code, said = _check(capsys, "--sends", logs, *REPLAYED)
     assert code == 2
-    assert "  WRONG: outcome 'OK' is no outcome; nearest: SEND_OK (2 of 2 lines)" in said
+    assert "  WRONG: outcome 'OK' is not an outcome; nearest: SEND_OK (2 of 2 lines)" in said
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -144,7 +144,7 @@ def test_of_many_the_first_are_said(capsys: pytest.CaptureFixture[str], tmp_path
     _, said = _check(capsys, "--sends", logs, *REPLAYED)
     bad = [each.removeprefix(f"  WARNING: {logs}/a.log ") for each in said if "a.log" in each]
     assert bad == [
-        *(f"line {len(lines) + n} is no JSON" for n in range(1, 6)),
+        *(f"line {len(lines) + n} is not JSON" for n in range(1, 6)),
         *["has 1 more of such lines at its start"] * over,
     ]
     assert f"  WARNING: seq '0', '1', '2'{', …' * over} is a text in quotes" in "\n".join(said)
@@ -230,8 +230,8 @@ def test_one_long_line_is_a_bad_line_and_not_the_end(capsys: pytest.CaptureFixtu
     too_long = "field larger than field limit (131072)"
     assert code == 2
     assert [each.strip() for each in said if " line 1 " in each] == [
-        f"WARNING: {logs}/a.log line 1 is no JSON",
-        f"WARNING: {logs}/header.csv line 1 is no header: {too_long}",
+        f"WARNING: {logs}/a.log line 1 is not JSON",
+        f"WARNING: {logs}/header.csv line 1 is not a header: {too_long}",
     ]
     assert "it looks like CSV" not in "\n".join(said)
     assert _before(logs, "inputs.sends.fields.mode=m") == []
@@ -253,7 +253,10 @@ def test_a_column_that_no_file_has_is_named_with_the_nearest(
     assert [each.strip() for each in said if "W" in each and ": " in each] == [
         "WRONG: no column costUs; the header has cost_us (inputs.sends.fields.latency_ms)",
         "WARNING: no column zzz (inputs.sends.fields.cause)",
-        f"WARNING: outcome 'late' is no outcome; known: {', '.join(ANSWERS)}, SENT, exceptions by name (1 of 2 lines)",
+        (
+            f"WARNING: outcome 'late' is not an outcome; known: {', '.join(ANSWERS)}, SENT, exceptions by name"
+            " (1 of 2 lines)"
+        ),
     ]
     assert "  no field comes from cost_us" in said
 

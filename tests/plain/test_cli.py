@@ -75,8 +75,8 @@ def test_help_names_commands_options_and_exit_codes(
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
         (["plan"], "a COMMAND is missing; see faultline plan --help"),
-        (["nightly", "--date", "21.11.2026"], "--date '21.11.2026' is no day; write it like 2026-11-21"),
-        (["nightly", "--from", "2026-02-30"], "--from '2026-02-30' is no day"),
+        (["nightly", "--date", "21.11.2026"], "--date '21.11.2026' is not a date; write it like 2026-11-21"),
+        (["nightly", "--from", "2026-02-30"], "--from '2026-02-30' is not a date"),
         (["plan", "nightly", "--lake", "x", "--date", DAY, "--from", DAY], "--date and --from/--to exclude each other"),
         (["plan", "nightly", "--lake", "x", "--from", DAY], "--from and --to go together; give both"),
         (["plan", "nightly", "--lake", "x", "--to", DAY], "--from and --to go together; give both"),
@@ -89,8 +89,8 @@ def test_help_names_commands_options_and_exit_codes(
         (["check", "--sends", ""], "inputs.sends.path is empty; give a file, a folder or a glob, or leave it out"),
         (["plan", "nightly", "--settings", "none.toml"], "settings file none.toml does not exist"),
         (["plan", "nightly", "--lake", "x", "--set", "clutser=a"], "did you mean 'cluster'?"),
-        (["nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is no condition"),
-        (["plan", "nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is no condition"),
+        (["nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is not a condition"),
+        (["plan", "nightly", "--lake", "x", "--fail-on", "rain"], "--fail-on 'rain' is not a condition"),
         (
             ["plan", "allocation", "--lake", "x", "--fail-on", "incident"],
             "which allocation does not read; leave it out",
@@ -166,7 +166,7 @@ def test_verbose_adds_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["nightly", "-v", "--date", "x"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("Traceback")
-    assert said.endswith("faultline: --date 'x' is no day; write it like 2026-11-21\n")
+    assert said.endswith("faultline: --date 'x' is not a date; write it like 2026-11-21\n")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_round_asks_for_everything_but_what_is_rocketmqs_own(site: Site, tmp_p
     assert lines["consumers"][0]["broker_addr"] == site.cluster.address("broker-a")
     assert json.loads(lines["consumers"][0]["body"])["connectionSet"][1] == {"clientId": "c2", "version": 479}
     assert lines["consumers"][2]["body"] is None
-    # Each member once, of a broker that knows it, and its answer as it is, which is no JSON.
+    # Each member once, of a broker that knows it, and its answer as it is, which is not JSON.
     assert [(row["client_id"], row["body"]) for row in lines["running_info"]] == [
         (name, f'{{"mqTable":{{{{"topic":"T"}}:1}},"of":"{name}"}}') for name in ("c1", "c2", "c3")
     ]
@@ -202,13 +202,13 @@ def test_requests_are_signed_where_keys_are_given(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--namesrv", "host"], "--namesrv 'host' is no address; write it like 10.0.0.1:9876"),
-        (["--namesrv", "host:²"], "--namesrv 'host:²' is no address"),
-        (["--namesrv", "host:0"], "--namesrv 'host:0' is no address"),
-        (["--every", "soon"], "--every 'soon' is no time; write it like 10s, 1m or 1h"),
-        (["--every", "0"], "--every '0' is no time"),
-        (["--running-info-every", "often"], "--running-info-every 'often' is no time"),
-        (["--timeout", "-1"], "--timeout '-1' is no time"),
+        (["--namesrv", "host"], "--namesrv 'host' is not an address; write it like 10.0.0.1:9876"),
+        (["--namesrv", "host:²"], "--namesrv 'host:²' is not an address"),
+        (["--namesrv", "host:0"], "--namesrv 'host:0' is not an address"),
+        (["--every", "soon"], "--every 'soon' is not a time; write it like 10s, 1m or 1h"),
+        (["--every", "0"], "--every '0' is not a time"),
+        (["--running-info-every", "often"], "--running-info-every 'often' is not a time"),
+        (["--timeout", "-1"], "--timeout '-1' is not a time"),
         (["--requests-per-second", "0"], "--requests-per-second 0 is none; give more than 0"),
         (["--tls-ca", "/none.pem"], "--tls-ca /none.pem: "),
         (["--out", "/dev/null/x", "--rounds", "1"], "--out /dev/null/x: "),

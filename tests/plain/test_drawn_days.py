@@ -19,7 +19,7 @@ DRAWN = 50
 OFTEN = 5
 
 SENDS = {
-    "one client, two processes by id", "seq that starts anew", "a restart over midnight", "ends within one ms",
+    "one client, two processes by id", "seq that starts again", "a restart over midnight", "ends within one ms",
     "an attempt over midnight", "a failure just before midnight", "SYNC", "ASYNC", "ONEWAY", "several releases",
     "several brokers", "switch on", "switch off", "switch not logged", "retries", "order keys", "two clusters",
     "a cluster without a send on one day", "bad lines of several kinds", "copies", "several files", "days not in order",

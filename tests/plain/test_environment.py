@@ -122,8 +122,11 @@ def test_java_home_without_java_is_named(machine: Machine) -> None:
     [
         ("""echo 'openjdk version "11.0.2" 2019-01-15' >&2""", "Java 11.0.2 at {java} is older than 17"),
         ("""echo 'java version "1.8.0_392"' >&2""", "Java 1.8.0_392 at {java} is older than 17"),
-        ("echo 'Unable to locate a Java Runtime.' >&2; exit 1", "{java} is no working Java (Unable to locate a Java"),
-        ("exit 3", "{java} is no working Java (it printed nothing)"),
+        (
+            "echo 'Unable to locate a Java Runtime.' >&2; exit 1",
+            "{java} is not a working Java (Unable to locate a Java",
+        ),
+        ("exit 3", "{java} is not a working Java (it printed nothing)"),
         (
             f'{GOOD_JAVA}; case "$*" in *jdk.incubator.vector*) exit 1;; esac',
             "Java 17.0.15 at {java} lacks the module jdk.incubator.vector",

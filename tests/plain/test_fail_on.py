@@ -69,11 +69,13 @@ def test_no_condition_never_holds() -> None:
 def test_a_text_that_is_no_condition_is_named(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_condition(text)
-    assert str(caught.value).startswith(f"--fail-on {text!r} is no condition")
+    assert str(caught.value).startswith(f"--fail-on {text!r} is not a condition")
     assert "; give incident, contradictions, missing-producer, CRITICAL, WARNING, INFO, SENT_WHILE" in str(caught.value)
     assert caught.value.exit_code == 2
 
 
 def test_the_nearest_word_is_named() -> None:
-    with pytest.raises(UsageError, match=r"--fail-on 'critcal>3' is no condition \(did you mean 'CRITICAL'\?\); give "):
+    with pytest.raises(
+        UsageError, match=r"--fail-on 'critcal>3' is not a condition \(did you mean 'CRITICAL'\?\); give "
+    ):
         parse_condition("critcal>3")

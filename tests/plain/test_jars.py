@@ -127,7 +127,7 @@ def test_a_jar_that_no_repository_has_is_named_with_the_ways_out(repository: Pat
 
 def test_ivy_settings_that_do_not_exist_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULTLINE_IVY_SETTINGS", "/nowhere/mirror.xml")
-    with pytest.raises(PlatformError, match=r"FAULTLINE_IVY_SETTINGS names /nowhere/mirror\.xml, which is no file"):
+    with pytest.raises(PlatformError, match=r"FAULTLINE_IVY_SETTINGS names /nowhere/mirror\.xml, which is not a file"):
         cached(JARS, folder)
 
 

@@ -30,7 +30,7 @@ def held(text: str, queues: list[Queue] | None = None) -> Owners:
         pytest.param("x x x y y", "y y x y y", [*QUEUES, A0], "xy", (2, 1), id="each queue once"),
         pytest.param("x+y x+y - - -", "x x y y y", QUEUES, "xy", (2, 0), id="of two owners one keeps it"),
         pytest.param("x x y y -", "y y y x x", QUEUES, "xy", (3, 0), id="what was nobody's is somebody's load"),
-        pytest.param("x x x y y", "x x x y y", QUEUES, "y", (0, 0), id="x is no member, and keeps all"),
+        pytest.param("x x x y y", "x x x y y", QUEUES, "y", (0, 0), id="x is not a member, and keeps all"),
         pytest.param("- - - - -", "x x x y y", QUEUES, "xy", (0, 0), id="nobody had anything"),
         pytest.param("x x x x x", "x+y x+y x+y x+y x+y", QUEUES, "xy", (0, 0), id="y has all as well, and x keeps all"),
         pytest.param("x+y x+y - - -", "x x - - -", QUEUES, "x", (0, 0), id="of two owners one left, and nothing else"),
@@ -67,9 +67,9 @@ def test_owners_of_shares() -> None:
         ("x x x y y", "xy", 1),
         ("x x x x y", "xyz", 4),  # z has none
         ("x x x x x", "x", 0),
-        ("x x x y y", "xxy", 1),  # a second connection is no second member
+        ("x x x y y", "xxy", 1),  # a second connection is not a second member
         ("x x+y x y y", "xy", 0),  # a queue of two counts for both
-        ("x x x y y", "y", 0),  # x is no member
+        ("x x x y y", "y", 0),  # x is not a member
         ("x x x y y", "", 0),
         ("- - - - -", "xy", 0),
     ],

@@ -28,7 +28,7 @@ def neither_a_test_nor_in_its_place(files: Files) -> Iterator[str]:
     for path in map(Path, files):
         is_test = path.name.startswith("test_") or path.name == "conftest.py"
         if not is_test and path.parts[1] not in HOLD_MORE_THAN_TESTS:
-            yield f"{path} is no test; what tests are given is made in tests/given"
+            yield f"{path} is not a test; what tests are given is made in tests/given"
 
 
 def taken_from_a_test(files: Files) -> Iterator[str]:

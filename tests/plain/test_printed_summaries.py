@@ -270,7 +270,7 @@ EMPTY_START = (
         ),
         (
             {"switch_assumed_off": 3},
-            '3 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
+            "3 producers do not log sendLatencyFaultEnable: assumed off; set fault_latency_enabled",
         ),
         ({"rests_on": ["isolations: by these"]}, "isolations: by these"),
         ({"not_replayed": {"CLIENT_TOO_OLD": 2}}, "2 producers not replayed: CLIENT_TOO_OLD"),
@@ -319,7 +319,7 @@ EMPTY_START = (
             {"other_settings": ["2026-11-18", "2026-11-20"]},
             (
                 "2 days of 2026-11-18 to 2026-11-20 were made with other settings, or by another release, and stay so:"
-                " `faultline fault-latency --recompute --from 2026-11-18 --to 2026-11-20` makes them anew from the"
+                " `faultline fault-latency --recompute --from 2026-11-18 --to 2026-11-20` recomputes them from the"
                 " lake's sends"
             ),
         ),
@@ -343,7 +343,7 @@ def test_notes_come_in_order_and_of_other_days_five_at_most() -> None:
         other_days=others, bad_routes=1, hidden_files=["f"],
     )  # fmt: skip
     assert [note.split(":")[0][:24] for note in notes] == [
-        "producers with the switc", "1 producers", "2 producers not replayed", "1 producers not replayed",
+        "producers with the switc", "1 producers do not log s", "2 producers not replayed", "1 producers not replayed",
         "1 first attempts contrad", "producer groups of the d", "the day before is not in", "recomputed because the d",
         "should be recomputed, as", "not recomputed, as their", "the lines of 2026-11-19 ", "2026-11-20 were made wit",
         *(f"{day} lines of 2026-11-{day:02}" for day in range(1, 6)),

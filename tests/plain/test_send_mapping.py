@@ -15,28 +15,28 @@ REFUSED: list[tuple[str, type[SettingsError], str]] = [
     ("values.outcom.OK = 'SEND_OK'", UnknownSettingError, "values.outcom'; did you mean 'outcome'?"),
     ("values.outcome = 'SEND_OK'", SettingTypeError, "'inputs.sends.values.outcome' is 'SEND_OK' (str); it must be"),
     ("values.outcome.OK = ['SEND_OK']", SettingTypeError, "it must be a text in quotes or a whole number or"),
-    ("values.outcome.OK = 'send_ok'", SettingValueError, "OK is 'send_ok', which is no outcome; nearest: SEND_OK"),
+    ("values.outcome.OK = 'send_ok'", SettingValueError, "OK is 'send_ok', which is not an outcome; nearest: SEND_OK"),
     ("values.outcome.T = 'Timeout'", SettingValueError, "FLUSH_SLAVE_TIMEOUT, RemotingTimeoutException"),
-    ("values.outcome.T = '?'", SettingValueError, "is no outcome; known: SEND_OK, FLUSH_DISK_TIMEOUT, "),
+    ("values.outcome.T = '?'", SettingValueError, "is not an outcome; known: SEND_OK, FLUSH_DISK_TIMEOUT, "),
     ("values.mode.0 = 'sync'", SettingValueError, "mode.0 is 'sync', which is none of SYNC, ASYNC, ONEWAY"),
     ("values.queue_chosen_by.0 = 'ME'", SettingValueError, "which is none of CLIENT, CALLER"),
-    ("values.client_version.new = 'latest'", SettingValueError, "which is no version such as 5.1.4"),
+    ("values.client_version.new = 'latest'", SettingValueError, "which is not a version such as 5.1.4"),
     ("values.detector_enabled.on = 'on'", SettingValueError, "which is neither true nor false (or yes, no, 1, 0)"),
-    ("values.queue_id.a = 'b'", SettingValueError, "which is no whole number"),
-    ("values.queue_id.a = 1.5", SettingValueError, "which is no whole number"),
+    ("values.queue_id.a = 'b'", SettingValueError, "which is not a whole number"),
+    ("values.queue_id.a = 1.5", SettingValueError, "which is not a whole number"),
     ("values.queue_id.a = 2147483648", SettingValueError, "which is too large a number"),
     ("values.topic.a = 'a\\u0007b'", SettingValueError, "which holds a control character"),
-    ("fields.client_version = {value = 'new'}", SettingValueError, "fields.client_version is 'new', which is no ver"),
+    ("fields.client_version = {value = 'new'}", SettingValueError, "fields.client_version is 'new', which is not a v"),
     ("fields.mode = {value = 'SYNC', column = 'm'}", SettingValueError, "leave out column and unit, or the value"),
     ("fields.latency_ms = {value = 3, unit = 's'}", SettingValueError, "leave out column and unit, or the value"),
     ("fields.mode = {}", SettingValueError, "has neither column nor value; add one of them"),
     ("fields.outcome = {value = ''}", SettingValueError, "fields.outcome is empty for every line; each line needs it,"),
     ("fields.client_id = {value = ' '}", SettingValueError, "fields.client_id is empty for every line"),
-    ("fields.latency_ms = {value = -5}", SettingValueError, "latency_ms is '-5', which is no latency between 0 and a"),
-    ("fields.latency_ms = {value = 86400001}", SettingValueError, "which is no latency between 0 and a day"),
-    ("fields.ended_at_ms = {value = 5}", SettingValueError, "ended_at_ms is '5', which is no time between 2015 and 21"),
-    ("fields.started_at_ms = {value = 1420070399999}", SettingValueError, "which is no time between 2015 and 2100"),
-    ("fields.submitted_at_ms = {value = 4102444800000}", SettingValueError, "which is no time between 2015 and 2100"),
+    ("fields.latency_ms = {value = -5}", SettingValueError, "latency_ms is '-5', which is not a latency between 0 and"),
+    ("fields.latency_ms = {value = 86400001}", SettingValueError, "which is not a latency between 0 and a day"),
+    ("fields.ended_at_ms = {value = 5}", SettingValueError, "ended_at_ms is '5', which is not a time between 2015 and"),
+    ("fields.started_at_ms = {value = 1420070399999}", SettingValueError, "which is not a time between 2015 and 2100"),
+    ("fields.submitted_at_ms = {value = 4102444800000}", SettingValueError, "which is not a time between 2015"),
 ]  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_a_time_is_translated_in_its_own_unit() -> None:
     iso = FieldSource("t", "iso8601")
     sends = SendsInput(fields={"ended_at_ms": iso}, values={"ended_at_ms": {"never": "2026-11-21T12:00:00Z", "-": ""}})
     assert sends.translations("ended_at_ms") == {"never": "2026-11-21T12:00:00Z", "-": ""}
-    with pytest.raises(SettingValueError, match="is no time such as 2026-11-21T12:00:00Z"):
+    with pytest.raises(SettingValueError, match="is not a time such as 2026-11-21T12:00:00Z"):
         SendsInput(fields={"ended_at_ms": iso}, values={"ended_at_ms": {"never": "1795262400000"}})
 
 

@@ -233,7 +233,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             (
                 f'[{table}."x"]\nclient_version = "latest"',
                 SettingValueError,
-                "client_version 'latest' is no version; give",
+                "client_version 'latest' is not a version; give",
             )
             for table in ("producers", "groups", "client_logs")
         ),
@@ -353,7 +353,7 @@ def test_a_bare_path_stands_for_the_whole_input(tmp_path: Path, value: str) -> N
     second = _file(tmp_path, f"inputs.sends = {value}", "second.toml")
     settings = load_settings([first, second], [], {})
     assert settings.inputs.sends.path == (f"{tmp_path}/logs",)
-    assert settings.inputs.sends.format == "csv"  # key by key: only the path was given anew
+    assert settings.inputs.sends.format == "csv"  # key by key: only the path was given again
     assert settings.origins["inputs.sends.path"] == str(second)
 
 

@@ -49,7 +49,7 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
         (['cluster="a\\u0000b"'], r"cluster is 'a\\x00b'; give the cluster's name"),
         (['groups.G.request_mode="POP"'], 'request_mode "POP" needs pop_share_queue_num; -1 is the broker\'s default'),
         *(([f"{name}='{pattern[1:].strip('()')}'"], "has no group") for name, pattern in ROOMS.items()),
-        *(([f"{name}='('"], "is no pattern") for name in ROOMS),
+        *(([f"{name}='('"], "is not a pattern") for name in ROOMS),
         (['groups.G.clients.x.client_room="x"'], "has no group"),
     ],
     ids=lambda value: value[0].split("=")[0] if isinstance(value, list) else None,

@@ -76,6 +76,6 @@ def test_conditions() -> None:
     with pytest.raises(ConditionMetError, match="held: differing 4, unexplained 1; the tables are published"):
         check_differences(asked, differing=4, unexplained=1)
     with pytest.raises(
-        UsageError, match=r"no condition \(did you mean 'unexplained'\?\); give differing, unexplained, or"
+        UsageError, match=r"not a condition \(did you mean 'unexplained'\?\); give differing, unexplained, or"
     ):
         parse_condition("unexplaned", OF_VERIFY)

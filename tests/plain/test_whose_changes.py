@@ -85,7 +85,7 @@ DROPPED = Event("DROPPED", queues=(A0,))
         pytest.param([added(), turn("BEGUN", "x"), added(), shows("x", A0)], {}, "-xxx", id="taken before its start"),
         pytest.param([added(), shows("x", A0, at_ms=300_000)], {}, "xx", id="taken five minutes before the result"),
         pytest.param([added(), shows("x", A0, at_ms=300_001)], {}, "-x", id="and a millisecond more"),
-        pytest.param([turn("BEGUN", "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two begins anew"),
+        pytest.param([turn("BEGUN", "x"), removed()], {"x": [A0], "y": [A0]}, "xy", id="one of two begins again"),
         pytest.param(
             [DROPPED, added(), shows("x", A0)],
             {"y": [A0], "z": [A0]},

@@ -174,7 +174,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  isolations: 5 producers with the switch on by replay of their sends, none as its client recorded them",
         "  no topic routes: the brokers of a topic are those that sends name",
         "  producers with the switch off would have isolated for 10.0 s (enforced = false)",
-        '  1 producers: switch not told, taken for off; set fault_latency_enabled in [producers."GROUP"]',
+        "  1 producers do not log sendLatencyFaultEnable: assumed off; set fault_latency_enabled",
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",
         "  1 producers not replayed: CLIENT_TOO_OLD",
         "  1 producers not replayed: CLIENT_VERSION_UNKNOWN",

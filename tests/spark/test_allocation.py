@@ -181,7 +181,7 @@ def test_brokers_that_disagree_are_views_of_their_own(site: SnapshotSite) -> Non
     assert _owners(site, "VIEWS") == sorted(
         [
             *((0, 1, "", queue, owner) for queue, owner in agreed),
-            *((1, 4, "a", queue, owner) for queue, owner in agreed),  # b's answer in minute 3 is no list
+            *((1, 4, "a", queue, owner) for queue, owner in agreed),  # b's answer in minute 3 is not a list
             *((1, 3, "b", queue, "x") for queue, _ in agreed),
             *((4, 5, "", queue, owner) for queue, owner in agreed),
         ]

@@ -53,7 +53,7 @@ RARE = {"findings", "order_key_moves", "fault_item_updates"}
 Recorded updates are not drawn: `test_recorded.py` has them, two days at once and one of them again alone."""
 
 HARD_SENDS = {
-    "one client, two processes by id", "seq that starts anew", "ends within one ms", "a failure just before midnight",
+    "one client, two processes by id", "seq that starts again", "ends within one ms", "a failure just before midnight",
     "several releases", "retries", "order keys", "bad lines of several kinds", "copies", "several files",
     "days not in order",
 }  # fmt: skip

@@ -340,8 +340,8 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
         check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), needed=["sends"], allow_empty=False)
     assert str(caught.value).startswith(
         "5 of 6 lines are bad (mode_unknown 2: mode=sync is none of SYNC, ASYNC, ONEWAY,"
-        " outcome_unknown 2: outcome=OK is no outcome (nearest: SEND_OK), not_json 1,"
-        " wrong_type 1: seq=x is no whole number; a line counts under each of its reasons),"
+        " outcome_unknown 2: outcome=OK is not an outcome (nearest: SEND_OK), not_json 1,"
+        " wrong_type 1: seq=x is not a whole number; a line counts under each of its reasons),"
         " more than max_bad_fraction"
     )
 

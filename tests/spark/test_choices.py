@@ -64,7 +64,7 @@ def test_what_stood_at_a_choice(spark: SparkSession, topic: str | None, *, has_r
     ]
     isolations = [(*OWNER, "a", 110_000, 140_000, 130_000, 145_000), (*OWNER, "z", 110_000, 140_000, 140_000, 140_000)]
     sent = [("c", topic, broker) for broker in ("a", "b", "d")] + [("c", "u", "z")]
-    # The one without a master is no broker of the topic (`topicRouteData2TopicPublishInfo`).
+    # The one without a master is not a broker of the topic (`topicRouteData2TopicPublishInfo`).
     hosts = [("c", "t", 0, 1_000_000, broker, 6, 4, 4, broker != "slave") for broker in ("a", "b", "d", "slave")]
     routes = hosts if has_routes else []
     found = choices(

@@ -69,7 +69,7 @@ def test_a_failure_leaves_the_session_as_it_was(as_of_many: SparkSession) -> Non
 def test_each_day_is_planned_for_its_own_lines(
     as_of_many: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when it is made anew from the lake; the lines of a run are published as those of all its days ask for."""
+    """Also when it is recomputed from the lake; the lines of a run are published as those of all its days ask for."""
     modes: list[tuple[str, dict[str, str | None]]] = []
 
     def watch(name: str, function: str, day: Callable[..., Day]) -> None:

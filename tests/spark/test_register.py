@@ -139,7 +139,7 @@ def test_a_folder_that_is_no_lake_is_refused(spark: SparkSession, tmp_path: Path
 @pytest.mark.fault(37)
 @pytest.mark.parametrize("name", ["", "a b", "x; DROP DATABASE y", "x`", "x'--", "a.b", "é", "x" * 129])
 def test_a_database_name_that_is_sql_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=r"is no name; use letters, digits and _"):
+    with pytest.raises(UsageError, match=r"is not a name; use letters, digits and _"):
         checked_database(name)
 
 

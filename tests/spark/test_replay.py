@@ -64,7 +64,7 @@ CASES: dict[str, tuple[str, list[Write], list[Write], list[str]]] = {
     "running maximum: a shorter write changes nothing": (
         MAX, [write(1_000, 500), write(1_200, 100)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
     ),
-    "running maximum: an equal end is no extension": (
+    "running maximum: an equal end is not an extension": (
         MAX, [write(1_000, 500), write(1_200, 300)], [isolation(1_000, 1_500, "EXPIRED")], ["OPENED"],
     ),
     "running maximum: a later end extends it": (

@@ -227,7 +227,9 @@ def test_a_condition_ends_with_its_code(site: Site, capsys: pytest.CaptureFixtur
     sentence = called(site, *day, "--fail-on", "unexplained", "--fail-on", "differing>8", code=7, capsys=capsys)
     assert sentence == "faultline: --fail-on held: unexplained 2, differing 9; the tables are published"
     sentence = called(site, *day, "--fail-on", "incident", code=2, capsys=capsys)
-    assert sentence.startswith("faultline: --fail-on 'incident' is no condition; give differing, unexplained, or one")
+    assert sentence.startswith(
+        "faultline: --fail-on 'incident' is not a condition; give differing, unexplained, or one"
+    )
 
 
 @pytest.mark.usefixtures("same_session", "verified")

@@ -113,7 +113,7 @@ def test_a_day_alone_and_in_another_order_of_policies_is_the_same(spark: SparkSe
 
 
 def test_all_brokers_are_isolated_from_the_last_start_to_the_first_end(spark: SparkSession) -> None:
-    """Each rule is a case; broker z is no choice. What lasted at midnight starts there, but does not begin."""
+    """Each rule is a case; broker z is not a choice. What lasted at midnight starts there, but does not begin."""
     process, midnight = (D2, "main", "p1", "PG", "p1"), START[D2]
     isolations = [
         *((1, "a", 0, 10, False), (1, "b", 0, 5, False), (1, "b", 5, 8, True), (1, "z", 8, 9, True)),

@@ -49,7 +49,7 @@ def clock_steps(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
         clock_text(F.col("start_ms")),
         "; ",
         count_text(F.col("sends"), "attempt"),
-        " told so, and isolations around it may be wrong by as much",
+        " show it, and isolations around it may be wrong by as much",
     )
 
 

@@ -7,7 +7,7 @@
 -- last_night: the day is the cluster's last published one
 -- consumer_group: consumer group
 -- rebalances: changes of what the strategy allocates, per topic
--- topics: topics whose queues were allocated anew
+-- topics: topics whose queues were allocated again
 -- member_changes: of the rebalances, those in which clients joined or left
 -- queue_changes: of the rebalances, those in which queues came or went
 -- queues_moved: queues that went to another owner
