@@ -1,4 +1,4 @@
-"""What the stages of the second flow hand to each other, column by column; each frame is of one day and cluster."""
+"""Frames that the second flow writes between its stages, column by column; each is of one day and cluster."""
 
 from __future__ import annotations
 

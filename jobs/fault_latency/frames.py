@@ -1,4 +1,4 @@
-"""What the stages of the first flow hand to each other, column by column."""
+"""Frames that the first flow writes between its stages, column by column."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _WRITE = (
     column("not_available_ms", LONG, "isolation that it earns, ms"),
     column("carried_until_ms", LONG, "CARRIED: end of the isolation, epoch ms; null otherwise"),
     column("carried_earliest_ms", LONG, "end of the band that is known already, epoch ms; null = from the order alone"),
-    column("carried_latest_ms", LONG, "likewise, the latest"),
+    column("carried_latest_ms", LONG, "the latest end; null = from the order alone"),
     column("carried_extensions", INT, "CARRIED: extensions so far"),
     required("position", LONG, "order within the fault item, from 1"),
     column("next_at_ms", LONG, "of the item's next write, epoch ms; null = it is the last"),

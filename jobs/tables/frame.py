@@ -1,4 +1,4 @@
-"""Definition of a frame that one stage of a flow hands to the next: no table holds it."""
+"""Definition of a frame that a flow writes between two stages; not a table."""
 
 from __future__ import annotations
 

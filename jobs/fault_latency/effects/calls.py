@@ -78,7 +78,7 @@ def with_send(attempts: DataFrame) -> DataFrame:
 
 
 def is_troubled() -> Column:
-    """It failed, was retried, or was slow."""
+    """The send failed, was retried, or was slow."""
     return F.col("failed") | F.col("retried") | F.col("slow")
 
 

@@ -1,4 +1,4 @@
-"""Attempts: the published sends with rules and process, and what other lines show of async ones."""
+"""Attempts: published sends with their rules and process, and what other lines show of async ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def with_owner(sends: DataFrame, sends_per_process: DataFrame, producers: Mappin
     """Attempts, or attempts counted by `SENDER`, with the columns of `with_rules` and `process`.
 
     Args:
-        sends: they.
+        sends: attempts, or attempts counted by `SENDER`.
         sends_per_process: SENDS_PER_PROCESS; it says which processes are not replayed.
         producers: the site's settings of producers.
     """
