@@ -264,6 +264,7 @@ def failed_there(spark: SparkSession) -> dict[str, dict[int, int]]:
     ]
     addresses = [(case, f"10.0.0.{host}:1", name) for case in FAILED_THERE for host, name in ((1, "a"), (2, "b"))]
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], ", ".join(SENT))
+    frame = frame.withColumn("effective_outcome", F.col("outcome"))
     names = spark.createDataFrame(addresses, "cluster string, broker_addr string, name string")
     cases = list(FAILED_THERE)
     found: dict[str, dict[int, int]] = {case: {} for case in cases}
