@@ -124,7 +124,7 @@ def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
             bad.append((number, "is not JSON"))
             continue
         if not isinstance(value, dict):
-            bad.append((number, "is not JSON object"))
+            bad.append((number, "is not a JSON object"))
             continue
         record = dict(_flat(value))
         columns |= dict.fromkeys(column for column, text in record.items() if not (text or "").startswith("{"))

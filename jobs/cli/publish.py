@@ -38,7 +38,7 @@ class RunOptions:
 
     Attributes:
         fail_on: conditions that end the command with an exit code of their own.
-        recompute: recompute the days from the lake's own sends instead of the input.
+        recompute: derive the days from the lake's own sends instead of the input.
     """
 
     allow_empty: bool = False

@@ -69,7 +69,7 @@ def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str],
         "WARNING: outcome 'OK' is not an outcome; nearest: SEND_OK (1 of 4 lines)",
         "WARNING: seq '3' is a text in quotes; write the number, or translate it with a table of values (1 of 4 lines)",
         f"WARNING: {logs}/a.log line 5 is not JSON",
-        f"WARNING: {logs}/a.log line 7 is not JSON object",
+        f"WARNING: {logs}/a.log line 7 is not a JSON object",
     ]
     assert said[-4:] == [
         "  no field comes from own.a, own.b",
