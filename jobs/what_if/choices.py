@@ -5,9 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import PRODUCER
+from jobs.fault_latency.keys import PROCESS, PRODUCER
 from jobs.tables.day import DAY_MS
-from jobs.what_if.isolations import PROCESS
 from udfs.choice import chosen_at_ms, is_bad
 
 _WRITE_BIT = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.keys import PROCESS
 from jobs.intervals.concurrent_counts import concurrent_counts
-from jobs.what_if.isolations import PROCESS
 
 _GROUP = ("event_date", *PROCESS, "rule")
 

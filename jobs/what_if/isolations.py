@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import ITEM, PRODUCER
+from jobs.fault_latency.keys import ITEM, PROCESS
 from jobs.tables.day import DAY_MS, Day
 from udfs.fault_window import FAR_MS
-
-PROCESS = (*PRODUCER, "process")
 
 
 def isolations(writes: DataFrame) -> DataFrame:

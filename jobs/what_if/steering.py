@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.what_if.isolations import PROCESS
+from jobs.fault_latency.keys import PROCESS
 
 _BROKER_OF_PROCESS = ("event_date", *PROCESS, "broker_name")
 _BEFORE_CHOICES, _CHOICE, _AFTER_CHOICES = 0, 1, 2

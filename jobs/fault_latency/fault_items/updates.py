@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
 from jobs.fault_latency.fault_items.replay import CARRIED, UPDATE
 from jobs.fault_latency.keys import ITEM, PROCESS
-from jobs.fault_latency.producers.processes import is_shared
+from jobs.fault_latency.producers.processes import shared_processes
 from jobs.kinds import Evidence
 from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
@@ -92,9 +92,8 @@ def carried_updates(opening: DataFrame, sends_per_process: DataFrame, day: Day) 
         sends_per_process: SENDS_PER_PROCESS.
         day: the day and cluster.
     """
-    shared = sends_per_process.where(is_shared()).select(*PROCESS).distinct()
     nothing = F.lit(None).cast("bigint")
-    return opening.join(F.broadcast(shared), list(PROCESS), "left_anti").select(
+    return opening.join(F.broadcast(shared_processes(sends_per_process)), list(PROCESS), "left_anti").select(
         *ITEM,
         F.lit(day.start_ms).cast("bigint").alias("at_ms"),
         F.lit(0).alias("step"),

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import PROCESS
-from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, is_shared, process
+from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, process, shared_processes
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.model import ProducerSettings
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
@@ -47,7 +47,7 @@ def with_owner(sends: DataFrame, sends_per_process: DataFrame, producers: Mappin
         sends_per_process: SENDS_PER_PROCESS; it says which processes are not replayed.
         producers: the site's settings of producers.
     """
-    shared = sends_per_process.where(is_shared()).select(*PROCESS, F.lit(SEVERAL_PROCESSES).alias("shared")).distinct()
+    shared = shared_processes(sends_per_process).withColumn("shared", F.lit(SEVERAL_PROCESSES))
     return (
         sends.transform(with_rules, producers)
         .withColumn("process", process())

@@ -31,6 +31,15 @@ def is_shared() -> Column:
     return (F.col("seq_falls") > 1) & (lasted_ms >= _CLOCK_STEP_MS)
 
 
+def shared_processes(sends_per_process: DataFrame) -> DataFrame:
+    """One row per process whose lines are those of several, as `is_shared` says.
+
+    Args:
+        sends_per_process: SENDS_PER_PROCESS.
+    """
+    return sends_per_process.where(is_shared()).select(*PROCESS).distinct()
+
+
 def restarted_once() -> Column:
     """`seq` fell once: a restart that no id shows."""
     return F.col("seq_falls") == 1
