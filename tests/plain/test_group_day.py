@@ -108,11 +108,11 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
     ]  # fmt: skip
     assert [each.sentence for each in day.allocation_findings] == [
         (
-            "g, T, a queue 1: another than the strategy names has the queue for 31.0 s"
+            "g, T, a queue 1: a client that should not own the queue has it for 31.0 s"
             " (expected y, held by x; members had changed, and clients rebalance within 20 s)"
         ),
         (
-            "g, T, a queue 1: another than the strategy names has the queue for 69.0 s"
+            "g, T, a queue 1: a client that should not own the queue has it for 69.0 s"
             " (expected y, held by x; the data does not show why)"
         ),
     ]
@@ -337,7 +337,7 @@ def test_a_topic_without_a_route_is_found() -> None:
         "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN", "U", at(0), at(1_000)
     )  # fmt: skip
     assert finding.sentence == (
-        "g, U: the name server knows no route for 1000.0 s (no snapshot tells of it, or it is a static topic, whose"
+        "g, U: the name server has no route for 1000.0 s (no snapshot has it, or it is a static topic, whose"
         " logical queues are not read)"
     )
 

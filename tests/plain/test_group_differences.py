@@ -239,7 +239,7 @@ def test_findings_of_other_clients_are_apart() -> None:
     (
         Finding(0, 1_249, "UNASSIGNED", topic="T", broker_name="a", queue_id=0, client_ids=(), owners_expected=(),
                 cause="STRATEGY_LEAVES_OUT"),
-        "g, T, a queue 0: nobody is given the queue for 1.2 s (the strategy, as it is set up, leaves it out)",
+        "g, T, a queue 0: the queue is assigned to nobody for 1.2 s (the strategy, as configured, leaves it out)",
     ),
     (
         Finding(0, 86_400_000, "UNASSIGNED", basis="OBSERVED", topic="T", broker_name="a", queue_id=0,
@@ -252,13 +252,13 @@ def test_findings_of_other_clients_are_apart() -> None:
     (
         Finding(0, 50, "DOUBLY_OWNED", topic="T", broker_name="a", queue_id=0, client_ids=("x", "y"),
                 owners_expected=("x", "y")),
-        "g, T, a queue 0: several clients are given the queue for 0.1 s (x, y)",
+        "g, T, a queue 0: the queue is assigned to several clients for 0.1 s (x, y)",
     ),
     (
         Finding(0, 2_000, "AGAINST_STRATEGY", basis="OBSERVED", topic="T", broker_name="a", queue_id=9,
                 client_ids=("x",), owners_expected=(), owners_observed=("x",), cause="QUEUE_DOES_NOT_EXIST"),
         (
-            "g, T, a queue 9: another than the strategy names has the queue for 2.0 s (expected nobody, held by x;"
+            "g, T, a queue 9: a client that should not own the queue has it for 2.0 s (expected nobody, held by x;"
             " the topic has no such queue)"
         ),
     ),
@@ -266,7 +266,7 @@ def test_findings_of_other_clients_are_apart() -> None:
         Finding(0, 2_000, "AGAINST_STRATEGY", basis="OBSERVED", topic="T", broker_name="a", queue_id=0,
                 client_ids=("y",), owners_expected=("x", "y"), owners_observed=("x",), cause="REBALANCE_NOT_RUN"),
         (
-            "g, T, a queue 0: not everyone whom the strategy names has the queue for 2.0 s (expected x, y, held by x;"
+            "g, T, a queue 0: not every client that should own the queue has it for 2.0 s (expected x, y, held by x;"
             " members had changed, and clients rebalance within 20 s)"
         ),
     ),

@@ -385,9 +385,9 @@ def test_queues_that_were_not_owned_as_they_should_be_are_listed_with_the_reason
     faults = [Fault("g1", "VIEWS_DIFFER", 10, 7, 9, 27_000), Fault("g2", "UNEXPLAINED", 0, 0, 1, 526_000)]
     assert _groups_said(faults=faults)[2] == [
         "Queues without an owner, with several, or with another than the strategy says",
-        "  group  why                             no owner  several  another  longest",
-        "  g1     brokers tell different members  10        7        9        27.0 s",
-        "  g2     the data does not show why      0         0        1        8 min 46 s",
+        "  group  why                               no owner  several  another  longest",
+        "  g1     brokers report different members  10        7        9        27.0 s",
+        "  g2     the data does not show why        0         0        1        8 min 46 s",
     ]
 
 
@@ -438,7 +438,7 @@ def test_notes_on_groups_come_in_order_of_kind_and_of_other_days_five_at_most() 
         hidden_files=["f"],
     )  # fmt: skip
     assert [note.strip()[:20] for note in notes] == [
-        "1 x two connections ", "8 x brokers tell dif", "1 queues got message", "1 queues were read b",
+        "1 x two connections ", "8 x brokers report d", "1 queues got message", "1 queues were read b",
         "1 changes of a broke", "should be run again,",
         *(f"{day} lines of 2026-11-{day:02}"[:20] for day in range(1, 6)),
         "1 hidden or half-cop", "no finding: /the/lak",

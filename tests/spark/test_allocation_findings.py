@@ -365,9 +365,9 @@ def test_every_kind_and_cause_has_a_story(site: SnapshotSite) -> None:
 SENTENCES = {
     ("FEW", "IDLE_CLIENT"): "FEW, T: the client gets no queue for 540.0 s"
     " (z; the group has more clients than the topic has queues)",
-    ("TWINS", "UNASSIGNED"): "TWINS, T, a queue 1: nobody is given the queue for 540.0 s"
+    ("TWINS", "UNASSIGNED"): "TWINS, T, a queue 1: the queue is assigned to nobody for 540.0 s"
     " (two connections of the group have one client id)",
-    ("STOLEN", "AGAINST_STRATEGY"): "STOLEN, T, a queue 1: another than the strategy names has the queue for 300.0 s"
+    ("STOLEN", "AGAINST_STRATEGY"): "STOLEN, T, a queue 1: a client that should not own the queue has it for 300.0 s"
     " (expected x, held by y; the data does not show why)",
     ("KILLED", "UNASSIGNED"): "KILLED, T, a queue 2: nobody has the queue for 120.0 s"
     " (expected y, held by nobody; the client is gone, and its broker has not dropped it yet)",

@@ -279,22 +279,22 @@ def test_every_kind_has_each_of_its_causes(site: SnapshotSite) -> None:
     assert {cause for _, _, cause in PAIRS} == set(GroupCause)
 
 
-ANOTHER, EXPECTED_X = "another than the strategy names has the queue", "expected x, held by y"
+ANOTHER, EXPECTED_X = "a client that should not own the queue has it", "expected x, held by y"
 SENTENCES = {
     ("TWICE", "AGAINST_STRATEGY", "DUPLICATE_CLIENT_ID"): f"TWICE, T, a queue 1: {ANOTHER} for 201.0 s"
     f" ({EXPECTED_X}; two connections of the group have one client id)",
     ("ELSEWHERE", "AGAINST_STRATEGY", "NOT_SUBSCRIBED"): f"ELSEWHERE, T, a queue 1: {ANOTHER} for 211.0 s"
-    f" ({EXPECTED_X}; the client does not subscribe the topic)",
+    f" ({EXPECTED_X}; the client does not subscribe to the topic)",
     ("GHOSTS", "AGAINST_STRATEGY", "QUEUE_DOES_NOT_EXIST"): f"GHOSTS, T, a queue 6: {ANOTHER} for 540.0 s"
     f" ({EXPECTED_X}; the topic has no such queue)",
-    ("MIXED", "UNASSIGNED", "MIXED_STRATEGIES"): "MIXED, T, a queue 2: nobody is given the queue for 840.0 s"
+    ("MIXED", "UNASSIGNED", "MIXED_STRATEGIES"): "MIXED, T, a queue 2: the queue is assigned to nobody for 840.0 s"
     " (members of the group use different strategies)",
     ("LANGUAGES", "AGAINST_STRATEGY", "MIXED_LANGUAGES"): f"LANGUAGES, T, a queue 1: {ANOTHER} for 300.0 s"
     f" ({EXPECTED_X}; members of the group are clients of different languages)",
     ("FLAPS", "AGAINST_STRATEGY", "FLAPPING"): f"FLAPS, T, a queue 1: {ANOTHER} for 381.0 s"
     f" ({EXPECTED_X}; members of the group drop off and return)",
     ("VIEWS", "DOUBLY_OWNED", "VIEWS_DIFFER"): "VIEWS, W, a queue 0: several clients have the queue for 201.0 s"
-    " (expected x, held by x, y; brokers tell different members)",
+    " (expected x, held by x, y; brokers report different members)",
     ("STOPPED", "UNASSIGNED", "STOPPED_NOT_EXPIRED"): "STOPPED, S, a queue 5: nobody has the queue for 130.0 s"
     " (expected y, held by nobody; the client is gone, and its broker has not dropped it yet)",
     ("SILENT", "UNASSIGNED", "CLIENT_SILENT"): "SILENT, T, a queue 2: nobody has the queue for 51.0 s"
@@ -302,28 +302,36 @@ SENTENCES = {
     ("LOCKED", "UNASSIGNED", "LOCK_NOT_GRANTED"): "LOCKED, T, a queue 2: nobody has the queue for 42.0 s"
     " (expected y, held by nobody; the broker did not grant the lock of the queue)",
     ("NO-OFFSET", "UNASSIGNED", "OFFSET_UNKNOWN"): "NO-OFFSET, T, a queue 2: nobody has the queue for 42.0 s"
-    " (expected y, held by nobody; the broker did not tell the group's offset)",
+    " (expected y, held by nobody; the broker did not return the group's offset)",
     ("ROUTED", "UNASSIGNED", "STALE_ROUTE"): "ROUTED, P, a queue 2: nobody has the queue for 111.0 s"
     " (expected y, held by nobody; the route had changed, and clients ask for it every 30 s)",
     ("JOINED", "DOUBLY_OWNED", "REBALANCE_NOT_RUN"): "JOINED, T, a queue 0: several clients have the queue for 81.0 s"
     " (expected x, held by x, y; members had changed, and clients rebalance within 20 s)",
     ("EMPTY-ID", "IDLE_CLIENT", "STRATEGY_FAILS"): "EMPTY-ID, T: the client gets no queue for 840.0 s"
     ' (""; the strategy fails on this input, so everyone keeps what it had)',
-    ("CONFIGURED", "UNASSIGNED", "STRATEGY_LEAVES_OUT"): "CONFIGURED, T, a queue 2: nobody is given the queue for"
-    " 840.0 s (the strategy, as it is set up, leaves it out)",
+    ("CONFIGURED", "UNASSIGNED", "STRATEGY_LEAVES_OUT"): "CONFIGURED, T, a queue 2: the queue is assigned to nobody for"
+    " 840.0 s (the strategy, as configured, leaves it out)",
     ("CONFIGURED", "IDLE_CLIENT", "STRATEGY_LEAVES_OUT"): "CONFIGURED, T: the client gets no queue for 840.0 s"
-    " (z; the strategy, as it is set up, leaves it out)",
+    " (z; the strategy, as configured, leaves it out)",
     ("TWIN-CONFIGURED", "DOUBLY_OWNED", "STRATEGY_NAMES_TWICE"): "TWIN-CONFIGURED, T, a queue 1: several clients are"
-    " given the queue for 840.0 s (x, y; the strategy, as it is set up, gives it to several)",
+    " given the queue for 840.0 s (x, y; the strategy, as configured, assigns it to several)",
     ("FEW", "IDLE_CLIENT", "MORE_CLIENTS_THAN_QUEUES"): "FEW, T: the client gets no queue for 840.0 s"
     " (z; the group has more clients than the topic has queues)",
-    ("BROKER", "NOT_DETERMINABLE", "REQUEST_MODE_UNKNOWN"): "BROKER, T: who should own the queues cannot be said for"
+    (
+        "BROKER",
+        "NOT_DETERMINABLE",
+        "REQUEST_MODE_UNKNOWN",
+    ): "BROKER, T: who should own the queues cannot be determined for"
     " 840.0 s (the broker assigns, and settings do not say request_mode)",
-    ("OWN-CLASS", "NOT_DETERMINABLE", "STRATEGY_UNKNOWN"): "OWN-CLASS, T: who should own the queues cannot be said for"
-    " 840.0 s (its class is the site's own, or settings do not say how the strategy is set up)",
-    ("UNTOLD", "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN"): "UNTOLD, NEVER: the name server knows no route for 1080.0 s"
-    " (no snapshot tells of it, or it is a static topic, whose logical queues are not read)",
-    ("NO-ROUTE", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE"): "NO-ROUTE, GONE: the name server knows no route for 840.0 s"
+    (
+        "OWN-CLASS",
+        "NOT_DETERMINABLE",
+        "STRATEGY_UNKNOWN",
+    ): "OWN-CLASS, T: who should own the queues cannot be determined for"
+    " 840.0 s (its class is custom, or settings do not configure the strategy)",
+    ("UNTOLD", "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN"): "UNTOLD, NEVER: the name server has no route for 1080.0 s"
+    " (no snapshot has it, or it is a static topic, whose logical queues are not read)",
+    ("NO-ROUTE", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE"): "NO-ROUTE, GONE: the name server has no route for 840.0 s"
     " (it answered that there is no such topic)",
     ("MIXED", "MIXED_STRATEGIES", "NONE_NEEDED"): "MIXED: members use different strategies for 840.0 s",
     ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id; they own the same"
@@ -333,8 +341,11 @@ SENTENCES = {
     ("EMPTY-ID", "EMPTY_CLIENT_ID", "NONE_NEEDED"): "EMPTY-ID: a member has an empty client id for 840.0 s",
     ("DESERTED", "GROUP_WITHOUT_CONSUMERS", "NONE_NEEDED"): "DESERTED: no broker knows a consumer of the group for"
     " 840.0 s",
-    ("VIEWS", "VIEWS_DIFFER", "NONE_NEEDED"): "VIEWS: brokers tell different members, and each client asks one of them"
-    " at random for 120.0 s",
+    (
+        "VIEWS",
+        "VIEWS_DIFFER",
+        "NONE_NEEDED",
+    ): "VIEWS: brokers report different members, and each client asks one of them at random for 120.0 s",
     ("FLAPS", "FLAPPING", "NONE_NEEDED"): "FLAPS: the client dropped off and returned again and again for 261.0 s (y)",
     ("X-ELSEWHERE", "UNASSIGNED", "UNEXPLAINED"): "X-ELSEWHERE, T, a queue 2: nobody has the queue for 540.0 s"
     " (expected y, held by nobody; the data does not show why)",
