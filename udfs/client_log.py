@@ -29,7 +29,7 @@ _PATTERNS = {
     rf" {_QUEUE}(?:, because pull is pause.*)?$",
     "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}",
     "LOCK_FAILED": rf"^doRebalance, ([^,]*), add a new mq failed, {_QUEUE}, because lock failed$",
-    # The broker did not tell the group's offset, so the queue is not taken; a broker that does not exist, too.
+    # The broker did not return the group's offset, so the queue is not taken; a broker that does not exist, too.
     "OFFSET_UNKNOWN": rf"^doRebalance, ([^,]*), (?:add new mq failed|compute offset failed), {_QUEUE}$",
     "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
     r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",

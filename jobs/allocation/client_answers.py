@@ -16,7 +16,7 @@ def connected_clients(connections: DataFrame) -> DataFrame:
     """One row per `consumer_group` and `client_id`: its `message_model` and `version`, as `MQVersion` numbers it.
 
     Args:
-        connections: as `connections` returns them.
+        connections: frame of `connections`.
     """
     return (
         connections.select("consumer_group", "message_model", F.explode("clients").alias("client"))
@@ -30,7 +30,7 @@ def mixed_languages(connections: DataFrame) -> DataFrame:
     """`consumer_group`, `first_ms` and `last_ms` of the connections that show members of several languages.
 
     Args:
-        connections: as `connections` returns them.
+        connections: frame of `connections`.
     """
     languages = F.array_distinct(F.transform("clients", lambda each: each["language"]))
     mixed = connections.where(F.size(languages) > 1).groupBy("consumer_group")
@@ -41,7 +41,7 @@ def subscribed_topics(answers: DataFrame, day: Day, max_staleness_ms: int) -> Da
     """Intervals of equal answers per client: its `topics`.
 
     Args:
-        answers: as `running_info` returns them.
+        answers: frame of `running_info`.
         day: the day.
         max_staleness_ms: how long an answer holds at most.
     """
@@ -52,10 +52,10 @@ def subscribed_topics(answers: DataFrame, day: Day, max_staleness_ms: int) -> Da
 
 
 def process_queues(answers: DataFrame, opening: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
-    """Intervals of equal answers per client: its `queues`, maybe none.
+    """Intervals of equal answers per client: its `queues`, possibly empty.
 
     Args:
-        answers: as `running_info` returns them.
+        answers: frame of `running_info`.
         opening: rows of `queue_ownership` valid at 00:00.
         day: the day.
         max_staleness_ms: how long an answer holds at most.
@@ -79,7 +79,7 @@ def usual_gaps(answers: DataFrame) -> DataFrame:
     """One row per client: `gap_ms`, the median time between two of its answers, null = it answered once.
 
     Args:
-        answers: as `running_info` returns them.
+        answers: frame of `running_info`.
     """
     in_time = Window.partitionBy(*_CLIENT).orderBy("captured_at_ms")
     gap = F.col("captured_at_ms") - F.lag("captured_at_ms").over(in_time)
@@ -88,7 +88,7 @@ def usual_gaps(answers: DataFrame) -> DataFrame:
 
 
 def logged_strategies(log_lines: DataFrame) -> DataFrame:
-    """One row per `consumer_group` and `client_id`: the `strategy` that its last result of the day names.
+    """One row per `consumer_group` and `client_id`: the `strategy` in its last result of the day.
 
     Args:
         log_lines: published lines of the input `client_logs`.

@@ -15,7 +15,7 @@ _OF_EACH_ROW = {"event_date", "cluster", "consumer_group"}
 
 
 def _own_columns(table: Table) -> StructType:
-    """Those that differ within a group's day; instants only as numbers."""
+    """The columns that differ within a group's day; instants only as numbers."""
     columns = (each for each in table.columns if each.name not in _OF_EACH_ROW and not each.name.endswith("_at"))
     return StructType([StructField(each.name, each.dataType) for each in columns])
 

@@ -1,4 +1,4 @@
-"""The thin Arrow wrapper round `jobs.allocation.group`: each group's day is walked once and gives rows of tables."""
+"""The thin Arrow wrapper around `jobs.allocation.group`: walks each group's day once and returns rows of tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from jobs.tables.day import Day
 
 
 def group_days(facts: DataFrame, day: Day, settings: Settings) -> DataFrame:
-    """Rows of all tables that are of groups, as `GROUP_DAYS` says.
+    """GROUP_DAYS: rows of all tables that are of groups.
 
     Args:
-        facts: as `group_facts` returns them.
+        facts: frame of `group_facts`.
         day: the day.
         settings: groups' strategies, staleness.
     """
@@ -47,7 +47,7 @@ def rows_of(table: Table, days: DataFrame) -> DataFrame:
 
     Args:
         table: one of `OF_GROUPS`.
-        days: as `group_days` returns them.
+        days: frame GROUP_DAYS.
     """
     return days.where(F.col(table.name).isNotNull()).select("consumer_group", f"{table.name}.*")
 

@@ -17,11 +17,11 @@ _BROKERS = "array<struct<broker_name: string, readable: int>>"
 def subscriptions(connections: DataFrame, lists: DataFrame, groups: Mapping[str, GroupSettings]) -> DataFrame:
     """One row per connection and topic: `consumer_group`, `topic`, `captured_at_ms`.
 
-    Of groups without any connection the configured topics, once per answer on their members.
+    For groups without a connection the configured topics, once per answer on their members.
 
     Args:
-        connections: as `connections` returns them.
-        lists: as `member_answers` returns them.
+        connections: frame of `connections`.
+        lists: frame of `member_answers`.
         groups: the settings of groups.
     """
     connected = connections.select("consumer_group", F.explode("topics").alias("topic"), "captured_at_ms")
@@ -39,10 +39,10 @@ def group_topics(subscribed: DataFrame, allocated: DataFrame, day: Day, max_stal
     """One row per `consumer_group` and `topic` that it consumes, `from_ms` to `until_ms`.
 
     A broker keeps one subscription table per group that flips where members subscribe different topics, so a topic
-    counts from the first to the last connection that names it.
+    counts from the first to the last connection with it.
 
     Args:
-        subscribed: as `subscriptions` returns them.
+        subscribed: frame of `subscriptions`.
         allocated: `consumer_group`, `topic` valid at 00:00.
         day: the day.
         max_staleness_ms: how long an answer holds at most.
@@ -59,12 +59,12 @@ def group_topics(subscribed: DataFrame, allocated: DataFrame, day: Day, max_stal
 
 
 def with_routes(topics: DataFrame, routes: DataFrame, before: DataFrame) -> DataFrame:
-    """The topics with `routes` (over the day, maybe none) and `route_before` (at 00:00, null = not known).
+    """The topics with `routes` (over the day, possibly empty) and `route_before` (at 00:00, null = not known).
 
     Args:
-        topics: as `group_topics` returns them.
-        routes: as `topic_routes` returns them.
-        before: as `carried_routes` returns them.
+        topics: frame of `group_topics`.
+        routes: frame of `topic_routes`.
+        before: frame of `carried_routes`.
     """
 
     def brokers(route: str) -> Column:

@@ -1,4 +1,4 @@
-"""Members of each consumer group over the day, as each broker names them."""
+"""Members of each consumer group over the day, as each broker reports them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def member_lists(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
     """Intervals of equal member lists per group and broker, as `answer_intervals` returns them: value `client_ids`.
 
     Args:
-        answers: as `member_answers` returns them.
+        answers: frame of `member_answers`.
         day: the day.
         opening: `consumer_group`, `broker_name`, `client_ids`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.

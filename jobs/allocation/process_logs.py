@@ -1,4 +1,4 @@
-"""The thin Arrow wrapper round `jobs.allocation.logs`: each process's day is walked once, its rows have a kind."""
+"""The thin Arrow wrapper around `jobs.allocation.logs`: walks each process's day once; its rows have a kind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame
         opening: rows of `queue_ownership` valid at 00:00.
         day: the day.
     """
-    # Most lines are not on ownership: of these only the time travels.
+    # Most lines are not about ownership: only their time is passed on.
     lines = log_lines.select(
         "process", "at_ms", *(F.when(F.col("event").isNotNull(), F.col(name)).alias(name) for name in _OF_EVENTS)
     )

@@ -16,12 +16,12 @@ _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_ma
 def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
     """Intervals of equal routes: `topic`, `route`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
 
-    `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
+    `route` has, per broker with queues, the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
     (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win). Static topics are
-    left out: what they share are logical queues.
+    left out: they share logical queues.
 
     Args:
-        answers: as `route_answers` returns them.
+        answers: frame of `route_answers`.
         day: the day.
         opening: `topic`, `route`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.
@@ -57,7 +57,7 @@ def _shaped(route: Column) -> Column:
 
 
 def _most(ordered: Column, broker_name: Column) -> Column:
-    """The broker's queues by an order topic's own numbers: the most if named twice, none if not at all."""
+    """The broker's queues in `orderTopicConf`: the most if listed twice, none if not at all."""
     own = F.filter(ordered, lambda of: of["broker_name"] == broker_name)
     return F.coalesce(F.array_max(F.transform(own, lambda of: of["queues"])), F.lit(0))
 

@@ -124,7 +124,7 @@ def latest_answers(answers: DataFrame) -> DataFrame:
     Columns: `strategy`, `client_version`, `client_rebalance`, `consume_orderly`, `message_model`.
 
     Args:
-        answers: as `running_info` returns them.
+        answers: frame of `running_info`.
     """
     names = ("client_version", "client_rebalance", "consume_orderly", "message_model")
     of = F.struct(F.col("strategy_class").alias("strategy"), *names)

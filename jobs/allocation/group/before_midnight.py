@@ -22,12 +22,12 @@ def inputs_before(
     strategy: GroupStrategy | None,
     day: Day,
 ) -> list[Input]:
-    """Inputs that can be computed, as `inputs` returns them: intervals that end at 00:00.
+    """Inputs whose owners can be computed: intervals that end at 00:00.
 
     Args:
         topics: of the day that begins, with the routes before it.
         members: at 00:00.
-        owners: at 00:00; topics of which there are none had no history.
+        owners: at 00:00; a topic without owners had no history.
         strategy: how the group allocates.
         day: the day that begins.
     """

@@ -60,13 +60,13 @@ _AnAnswer = TypeVar("_AnAnswer", bound=_Answer)
 def causes(
     known: Known, inputs: Sequence[Input], sights: Sequence[Sight], flaps: Iterable[Flap], day: Day, stale_ms: int
 ) -> list[Cause]:
-    """All that act on the group, longer by the usual distance of answers where its members are seen by these only.
+    """All causes that act on the group; where only answers show members, longer by the usual gap between answers.
 
     Args:
         known: of the group.
         inputs: of its strategies.
         sights: when it is known what its clients own.
-        flaps: as `flaps` returns them.
+        flaps: members that drop off and return.
         day: the day.
         stale_ms: how long an answer holds at most.
     """
@@ -105,7 +105,7 @@ def _slack_ms(gaps: Iterable[AnswerGap], sights: Iterable[Sight]) -> int:
 def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
     """One id on two connections: both own the same share, another share nobody (first index of the id).
 
-    By several brokers, or by the only one that has the group: one broker alone lists a client twice that came
+    Listed by several brokers, or by the only one that has the group: a single broker lists a client twice that came
     back to it before its old connection was dropped. It holds for the queues of every broker.
 
     Args:
@@ -122,7 +122,7 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
 
 
 def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
-    """Brokers that name different members: each client asks one at random, unless it takes every queue.
+    """Brokers that report different members: each client asks one at random, unless it takes every queue.
 
     One of the topic's: MQClientInstance.findBrokerAddrByTopic (5.3.3).
     """
@@ -132,7 +132,7 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 
 
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
-    """When the group's brokers differ for longer than a change takes to reach all, and clients ask them for members."""
+    """When brokers of a group whose clients ask for members differ for longer than a change takes to spread."""
     spans = joined(
         (each.start_ms, each.end_ms) for each in inputs if each.views > 1 and each.strategy != "BROADCASTING"
     )
@@ -140,9 +140,9 @@ def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
 
 
 def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], stale_ms: int) -> Iterator[Cause]:
-    """A member that does not subscribe the topic gets a share and leaves it: running info has its own topics.
+    """A member that does not subscribe to the topic gets a share and leaves it: running info has its own topics.
 
-    Not before the last answer of the client that names the topic, and no longer than it takes to get its share from the
+    Not before the client's last answer with the topic, and no longer than it takes to get its share from the
     next one on: it asks for the route within 30 s, and rebalances within 20 s.
     """
     for client_id, answers in grouped(subscribed, lambda each: each.client_id).items():
@@ -162,9 +162,9 @@ def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], s
 
 
 def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[Cause]:
-    """After the members changed each client rebalances within 20 s at most; when they did is known by captures.
+    """After the members changed each client rebalances within 20 s; captures show when they changed.
 
-    Whichever broker names them: the change holds for the queues of every broker.
+    Whichever broker reports them, the change holds for the queues of every broker.
     """
     for of_broker in grouped(member_lists, lambda each: each.broker_name).values():
         for from_ms, changed_ms in _changes(of_broker, lambda each: each.client_ids, day):
@@ -181,7 +181,7 @@ def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
 def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object], day: Day) -> Iterator[tuple[int, int]]:
     """The last capture that still showed the old state, and the change, of intervals of equal answers.
 
-    The first capture counts as a change, as what was before is not known; what stood at 00:00 does not. Where both lie
+    The first capture counts as a change, as the state before is unknown; what held at 00:00 does not. Where both lie
     apart, the time in between is left out: what held since the last capture counts, and what begins then.
     """
     ordered = in_time(answers)

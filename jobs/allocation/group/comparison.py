@@ -51,9 +51,9 @@ def comparison(
 
     Args:
         today: of one view only.
-        before: what stood at 00:00, likewise; nothing but changes of it counts.
+        before: what held at 00:00, of one view only; only changes of it count.
         configured: rooms and virtual nodes of the group.
-        strategies: what has been computed already.
+        strategies: shares computed so far.
         had: what clients had at 00:00, which is of the group's own strategy.
     """
     candidates, at_midnight = _candidates(configured or GroupSettings()), _by_topic(before)
@@ -75,12 +75,12 @@ def comparison(
 
 
 def _by_topic(inputs: Iterable[Input]) -> dict[str, list[Input]]:
-    """Those whose queues are shared out."""
+    """Inputs whose queues are shared out, by topic."""
     return grouped((each for each in inputs if each.strategy != "BROADCASTING"), lambda each: each.topic)
 
 
 def _own_strategy(inputs: Sequence[Input]) -> str:
-    """The one that all members have all day long, else MIXED; without members that of all clients."""
+    """The strategy that all members have all day, else MIXED; without members that of all clients."""
     names = {each.strategy for each in inputs if each.client_ids} or {each.strategy for each in inputs}
     return names.pop() if len(names) == 1 else "MIXED"
 

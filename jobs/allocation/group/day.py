@@ -1,4 +1,4 @@
-"""Contents page of a consumer group's day: what is known of it → who should own which queue, who did, at what cost."""
+"""Contents page of a consumer group's day: its facts → who should own which queue, who did, at what cost."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def group_day(
 
     Args:
         consumer_group: its name.
-        known: what is known of it.
-        configured: what the site says of it; None = nothing.
+        known: its facts.
+        configured: its settings; None = none.
         day: the day.
         max_staleness_ms: how long an answer holds at most.
     """

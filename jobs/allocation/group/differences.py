@@ -1,4 +1,4 @@
-"""What the strategies give beside what clients owned: intervals in which the two differ."""
+"""Intervals in which what the strategies assign differs from what clients owned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.tables.day import Day
 from udfs.strategy import POP
 
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
-HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
+HAND_OVER_MS = 1_000  # one client gives a queue up before another takes it
 
 TopicQueue = tuple[str, str, int]
 """Topic, broker name and queue id."""
@@ -22,17 +22,17 @@ TopicQueue = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An interval in which a queue was not owned as the strategies give it.
+    """An interval in which a queue was not owned as the strategies assign it.
 
     Attributes:
         queue: the queue.
         kind: DOUBLY_OWNED, UNASSIGNED or AGAINST_STRATEGY.
-        client_ids: those concerned.
+        client_ids: clients concerned.
         owners_expected: sorted, in any view.
         owners_observed: sorted.
         in_route: the topic has the queue.
         is_mixed: members use different strategies.
-        as_given: the strategies themselves say so.
+        as_given: the strategies themselves assign it so.
         start_ms: start.
         end_ms: end, exclusive.
     """
@@ -63,13 +63,13 @@ def differences(
 ) -> list[Difference]:
     """Differences of all queues.
 
-    That a client does not own what it should is only said while what it owns is known, or just after it ended.
-    Those of up to a second are hand-overs and left out.
+    A missing queue counts only while it is known what the client owns, or just after the client ended.
+    Differences of up to a second are hand-overs and left out.
 
     Args:
         expected: who should own which queue.
         holdings: who did.
-        sights: when that is known.
+        sights: when it is known what clients own.
         day: the day.
     """
     with_log = clients_with_log(sights)
@@ -94,7 +94,7 @@ def differences(
 def is_shared(queue_id: int, strategy: str) -> bool:
     """Whether a queue may well have several owners: all take everything, or several pop from it.
 
-    Below 0 it is any queue of its broker, which only who pops has: some members of a MIXED group, maybe.
+    Below 0 it is any queue of its broker, which only clients that pop have, possibly some members of a MIXED group.
     """
     return queue_id < 0 or strategy == "BROADCASTING" or strategy.startswith(POP)
 
@@ -158,7 +158,7 @@ def _apart(
 def _in_sight(sights: Iterable[Sight], day: Day) -> dict[str, list[_Span]]:
     """When it is known what each client owns: as it lives, and after its end until its group forgets it.
 
-    Times that overlap are one: a client may be back before it is forgotten, and two may have one id.
+    Overlapping times are merged: a client may be back before it is forgotten, and two may have one id.
     """
     return {
         client_id: joined((each.start_ms, _forgotten_ms(each, day)) for each in of_client)

@@ -13,7 +13,7 @@ from jobs.kinds import GroupCause
 
 _Of = tuple[str | None, str | None, int | None]
 _Piece = tuple[int, int, int | None]
-"""From, until, and the rank of the cause that acts; None = none does."""
+"""From, until, and the rank of the cause that acts, or None."""
 _RANKED = tuple(GroupCause)
 
 
@@ -28,7 +28,7 @@ def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> lis
 
 
 def _acting(difference: Difference, causes: Mapping[_Of, Sequence[Cause]]) -> list[Cause]:
-    """Causes that concern the difference: of the group, its topic or its queue; of any client or one of its own."""
+    """Causes that concern the difference's group, topic, queue and clients."""
     subjects: tuple[_Of, ...] = ((None, None, None), (difference.queue[0], None, None), difference.queue)
     return [
         cause
@@ -64,7 +64,7 @@ def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Find
 
 
 def _own_cause(difference: Difference) -> GroupCause | None:
-    """What the difference itself says, whatever acts."""
+    """The cause that the difference itself has, whichever others act."""
     if not difference.in_route and difference.owners_expected:
         return GroupCause.QUEUE_DOES_NOT_EXIST
     if difference.as_given:

@@ -1,4 +1,4 @@
-"""A finding on a queue, a client, a topic or the group; columns of `allocation_findings`."""
+"""A finding about a queue, a client, a topic or the group; columns of `allocation_findings`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Finding:
 
 
 def without_pauses(findings: Iterable[Finding]) -> list[Finding]:
-    """One for each run of equal ones that overlap or touch.
+    """Merge equal findings that overlap or touch.
 
     >>> first, second = Finding(0, 5, "FLAPPING"), Finding(5, 9, "FLAPPING")
     >>> [(each.start_ms, each.end_ms) for each in without_pauses([first, second])]

@@ -1,4 +1,4 @@
-"""Findings from members, routes and strategies alone: what they leave out, and what a group should not do."""
+"""Findings from members, routes and strategies alone: queues left out, and what a group should not do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IN_A_ROOM = re.compile("^([^@]*)@[^@]+@*$")  # two parts, as Java's split count
 
 
 def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) -> list[Finding]:
-    """What the strategies themselves leave unassigned, give twice or give nothing; retry topics left out."""
+    """Queues that strategies leave unassigned or assign twice, and clients without queues; retry topics left out."""
     plain = [row for row in allocated if not row.input.is_of_retries]
     intervals = {(row.input.topic, row.input.view_broker_name, row.start_ms): row for row in plain}
     of_intervals = grouped(expected, lambda each: (each.topic, each.view_broker_name, each.start_ms))
@@ -105,14 +105,14 @@ def of_group(
     day: Day,
     stale_ms: int,
 ) -> list[Finding]:
-    """What concerns the whole group.
+    """Findings about the whole group.
 
     Args:
         member_lists: intervals that have a length.
         inputs: of its strategies.
-        strategy: how it allocates; None = nothing shows it.
+        strategy: how it allocates; None = unknown.
         flaps: members that drop off and return.
-        languages: when its members spoke several.
+        languages: when its members were of several languages.
         day: the day.
         stale_ms: how long an answer holds at most.
     """
@@ -172,12 +172,12 @@ def _share_queues(client_ids: Iterable[str], strategy: GroupStrategy | None) -> 
 
 
 def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
-    """Ids that stand there more than once."""
+    """Ids that occur more than once."""
     return tuple(client_id for client_id, count in Counter(client_ids).items() if count > 1)
 
 
 def of_topics(topics: Iterable[Topic], day: Day) -> list[Finding]:
-    """Topics that the group consumes and that have no route: the name server said so, or no snapshot shows them."""
+    """Topics that the group consumes without a route: the name server answered so, or no snapshot has one."""
     plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
     spans = [span for topic in plain for span in _without_route(topic, day)]
     return without_pauses(

@@ -35,9 +35,9 @@ def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
 
 
 def _returns(lists: Iterable[MemberList]) -> Iterator[tuple[str, int]]:
-    """Each member that a broker names and did not just before, a short time after it last did; and when, in time.
+    """Each member that is back on a broker's list a short time after it dropped off, and when, ordered by time.
 
-    While the broker is not heard nobody drops off.
+    While the broker does not answer nobody drops off.
     """
     named_until_ms: dict[str, int] = {}
     for before, after in pairwise(in_time(lists)):

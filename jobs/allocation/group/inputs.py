@@ -27,7 +27,7 @@ class Input:
         end_ms: end, exclusive.
         strategies_json: how each client of the group allocates, as `udfs.shares` takes it.
         strategy: of these members; MIXED when they differ.
-        strategy_source: where it is known from.
+        strategy_source: how it is known.
         undetermined: why the owners cannot be computed; None = they can.
     """
 
@@ -45,7 +45,7 @@ class Input:
 
     @property
     def is_of_retries(self) -> bool:
-        """The topic is the one that the group retries from."""
+        """The topic is the group's retry topic."""
         return self.topic.startswith(RETRY_TOPIC)
 
     @property
@@ -55,15 +55,15 @@ class Input:
 
 
 def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy: GroupStrategy | None) -> list[Input]:
-    """Inputs of every topic, by topic, view and time; none of a group whose clients nothing shows.
+    """Inputs of every topic, by topic, view and time; none for a group without known clients.
 
-    A client asks a random broker of the topic for the members. A broker that knows no such group answers with an
+    A client asks a random broker of the topic for the members. A broker that does not know the group answers with an
     error, on which the client changes nothing: such a view allocates nothing while another broker knows the group.
 
     Args:
         topics: what the group consumes.
         member_lists: intervals that have a length.
-        strategy: how it allocates; None = neither settings nor any client shows it.
+        strategy: how it allocates; None = neither settings nor a client shows it.
     """
     if strategy is None:
         return []

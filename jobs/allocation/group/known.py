@@ -1,4 +1,4 @@
-"""What is known of one consumer group on one day: intervals of equal answers, what its clients logged, 00:00."""
+"""The facts of one consumer group on one day: intervals of equal answers, client logs, the state at 00:00."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MemberList:
 
     Attributes:
         broker_name: who answered.
-        client_ids: sorted, duplicates kept; none = it knows no such group.
+        client_ids: sorted, duplicates kept; empty = it does not know the group.
         start_ms: start.
         end_ms: end, exclusive.
         last_answer_ms: last capture with these members.
@@ -65,7 +65,7 @@ class Topic:
 
     Attributes:
         topic: its name.
-        from_ms: first connection that names it; 00:00 when it was allocated then.
+        from_ms: first connection with it; 00:00 when it was allocated then.
         until_ms: when the last one goes stale, exclusive.
         routes: intervals of the day, in time; none = no snapshot shows it.
         route_before: brokers at 00:00, by the day before; None = not known.
@@ -90,7 +90,7 @@ class Subscribed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One interval of equal answers of a client: the queues that it works on, maybe none."""
+    """One interval of equal answers of a client: the queues that it works on, possibly empty."""
 
     client_id: str
     queues: tuple[ProcessQueue, ...]
@@ -161,7 +161,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class OwnerBefore:
-    """A queue and its owner at 00:00, and the strategy by which it is that, as the day before published them."""
+    """A queue and its owner at 00:00, and the strategy that assigned it, as the day before published them."""
 
     topic: str
     view_broker_name: str | None
@@ -174,7 +174,7 @@ class OwnerBefore:
 
 @dataclass(frozen=True, slots=True)
 class MembersBefore:
-    """Members at 00:00, as one broker named them the day before."""
+    """Members at 00:00, as one broker reported them the day before."""
 
     broker_name: str
     client_ids: tuple[str, ...]
@@ -182,7 +182,7 @@ class MembersBefore:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Everything that is known of one group; what is here belongs to it alone."""
+    """All facts of one group; they concern no other group."""
 
     member_lists: Sequence[MemberList] = ()
     topics: Sequence[Topic] = ()
@@ -218,7 +218,7 @@ KINDS = {
     "owners_before": OwnerBefore,
     "members_before": MembersBefore,
 }
-"""Attributes of `Known`, and what each holds."""
+"""Attributes of `Known`, and the class of their rows."""
 _LISTED = {"queues": ProcessQueue, "brokers": RoutedBroker, "route_before": RoutedBroker, "routes": Route}
 
 
@@ -236,7 +236,7 @@ def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    """Lists as tuples, so that what is equal can be found by it."""
+    """Lists as tuples, which are hashable."""
     if not isinstance(value, list):
         return value
     of = _LISTED.get(name)

@@ -48,7 +48,7 @@ class Connected:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Logged:
-    """A client and the strategy that its last result of the day names."""
+    """A client and the strategy in its last result of the day."""
 
     client_id: str
     strategy: str
@@ -100,7 +100,7 @@ def _with_answer(observed: ObservedClient, answer: Running) -> ObservedClient:
 
 
 def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
-    """Attributes that all observed clients agree on, for members of which nothing is known.
+    """Attributes that all observed clients agree on, for unknown members.
 
     >>> clients = [ObservedClient("x", "AVG"), ObservedClient("y", "AVG", client_version="5.3.3"), ObservedClient("z")]
     >>> in_common([*clients, ObservedClient("v", client_version="4.9.8")]) # doctest: +ELLIPSIS

@@ -1,4 +1,4 @@
-"""What a change of members or queues moved, and what would have been enough."""
+"""What a change of members or queues moved, and the fewest queues that had to move."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rebalance:
 
     @property
     def moved_beyond_fewest(self) -> int:
-        """Moves that no load asked for."""
+        """Moves beyond the fewest that balance the load."""
         return self.moved - self.fewest_moves
 
 

@@ -18,7 +18,7 @@ from udfs.strategy import Queue
 
 @dataclass(frozen=True)
 class Allocated:
-    """An input whose owners can be computed, and the share of each different client."""
+    """An input whose owners can be computed, and the queues of each different client."""
 
     input: Input
     shares: tuple[Share, ...]
@@ -35,7 +35,7 @@ class Allocated:
 
     @cached_property
     def owners(self) -> dict[Queue, frozenset[str]]:
-        """Owners by queue; one that nobody owns is absent."""
+        """Owners by queue; queues without an owner are absent."""
         return owners_of((share.client_id, share.queues) for share in self.shares)
 
     @property
@@ -56,13 +56,13 @@ class Had:
 
 
 class Strategies:
-    """What the strategies give, by input."""
+    """Shares by the strategies, cached by input."""
 
     def __init__(self) -> None:
         self._computed: dict[Hashable, tuple[Share, ...]] = {}
 
     def shares(self, each: Input) -> tuple[Share, ...]:
-        """Shares of the different clients, computed when they are first asked for."""
+        """Shares of the different clients, computed on first use."""
         of = each.strategies_json, each.topic, each.queues, each.client_ids
         if of not in self._computed:
             given = json.loads(each.strategies_json)

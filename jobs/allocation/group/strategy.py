@@ -1,4 +1,4 @@
-"""The strategy of a consumer group, as settings, running consumers or their logs name it."""
+"""The strategy of a consumer group, by settings, running consumers or their logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNDETERMINED = (GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_MODE_UNKNOWN)
 
 @dataclass(frozen=True)
 class ClientStrategy:
-    """How one client allocates: `spec` (for `udfs.strategy`), where its name is from, why nothing can be computed."""
+    """How one client allocates: `spec` (for `udfs.strategy`), the source of its name, why nothing can be computed."""
 
     spec: dict[str, Any]
     source: str
@@ -38,7 +38,7 @@ class MembersStrategy(NamedTuple):
 
     Attributes:
         strategy: MIXED when they differ.
-        strategy_source: where it is known from.
+        strategy_source: how it is known.
         undetermined: why nothing can be computed; None = it can.
     """
 
@@ -52,8 +52,8 @@ class GroupStrategy:
     """How the clients of a group allocate on one day.
 
     Attributes:
-        default: of clients of which nothing is known.
-        of_clients: of each that is known.
+        default: for unknown clients.
+        of_clients: for each known client.
     """
 
     default: ClientStrategy
@@ -61,12 +61,12 @@ class GroupStrategy:
 
     @cached_property
     def strategies_json(self) -> str:
-        """How each client does, as `udfs.shares` takes it; `*` = all others."""
+        """How each client allocates, as `udfs.shares` takes it; `*` = all others."""
         others = {client_id: each.spec for client_id, each in self.of_clients.items() if each.spec != self.default.spec}
         return json.dumps({"*": self.default.spec, **others}, sort_keys=True)
 
     def of_members(self, client_ids: Iterable[str]) -> MembersStrategy:
-        """How these do; of no members, how all that are known would.
+        """How these members allocate; without members, how all known clients would.
 
         Args:
             client_ids: members, duplicates allowed.
@@ -87,8 +87,8 @@ def group_strategy(
     """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
 
     Args:
-        configured: what the site says of it; it wins.
-        observed: as `observed_clients` returns them.
+        configured: the group's settings, which win.
+        observed: the group's clients, by client id.
         before: owners at 00:00, with the strategy that the day before knew.
     """
     of_client, common = {each.client_id: each for each in observed}, _in_common(observed, before)
@@ -103,12 +103,12 @@ def group_strategy(
 
 
 def is_named_before(before: Iterable[OwnerBefore]) -> bool:
-    """Whether the day before knew by clients themselves how the group allocates."""
+    """Whether the day before knew the group's strategy from its clients."""
     return _in_common([], before).strategy is not None
 
 
 def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) -> ObservedClient:
-    """What clients agree on, and the strategy of the day before when none names one: they log changes only."""
+    """What clients agree on, and the strategy of the day before when no client shows one: they log changes only."""
     common = in_common(observed)
     if any(each.strategy for each in observed):
         return common

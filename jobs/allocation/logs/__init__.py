@@ -1,1 +1,1 @@
-"""What client logs say of queue ownership: plain functions over the lines of one process, in their order."""
+"""What client logs show of queue ownership: plain functions over the lines of one process, in their order."""

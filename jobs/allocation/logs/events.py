@@ -1,4 +1,4 @@
-"""One line of a client log that is on queue ownership; what a client owned at 00:00 is a line of its own."""
+"""One line of a client log about queue ownership; what a client owned at 00:00 is a line of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFUSALS = ("LOCK_FAILED", "OFFSET_UNKNOWN")
 
 
 class OwnedQueue(NamedTuple):
-    """A queue as a consumer owns it; `popped` is a way to own it, beside which there may be the other."""
+    """A queue as a consumer owns it; it may be owned both `popped` and pulled."""
 
     topic: str
     broker_name: str

@@ -15,12 +15,12 @@ _FIRST_WORDS_MS = 5_000  # a new process says `start beginning` of its first con
 
 @dataclass(frozen=True)
 class Incarnation:
-    """One of them.
+    """One process.
 
     Attributes:
         number: 0 = it ran before the day's first line.
-        events: its lines on ownership, in order, with `made_client_id`.
-        last_ms: its last line, on ownership or not; 24:00 when it goes on; 00:00 when it wrote none.
+        events: its lines about ownership, in order, with `made_client_id`.
+        last_ms: its last line of any kind; 24:00 when it goes on; 00:00 when it wrote none.
     """
 
     number: int
@@ -34,7 +34,7 @@ def incarnations(events: Sequence[Event], times_ms: Sequence[int], start_ms: int
     A process that is killed writes nothing: its next start in the same log ends it, at its own last line.
 
     Args:
-        events: the log's lines on ownership, in order.
+        events: the log's lines about ownership, in order.
         times_ms: of all its lines, each once, ascending.
         start_ms: 00:00.
         end_ms: 24:00.

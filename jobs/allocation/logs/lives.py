@@ -17,7 +17,7 @@ class Life:
     Attributes:
         client_id: its client.
         lived_from_ms: its start, 00:00 of one that owned a queue then; None = before the log's first line.
-        stopped_ms: its stop; None = it said nothing of one.
+        stopped_ms: its stop; None = the log shows none.
         changes: its lines of `CHANGES`, in order, what it owned at 00:00 first.
     """
 
@@ -28,7 +28,7 @@ class Life:
 
 
 def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[int, int]]:
-    """Of each line the life (0 = it had begun before the first line), and how many consumers run after the line.
+    """Per line: the life (0 = begun before the first line), and how many consumers run after the line.
 
     Args:
         events: of one group in one incarnation of a process.
@@ -55,7 +55,7 @@ def are_several(events: Sequence[Event], opening: Sequence[Event]) -> bool:
 
     Args:
         events: as for `numbered`.
-        opening: likewise.
+        opening: as for `numbered`.
     """
     clients = defaultdict(set, {0: {each.client_id for each in opening}})
     for event, (life, alive) in zip(events, numbered(events, opening), strict=True):
@@ -69,11 +69,11 @@ def are_several(events: Sequence[Event], opening: Sequence[Event]) -> bool:
 def lives_of_one(
     events: Sequence[Event], opening: Sequence[Event], created: AbstractSet[str | None], start_ms: int
 ) -> list[Life]:
-    """Lives of a consumer that is alone of its group in its log, one after the other; without those of no name.
+    """Lives of a consumer that is alone of its group in its log, one after the other; without unidentified ones.
 
     Args:
         events: as for `numbered`.
-        opening: likewise.
+        opening: as for `numbered`.
         created: clients that the incarnation created.
         start_ms: 00:00.
     """

@@ -43,7 +43,7 @@ class ProcessDay:
 
     Attributes:
         lifetimes: of consumers whose client is known.
-        holdings: of them; those that end before they begin are none.
+        holdings: of them; without those that end before they begin.
         silences: start and end of each time without one line.
     """
 
@@ -58,7 +58,7 @@ def process_day(
     """Walk through the day.
 
     Args:
-        events: the log's lines on ownership, in order.
+        events: the log's lines about ownership, in order.
         times_ms: of all its lines, each once, ascending.
         opening: what its clients owned at 00:00, ADDED then.
         start_ms: 00:00.

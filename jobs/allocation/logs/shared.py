@@ -1,7 +1,7 @@
-"""Lives of several clients of one group that write one log: their results name the client, other lines do not.
+"""Lives of several clients of one group that write one log: only their results contain the client id.
 
 `RebalanceImpl.rebalanceByTopic` (4.3 to 5.5) writes a client's result each time that it changed what the client owns,
-after the changes' own lines, which name no client. So a change is the client's whose next result shows it.
+after the changes' own lines, which do not contain it. So a change is the client's whose next result shows it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequen
 
 
 def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) -> Iterator[Life]:
-    """Lives of one client, from one STOPPED to the next; one of which nothing is known is none."""
+    """Lives of one client, from one STOPPED to the next; without those of which nothing is known."""
     until = [place + 1 for place, event in enumerate(events) if event.event == "STOPPED"]
     for begin, end in zip([0, *until], [*until, len(events)], strict=True):
         of_life, before = events[begin:end], () if begin else opening

@@ -1,7 +1,7 @@
-"""Which of several clients that write one log took or gave up a queue: the lines do not say, but results do.
+"""Which of several clients that write one log took or gave up a queue: only results show it.
 
 `RebalanceImpl.rebalanceByTopic` (4.3 to 5.5), and `getRebalanceResultFromBroker` for POP, changes what the client
-owns, with a line for each queue, and then writes the whole result with the client's name. Clients rebalance at once,
+owns, with a line for each queue, and then writes the whole result with the client's id. Clients rebalance at once,
 so the lines of several are mixed.
 """
 
@@ -43,7 +43,7 @@ def whose_changes(lines: Iterable[Event], owned_before: Mapping[str, Iterable[Qu
 
 
 class _Log:
-    """What the lines so far show: `whose` line each is, and what waits for a result that names its client."""
+    """What the lines so far show: `whose` line each is, and what waits for a result with its client."""
 
     def __init__(self, owned_before: Mapping[str, Iterable[Queue]]) -> None:
         self.whose: list[str | None] = []
