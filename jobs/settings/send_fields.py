@@ -94,7 +94,7 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
     if kind in _DIGITS:
         return _problem_of_number(text, _DIGITS[kind], unit)
     if name in CLOSED:
-        return None if text in CLOSED[name] else f"is none of {', '.join(CLOSED[name])}"
+        return None if text in CLOSED[name] else f"is not one of {', '.join(CLOSED[name])}"
     is_known, what = _FORMS.get(name, (_is_any, ""))
     if not is_known(text):
         return what + (_nearest(text, OUTCOMES) if name == "outcome" else "")

@@ -1,4 +1,4 @@
-"""Client logs: the lines of `rocketmq_client.log` on queues that a consumer took and gave up."""
+"""Client logs: the lines of `rocketmq_client.log` about queues that a consumer took or gave up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCHEMA = (
     " queues int, clients int, instance int, popped boolean,"
     " allocated array<struct<broker_name: string, queue_id: int>>"
 )
-"""Of published lines; all from `event` on null for lines that are not on ownership."""
+"""Columns of published lines; from `event` on null for lines that are not about ownership."""
 _OF_FILES = "shown string, process string, client_version string, time_zone string, said_client_id string"
 _DATE = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
 _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?:[-.][-.\d*]+)?(?:\.gz)?$")
@@ -43,12 +43,12 @@ _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?
 def read_client_logs(
     spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
 ) -> DataFrame:
-    """One row per line of the logs, with its disposition, and its event where it is on ownership.
+    """One row per line of the logs, with its disposition, and its event if it is about ownership.
 
-    Lines that go on with the entry before (stack traces) are BLANK, no rows of the input. Columns:
+    Continuation lines (stack traces) are BLANK and do not count as rows. Columns:
     `file`, `split`, `row`, `cluster`, `process` (see `process_of`), `at_ms`, `said_client_id` (by settings), the
-    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `faults`, `day`, `disposition`. Equal lines are no
-    duplicates: two queues' lines differ anyhow, and a line said twice is harmless.
+    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `faults`, `day`, `disposition`. Equal lines are not
+    duplicates: lines of two queues differ, and a repeated line is harmless.
 
     Args:
         manifest: the files.
@@ -92,7 +92,7 @@ def log_entries(
         manifest: the files.
         settings: cluster, limits, `client_logs`.
         counted: gets `rows_read`, counted where the lines are read.
-        message: the line's text to the message that is looked at; not asked of a line that is too long.
+        message: from the line's text to the message to parse; not applied to a line that is too long.
     """
     of_files = spark.createDataFrame(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
@@ -121,7 +121,7 @@ def _is_entry() -> Column:
 
 
 def entry_rules(settings: Settings) -> list[Rule]:
-    """What makes any line of a log a bad one."""
+    """Rules that make any line of a log bad."""
     length = F.octet_length("raw")
     return [
         ("time_out_of_range", _is_entry() & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
@@ -146,7 +146,7 @@ def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, 
 
 
 def _is_below(name: str, glob: str) -> bool:
-    """Whether a file is the one, or below the folder, that `glob` names; a relative one may begin at any folder.
+    """Whether a file matches `glob` or is below a folder that does; a relative one may begin at any folder.
 
     >>> [_is_below("/l/a/x.log", glob) for glob in ("/l/a/x.log", "a/x.log", "/l/*/x.log", "a", "/l/a/", "b")]
     [True, True, True, True, True, False]

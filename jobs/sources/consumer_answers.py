@@ -1,4 +1,4 @@
-"""Answers of a broker on a consumer group: its member list, and the consumer connection with its subscriptions."""
+"""Answers of a broker about a consumer group: its member list, and the consumer connection with its subscriptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def member_answers(consumers: DataFrame) -> DataFrame:
     """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`.
 
     `client_ids` is sorted and keeps duplicates (one entry per connection, `ConsumerGroupInfo.getAllClientId`); empty
-    where the broker knows no such group; null where nothing is known.
+    where the broker does not know the group; null where nothing is known.
 
     Args:
         consumers: published lines of the input `consumers`.

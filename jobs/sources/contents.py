@@ -21,15 +21,15 @@ _OTHERS = {
 
 
 def check_contents(name: str, kind: str, head: bytes) -> None:
-    """Fail when a file is not what its name says.
+    """Fail when a file's content does not fit its name.
 
     Args:
         name: of the file.
-        kind: what it is read as: TEXT, CSV or PARQUET, of which its reader says more.
+        kind: what it is read as: TEXT, CSV or PARQUET, which its reader checks further.
         head: its first `HEAD_BYTES` bytes.
 
     Raises:
-        InputUnreadableError: naming the file and what to do.
+        InputUnreadableError: with the file and the fix.
     """
     is_named_gzip = name.endswith(".gz")
     other = next((other for other, sign in _OTHERS.items() if re.match(sign, head)), None)

@@ -47,7 +47,7 @@ def _check_header(file: str, header: str, wanted: Sequence[str]) -> None:
             raise InputUnreadableError(f"{file} has {what} between its columns; write it with commas")
     if not _some(names, wanted) or header.count('"') % 2:
         raise InputUnreadableError(
-            f"the first line of {file} is not a header with columns such as {', '.join(wanted[:2])}; put one there,"
+            f"the first line of {file} is not a header with columns such as {', '.join(wanted[:2])}; add one,"
             " or map the site's own names in [inputs.sends.fields]"
         )
     twice = next((name for name in names if names.count(name) > 1 and name in wanted), None)

@@ -1,4 +1,4 @@
-"""Dispositions of input lines: the day of each, what becomes of it, its copies and its number in the file."""
+"""Dispositions of input lines: day, disposition, copies, and number in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobs.sources.json_lines import PLACE
 from jobs.tables.day import DAY_MS
 
 PUBLISHED, QUARANTINED, DUPLICATE, OTHER_DAY = "PUBLISHED", "QUARANTINED", "DUPLICATE", "OTHER_DAY"
-BLANK = "BLANK"  # no row of the input: staged only because later lines are numbered past it
+BLANK = "BLANK"  # not a row of the input: staged only because later lines are numbered past it
 HASHES = ("row_hash", "second_hash")
 """Equal together only for equal fields (`with_row_hash`); an input without them has no copies."""
 _EQUAL = ("cluster", "day", *HASHES)
@@ -62,7 +62,7 @@ def line_counts(staged: DataFrame, *places: Column) -> DataFrame:
 
     Args:
         staged: lines with `disposition`; copies are counted where they have the hashes of `with_row_hash`.
-        places: what else to count by.
+        places: further columns to count by.
     """
     hashes = [name for name in HASHES if name in staged.columns]
     counted = staged.where(F.col("disposition") != BLANK)

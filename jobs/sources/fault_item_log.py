@@ -1,4 +1,4 @@
-"""Client logs again, for `faultline verify`: what a producer's client wrote of its fault items (5.1.4 and later)."""
+"""Client logs for `faultline verify`: what a producer's client wrote about its fault items (5.1.4 and later)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SCHEMA = (
     "file string, split bigint, row bigint, cluster string, process string, at_ms bigint, said_client_id string,"
     " event string, broker_name string, not_available_ms bigint, client_id string, client_version string, day date"
 )
-"""Of published lines; all from `event` on null for lines that are not on fault items."""
+"""Columns of published lines; from `event` on null for lines that are not about fault items."""
 
 
 def read_fault_item_logs(
     spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
 ) -> DataFrame:
-    """One row per line of the logs, with its disposition, and its event where it is on a fault item.
+    """One row per line of the logs, with its disposition, and its event if it is about a fault item.
 
     Columns: `file`, `split`, `row`, `cluster`, `process` (see `client_log.process_of`), `at_ms`, `said_client_id` (by
     settings), `event` and the fields of `udfs.fault_item_log`, `raw`, `reason`, `faults`, `day`, `disposition`. What a
-    line means for the second flow is not looked at. Equal lines are no duplicates: several producers of a process
+    line means for the second flow is ignored. Equal lines are not duplicates: several producers of a process
     write the same.
 
     Args:

@@ -19,12 +19,12 @@ from jobs.spark.failures import root_cause
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of one input, and those that are left out by rule.
+    """All files of one input, and those that are skipped by rule.
 
     Attributes:
         files: what is read.
-        hidden: names that are left out, as they are hidden or half-copied.
-        repeated: links to what is read already, each with that.
+        hidden: names that are skipped, as they are hidden or half-copied.
+        repeated: links to files that are read already, each with its target.
     """
 
     files: tuple[InputFile, ...]
@@ -53,17 +53,17 @@ def list_files(
     """Every file below `paths`, each once: each path a file, a folder read to any depth, or a glob.
 
     Files that are hidden (their name, or a folder's below the path, starts with a dot or an underscore) or still being
-    copied by HDFS are left out and named in `hidden`.
+    copied by HDFS are skipped and listed in `hidden`.
 
     Args:
         spark: the session.
         paths: of any stores.
-        lake: its tables are no input.
+        lake: its tables are never input.
         kind_of: what a file of this name is read as.
 
     Raises:
         InputMissingError: a path that does not exist, or a glob that matches nothing.
-        InputUnreadableError: what cannot be read, a name with a colon, or a file whose name and content differ.
+        InputUnreadableError: an unreadable file, a name with a colon, or a file whose name and content differ.
         SettingValueError: a path that leads into the lake.
     """
     stores = Stores(spark)
@@ -83,7 +83,7 @@ def list_files(
 
 
 def shown_path(file: Column) -> Column:
-    """The path as a user knows it, of a file as Spark names it."""
+    """The path of a Spark file name as a user knows it."""
     return F.regexp_replace(F.try_url_decode(F.replace(file, F.lit("+"), F.lit("%2B"))), "^file:/*", "/")
 
 
@@ -91,7 +91,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     """Fail when a file changed or vanished since it was listed.
 
     Raises:
-        InputUnreadableError: naming the first such file.
+        InputUnreadableError: with the first such file.
     """
     stores = Stores(spark)
     for file in manifest.files:
@@ -103,7 +103,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
 
 def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | None:
-    """Error of a failed read, or None when it was no file's fault."""
+    """The error of a failed read, or None when a file did not cause it."""
     text = str(error)
     named = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
     signs = (
@@ -133,5 +133,5 @@ def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
     if file.size:
         check_contents(file.name, kind, stores.head(file.name, HEAD_BYTES))
     elif kind == PARQUET and file.name.lower().endswith(".parquet"):
-        raise InputUnreadableError(f"{file.name} is empty, which no Parquet is; replace it with a complete copy")
+        raise InputUnreadableError(f"{file.name}is empty, so it is not Parquet; replace it with a complete copy")
     return replace(file, kind=kind)

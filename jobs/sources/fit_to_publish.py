@@ -37,22 +37,22 @@ def check_fit_to_publish(
 
     Args:
         staged: the lines.
-        days: those that they are to be published as.
+        days: the days to publish.
         settings: all settings.
-        needed: the inputs without whose lines a day of the flow is empty, whatever lines others have.
-        allow_empty: such a day is published all the same.
+        needed: the inputs without whose lines a day of the flow is empty.
+        allow_empty: publish such a day anyway.
 
     Raises:
-        SettingValueError: they name more clusters than anybody has.
+        SettingValueError: the lines have implausibly many clusters.
         TooManyBadLinesError: more than `max_bad_fraction` of the lines are bad.
-        InputMissingError: not one good line of a needed input on a requested day, unless `allow_empty`.
+        InputMissingError: no good line of a needed input on a requested day, unless `allow_empty`.
         ReconciliationError: the counts do not add up.
     """
     clusters = staged.clusters()
     if len(clusters) > _MOST_CLUSTERS:
         raise SettingValueError(
             f"the lines name {len(clusters)} clusters, such as {clusters[0]!r} and {clusters[-1]!r}: a run publishes"
-            f" {_MOST_CLUSTERS} at most; correct the field cluster, or map it to the one that names the cluster"
+            f" {_MOST_CLUSTERS} at most; correct the field cluster, or map it to the column with the cluster's name"
         )
     for day in days:
         counts = staged.counts(day)
@@ -69,10 +69,10 @@ def check_fit_to_publish(
 
 
 def reason_text(reason: str, lines: int, example: str | None) -> str:
-    """A reason with its lines, one value that it was given for, and what may stand there instead.
+    """A reason with its lines, an example, and the allowed values.
 
     >>> reason_text("mode_unknown", 3, "mode=sync"), reason_text("not_json", 1, None)
-    ('mode_unknown 3: mode=sync is none of SYNC, ASYNC, ONEWAY', 'not_json 1')
+    ('mode_unknown 3: mode=sync is not one of SYNC, ASYNC, ONEWAY', 'not_json 1')
     >>> reason_text("outcome_unknown", 2, "outcome=OK")
     'outcome_unknown 2: outcome=OK is not an outcome (nearest: SEND_OK)'
     """

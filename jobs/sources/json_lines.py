@@ -20,7 +20,7 @@ nor digits beyond 1,000, even in a field that no setting maps."""
 
 
 def text_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """One row per line of the files: `file`, `split`, `row` (it counts within the partition of the scan), `raw`."""
+    """One row per line of the files: `file`, `split`, `row` (counted within the partition of the scan), `raw`."""
     if not paths:
         return spark.createDataFrame([], "file string, split bigint, row bigint, raw string")
     reader = spark.read.option("recursiveFileLookup", "true").option("lineSep", "\n")
@@ -29,7 +29,7 @@ def text_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def json_lines(spark: SparkSession, paths: Sequence[str], schema: StructType) -> DataFrame:
-    """One row per line as of `text_lines`, with `parsed` (struct of `schema`) and `damage`.
+    """One row per line of `text_lines`, with `parsed` (struct of `schema`) and `damage`.
 
     `damage` is null for one whole object whose values have the right types, else `blank`, `invalid_utf8`,
     `not_json`, `not_an_object` or `wrong_type`.
@@ -49,7 +49,7 @@ def place() -> list[Column]:
 
 
 def _without_bom_and_return(line: Column) -> Column:
-    """The line as it was meant; one that is no UTF-8 stays, as a regular expression would replace the bad bytes."""
+    """The line without BOM and CR; invalid UTF-8 stays, as a regular expression would replace the bad bytes."""
     framed = line.startswith("\ufeff") | line.endswith("\r")
     return F.when(framed & F.is_valid_utf8(line), F.regexp_replace(line, "^\ufeff|\r$", "")).otherwise(line)
 
@@ -64,7 +64,7 @@ def _json_damage() -> Column:
     is_object = raw.rlike(r"^\s*\{")
     is_whole_object = _is_one_value(raw, StructType([]), another="{}")
     return (
-        # First what nearly every line is: the other tests cost more than parsing it.
+        # The common case first: the other tests cost more than parsing.
         F.when(raw.startswith("{") & ends_at_first_brace & is_parsed & F.is_valid_utf8(raw), None)
         .when(~raw.rlike(r"\S"), "blank")
         .when(~F.is_valid_utf8(raw), "invalid_utf8")
@@ -76,7 +76,7 @@ def _json_damage() -> Column:
 
 
 def _is_one_value(raw: Column, kind: DataType, *, another: str) -> Column:
-    """Whether the text is one JSON value of the kind and nothing else; false where it is none.
+    """Whether the text is exactly one JSON value of the kind.
 
     Spark parses the first value of a text and ignores what follows: two objects on one line would lose one. An array
     ends at the first bracket that closes it, which is the text's own when one more value can follow.

@@ -1,4 +1,4 @@
-"""Keeps inputs and the lake apart: no input contains the lake, none lies in it."""
+"""Keeps inputs and the lake apart: neither may contain the other."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from jobs.uri import is_elsewhere, local_folder
 
 
 def named_inputs(inputs: Inputs) -> list[tuple[str, str]]:
-    """Kind and path of each input that the settings name."""
+    """Kind and path of each input in the settings."""
     return [(each.name, path) for each in dataclasses.fields(inputs) for path in getattr(inputs, each.name).path]
 
 
 def check_apart(settings: Settings) -> None:
-    """Refuse an input that holds the lake, or lies in it: a run would read its tables, or write over its input.
+    """Refuse an input that contains the lake or lies in it: a run would read its tables, or overwrite its input.
 
     Folders on this machine are compared without links; the lake need not exist yet.
 
     Raises:
-        SettingValueError: naming both.
+        SettingValueError: with both paths.
     """
     lake = settings.lake
     root = real_place(lake)
@@ -43,19 +43,19 @@ def leads_into(place: str, folder: str) -> bool:
 
 
 def real_place(path: str) -> str:
-    """The path without links on this machine; as it is written on another store."""
+    """The path without links on this machine; unchanged on another store."""
     if is_elsewhere(path):
         return path.rstrip("/")
     return os.path.realpath(local_folder(path) or path)
 
 
 def too_close(what: str) -> SettingValueError:
-    """The error that names both."""
+    """The error with both paths."""
     return SettingValueError(f"{what}: what is read and what is written must not mix; give the lake another folder")
 
 
 def alternatives(pattern: str) -> list[str]:
-    """The globs that one with braces stands for; braces may reach over several folders.
+    """The globs that one with braces expands to; braces may span several folders.
 
     >>> alternatives("/{a,b/{c,d}}.gz")
     ['/a.gz', '/b/c.gz', '/b/d.gz']
@@ -69,12 +69,12 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _covers(pattern: str, folder: str) -> bool:
-    """Whether the glob stands for the folder, were it there."""
+    """Whether the glob would match the folder."""
     return any(PurePath(folder).match(os.path.abspath(each)) for each in alternatives(pattern))
 
 
 def _with_parents(root: str, pattern: str) -> Iterator[str]:
-    """The lake and the folders above it, where a glob could stand for them."""
+    """The lake and the folders above it, where a glob could match them."""
     while not is_elsewhere(root) and not is_elsewhere(pattern) and root != "/":
         yield root
         root = os.path.dirname(root)

@@ -1,4 +1,4 @@
-"""Faults of an input line: the rules that it breaks, each with the field and value behind it."""
+"""Faults of an input line: the rules that it breaks, each with the field and value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def damage_rules(max_line_bytes: int, wrong_fields: Mapping[str, Column]) -> lis
 
     Args:
         max_line_bytes: longer lines are rejected.
-        wrong_fields: as the function of this name returns them.
+        wrong_fields: result of the function of this name.
     """
     damage = F.col("damage")
     length = F.octet_length("raw")
@@ -48,12 +48,12 @@ def wrong_fields(
     column_of: Callable[[str], str] = str,
     meant: Callable[[str, Column], Column] = lambda _, text: text,
 ) -> dict[str, Column]:
-    """By field its name and text where its value is there but has the wrong type, else null; of lines with that damage.
+    """Per field its name and text where the value has the wrong type, else null; for lines with that damage.
 
     Args:
-        fields: each field and its type; a text is never wrong.
-        column_of: where the line has a field, its own name by default; a dot leads into an object.
-        meant: the text that counts, by the field's name and the text of the line; null when none does.
+        fields: fields and their types; a text is never wrong.
+        column_of: path of a field in the line, its own name by default; a dot leads into an object.
+        meant: from the field's name and the line's text to the text that counts, or null.
     """
     texts = F.from_json("raw", "map<string,string>", JSON)
 
@@ -76,13 +76,13 @@ def is_wrong(wrong_fields: Mapping[str, Column], name: str) -> Column:
 def with_faults(typed: DataFrame, rules: Sequence[Rule], follows: Mapping[str, Column]) -> DataFrame:
     """One row per line: `reason` (the first rule it breaks), `faults` and `raw`, bounded; null for a good line.
 
-    `faults` has a place per rule: null, or the reason and its detail. Good lines do not come as far. Of a line that
-    cannot be taken apart only the damage is a fault.
+    `faults` has a place per rule: null, or the reason and its detail. For a line that
+    cannot be parsed the damage is the only fault.
 
     Args:
         typed: lines with their fields and `damage`.
-        rules: in the order in which a reason is the first.
-        follows: reason to when it cannot be judged, or only follows, because of a fault before it: it is none then.
+        rules: in order of precedence.
+        follows: reason to the condition under which it only follows from an earlier fault, and is not reported.
     """
     reason = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition, _ in rules))
     is_bad = F.col("reason").isNotNull()
@@ -107,7 +107,7 @@ def reasons_of(faults: str) -> Column:
 
 
 def detail_of(faults: str) -> Column:
-    """The fields and values behind all faults, with what a closed list allows; null when the reasons say all."""
+    """The fields and values of all faults, with what a closed list allows; null when the reasons say it all."""
     allowed = F.create_map(*(F.lit(each) for pair in _ALLOWED.items() for each in pair))
 
     def text(fault: Column) -> Column:
@@ -118,7 +118,7 @@ def detail_of(faults: str) -> Column:
 
 
 def no_time(name: str) -> Column:
-    """The detail of a time that is none; says so when it looks like seconds."""
+    """The detail of an invalid time, with a hint when it looks like seconds."""
     text = F.concat(F.lit(f"{name}="), F.col(name))
     in_seconds = F.col(name).between(EARLIEST_MS // 1000, LATEST_MS // 1000)
     return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
@@ -135,7 +135,7 @@ def is_no_time(name: str) -> Column:
 
 
 def holds_control(*names: str) -> Column:
-    """Whether any of the texts, or of their arrays, holds a control character; false where all are null."""
+    """Whether any of the texts, or arrays of texts, holds a control character; false where all are null."""
     return F.concat_ws(" ", *names).rlike(_CONTROL)
 
 

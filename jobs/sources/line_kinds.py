@@ -1,4 +1,4 @@
-"""Inputs of one canonical JSON object per line: what a line of a kind holds, and what makes it a bad one."""
+"""Inputs of one canonical JSON object per line: the fields of each kind, and what makes a line bad."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LineKind:
         instant: the field whose UTC day is the line's, epoch ms.
         fields: canonical fields besides the instant and `cluster`.
         rules: what makes a line bad beyond its JSON and its instant.
-        follows: reason of a rule to the field that it cannot judge when its value has the wrong type.
+        follows: reason of a rule to the field that it cannot check when its value has the wrong type.
     """
 
     name: str

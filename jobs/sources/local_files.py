@@ -1,4 +1,4 @@
-"""Files of this machine that an input's paths stand for, and all that cannot be read; without Spark.
+"""Files of this machine that an input's paths match, and what cannot be read; without Spark.
 
 A run, `check`, `plan` and `doctor` list them alike; nothing is opened.
 """
@@ -39,13 +39,13 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """Files that the paths of one input stand for.
+    """Files that the paths of one input match.
 
     Attributes:
         files: what is read, each once, in the order of their names.
-        hidden: what is left out: files and folders whose name starts with a dot or an underscore, half-copied files.
-        repeated: names that lead to what is read already, each with that.
-        problems: whatever can neither be read nor be left out.
+        hidden: what is skipped: files and folders whose name starts with a dot or an underscore, half-copied files.
+        repeated: names that lead to a file that is read already, each with that file.
+        problems: what can neither be read nor skipped.
     """
 
     files: tuple[InputFile, ...]
@@ -79,7 +79,7 @@ def is_local(path: str, default_store: str | None = None) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder of this name is left out: Spark and Hadoop skip the same names."""
+    """Whether a file or folder of this name is skipped, as Spark and Hadoop do."""
     return name.startswith((".", "_")) or name.endswith("._COPYING_")
 
 
@@ -88,7 +88,7 @@ def list_local(paths: Iterable[str], lake: str = "") -> Listing:
 
     Args:
         paths: on this machine.
-        lake: a file below it is a problem, however the paths lead there.
+        lake: a file below it is a problem.
     """
     walk = _Walk(lake)
     for path in paths:
@@ -107,11 +107,11 @@ class _Walk:
     """What was found so far.
 
     Attributes:
-        lake: no file of it is input.
+        lake: none of its files is input.
         files: by their path without links.
         folders: those walked, without links.
         hidden: names left out.
-        repeated: names that lead to what was found already, each with its path without links.
+        repeated: further names of files found before, each with its path without links.
         problems: by path.
     """
 
@@ -150,7 +150,7 @@ class _Walk:
         for folder, folders, names in os.walk(top, onerror=self._unreadable, followlinks=True):
             inner, paths = ([os.path.join(folder, name) for name in sorted(each)] for each in (folders, names))
             self.hidden |= {_shown(each) for each in (*inner, *paths) if is_hidden(os.path.basename(each))}
-            inner.sort(key=os.path.islink)  # what a folder holds rather has its own name than a link's
+            inner.sort(key=os.path.islink)  # files of a folder come before links to them
             shown = [each for each in inner if not is_hidden(os.path.basename(each))]
             folders[:] = [os.path.basename(each) for each in shown if self._is_new(each)]
             for each in paths:
@@ -158,7 +158,7 @@ class _Walk:
                     self._take(each)
 
     def _is_new(self, folder: str) -> bool:
-        """Whether the folder was not walked yet: one that leads back would have no end."""
+        """Whether the folder was not walked yet; a link back would never end."""
         real = os.path.realpath(folder)
         if real in self.folders:
             self.repeated[folder] = real

@@ -1,4 +1,4 @@
-"""Lines of a text log, each taken apart by one pattern that stands for the whole line."""
+"""Lines of a text log, each parsed by one pattern for the whole line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MISMATCH = "pattern_mismatch"
 
 
 def matched_lines(spark: SparkSession, paths: Sequence[str], pattern: LinePattern) -> DataFrame:
-    """One row per line as of `text_lines`, with `values` (a struct of the texts of the groups) and `damage`.
+    """One row per line of `text_lines`, with `values` (a struct of the texts of the groups) and `damage`.
 
-    `values` is null unless the line fits; a group without a text has an empty one. `damage` is null for a line that
-    fits, else `blank`, `invalid_utf8` or `pattern_mismatch`. Lines go through Python as whole Arrow columns.
+    `values` is null unless the line matches; a group without text is empty. `damage` is null for a line that
+    matches, else `blank`, `invalid_utf8` or `pattern_mismatch`. Lines go through Python as whole Arrow columns.
     """
     raw = F.col("raw")
     damage = F.when(~raw.rlike(r"\S"), "blank").when(~F.is_valid_utf8(raw), "invalid_utf8")

@@ -1,4 +1,4 @@
-"""Parquet files that do not fit together: which one, and by which column."""
+"""Parquet files whose columns differ: which file, and which column."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jobs.spark.failures import root_cause
 
 
 def misfit(spark: SparkSession, names: Mapping[str, str]) -> InputUnreadableError | None:
-    """Error of files that Spark could not read together; None when they fit.
+    """The error of files that Spark could not read together; None when they agree.
 
     Args:
-        names: path for Spark's reader to name as a user knows it.
+        names: path for Spark's reader to the name that a user knows.
     """
     known: dict[str, tuple[str, str]] = {}
     for path, name in names.items():

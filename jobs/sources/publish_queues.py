@@ -1,4 +1,4 @@
-"""Queues that producers send to over time, in the order in which a queue selector gets them."""
+"""Queues that producers send to over time, in the order that a queue selector gets."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _WRITE_BIT = 2  # PermName.PERM_WRITE
 
 
 def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
-    """One small row per `cluster` and `topic`: its lists of queues over the day; columns as `PUBLISH_QUEUES` says.
+    """PUBLISH_QUEUES: one small row per `cluster` and `topic`, with its lists of queues over the day.
 
-    `spans` in order of time: equal answers in a row are one. The day's first answer counts from the beginning, its last
+    `spans` in order of time: consecutive equal answers are one. The day's first answer counts from its start, its last
     one without end. No queues = no such topic, or nowhere to send to; `queues` is null for a static topic (5.0.0 and
     later), whose logical queues are not read.
 
     Args:
-        routes: as `route_answers` returns them.
+        routes: frame of `route_answers`.
         day: the day and cluster; answers captured on other days are left out.
-        only_own: leave out brokers that the route places in another cluster, and answers that name no other brokers.
+        only_own: leave out brokers that the route places in another cluster, and answers without any other broker.
     """
     own = F.transform(
         F.filter("route.brokerDatas", lambda broker: F.coalesce(broker["cluster"] == day.cluster, F.lit(True))),

@@ -1,4 +1,4 @@
-"""Lines of a run that publishes nothing, as too many are bad: some of them in a file in the lake's folder."""
+"""Some of the bad lines of a run that publishes nothing because of them, in a file in the lake's folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _COLUMNS = ("source", "file", "line", "reason", "reasons", "detail", "raw")
 
 
 def write_rejected(staged: Staged, day: Day, lake: str) -> Path | None:
-    """Write the first of the day's bad lines, in file order, one JSON object each; the file where they now are.
+    """Write the first of the day's bad lines, in file order, one JSON object each, and return the file.
 
-    It takes the place of an earlier run's. None, and nothing is written, for a lake on another store and one that takes
-    no file: what the run failed of is more important.
+    It replaces an earlier run's. None, and nothing is written, for a lake on another store and one that takes
+    no file: the run's own error is more important.
     """
     folder = local_folder(lake) if lake else None
     if folder is None or not folder.is_dir():

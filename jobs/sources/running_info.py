@@ -1,4 +1,4 @@
-"""Running info: a consumer's own answer on its strategy, subscriptions and process queues."""
+"""Running info: a consumer's own answer about its strategy, subscriptions and process queues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def running_info(lines: DataFrame) -> DataFrame:
         "client_id",
         F.when(F.col("code") == _ANSWER, F.from_json(standard_json(F.col("body")), _BODY)).alias("info"),
     )
-    # A body that is no running info has none of these; `ConsumerRunningInfo` always writes both.
+    # A body that is not running info has none of these; `ConsumerRunningInfo` always writes both.
     is_answer = F.col("info.properties").isNotNull() & F.col("info.mqTable").isNotNull()
     parsed = parsed.withColumn("is_answer", is_answer).withColumn("info", F.when(F.col("is_answer"), F.col("info")))
     properties = F.col("info.properties")

@@ -1,4 +1,4 @@
-"""The canonical fields of a send attempt, and how a site's own columns become them."""
+"""The canonical fields of a send attempt, and the mapping from a site's own columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PER_MS = {"ns": 1_000_000, "us": 1_000}
 
 
 def source_type(name: str, sends_input: SendsInput) -> DataType:
-    """Type that the site's value counts as, before its unit does."""
+    """Type of the site's value before its unit applies."""
     unit = sends_input.source_of(name).unit
     if unit == "s":
         return DecimalType(28, 9)
@@ -41,7 +41,7 @@ def source_type(name: str, sends_input: SendsInput) -> DataType:
 
 
 def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
-    """The text of a line as the site means it: ours where it is listed, null for an empty one.
+    """The translated text of a line: ours where it is listed, null for an empty one.
 
     Compared exactly. An empty text on the left stands for lines without one.
     """
@@ -104,12 +104,12 @@ def _struct(tree: Mapping[str, object]) -> StructType:
 
 
 def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Column:
-    """The site's value in the unit that the canonical name says; null when it is out of range.
+    """The site's value in the unit of the canonical name; null when it is out of range.
 
-    A part of a millisecond is cut towards the past, as a clock cuts it: what is less than none stays so.
+    Fractions of a millisecond are rounded towards the past, as clocks do, so negative values stay negative.
 
     Args:
-        value: the column as `source_type` reads it.
+        value: the column, of `source_type`.
         name: canonical field.
         sends_input: the site's `[inputs.sends]`.
     """

@@ -1,4 +1,4 @@
-"""The formats a send log may have: JSON lines, text, CSV and Parquet, read without inference into one shape."""
+"""The formats of a send log: JSON lines, text, CSV and Parquet, read without inference into the same columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsIn
             by_format.setdefault(file.kind, []).append(path)
         elif header := header_of(spark, file, wanted):
             of_csv.setdefault(header, []).append(path)
-    if not by_format and not of_csv:  # files without a byte have no lines, in the same shape
+    if not by_format and not of_csv:  # empty files have no lines, with the same columns
         by_format[TEXT] = []
     readers: dict[str, Callable[[SparkSession, Sequence[str], SendsInput], DataFrame]] = {
         TEXT: _json_lines if sends_input.pattern is None else _text_lines,
@@ -92,7 +92,7 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
     except (Py4JJavaError, PySparkException) as error:
         readable = manifest.readable
         raise misfit(spark, {path: readable[path].name for path in paths}) or error from error
-    # The site's own columns as one struct: they may be called as ours are.
+    # The site's own columns as one struct: their names may equal ours.
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
     columns = {name: _field_of(F.col("record"), kind, sends_input.source_of(name).column) for name in FIELDS}
@@ -129,10 +129,10 @@ def _of_lines(
     Args:
         lines: with their place.
         texts: columns read as text, by the canonical field.
-        typed: columns read as the type that they are to have.
+        typed: columns read with their final type.
         sends_input: constants and the meaning of texts.
         raw: the line.
-        damage: its damage before its values were looked at.
+        damage: its damage before its values were checked.
         detail: of that damage.
     """
     columns = [column.alias(name) for name, column in {**texts, **typed}.items()]
@@ -157,7 +157,7 @@ def _of_lines(
 
 
 def _field_of(record: Column, kind: DataType, name: str) -> Column | None:
-    """The field of that very name, else the nested one that the dots lead to; None when there is neither."""
+    """The field of exactly that name, else the nested one that the dots lead to; None when there is neither."""
     if isinstance(kind, StructType) and name in kind.names:
         return record.getField(name)
     first, dot, rest = name.partition(".")

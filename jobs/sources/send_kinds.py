@@ -1,4 +1,4 @@
-"""What a file of sends is read as, by the settings and its name; without Spark."""
+"""The format of a file of sends, by the settings and its name; without Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jobs.sources.contents import CSV, PARQUET, TEXT
 
 
 def format_of(name: str, configured: str) -> str:
-    """Format of a file of sends: the configured one, with `auto` that of its name; text is read as lines, as JSON is.
+    """Format of a file of sends: the configured one, or with `auto` that of its name; text is read as lines, like JSON.
 
     >>> [format_of(name, "auto") for name in ("a.CSV.gz", "a.parquet", "a.log")], format_of("a.csv", "text")
     (['csv', 'parquet', 'jsonl'], 'jsonl')

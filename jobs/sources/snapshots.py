@@ -1,7 +1,7 @@
 """Snapshots of consumer groups, topic routes and running consumers: one canonical JSON object per line.
 
-A line's `code` says what its answer is worth: 0 an answer; 1 and 206 (consumers) that the broker knows no such
-group; 17 (routes) that there is no such topic; null or any other that nothing is known. Only a line that breaks
+A line's `code` says what its answer is worth: 0 an answer; 1 and 206 (consumers) that the broker does not know the
+group; 17 (routes) that the topic does not exist; null or any other that nothing is known. Only a line that breaks
 the format is bad: an answer that failed is a fact.
 """
 
@@ -54,7 +54,7 @@ def _running_info_rules() -> list[Rule]:
         ("consumer_group_missing", is_blank("consumer_group"), None),
         ("client_id_missing", is_blank("client_id"), None),
         ("body_not_json", (F.col("code") == 0) & properties.isNull(), F.lit("no consumer running info in body")),
-        ("wrong_type", (F.col("code") == 0) & has_no_queue(F.col("body")), F.lit("a queue that is none in body")),
+        ("wrong_type", (F.col("code") == 0) & has_no_queue(F.col("body")), F.lit("an invalid queue in body")),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Staged input lines: counted by disposition, and what a day takes of them."""
+"""Staged input lines: counts by disposition, and the lines of a day."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LineCounts = Mapping[tuple[str, str, dt.date | None], int]
 
 @dataclass(frozen=True)
 class Counts:
-    """Lines of one run as one day of one cluster counts them: each is in one of the last five."""
+    """Counts of one day of one cluster: each line read is in one of the last five."""
 
     rows_read: int
     rows_published: int
@@ -35,7 +35,7 @@ class Counts:
 
     @property
     def add_up(self) -> bool:
-        """Whether every line read has its place."""
+        """Whether the counts add up to the lines read."""
         rows_read, *places = astuple(self)
         return bool(rows_read == sum(places))
 
@@ -48,7 +48,7 @@ class StagedInput:
         name: of the input, as settings and quarantine call it.
         lines: the staged lines, blank ones too.
         manifest: the files they came from.
-        line_counts: how many have each disposition.
+        line_counts: number of lines by disposition.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Staged:
 
     Attributes:
         inputs: those whose lines the flow publishes and counts.
-        lookup_inputs: those that it only looks things up in; their bad lines are quarantined too.
+        lookup_inputs: those that it only uses for look-ups; their bad lines are quarantined too.
     """
 
     inputs: tuple[StagedInput, ...]
@@ -97,7 +97,7 @@ class Staged:
 
     @property
     def hidden_files(self) -> tuple[str, ...]:
-        """Files that were left out by rule."""
+        """Files that were skipped by rule."""
         return tuple(name for each in self.read for name in each.manifest.hidden)
 
     @property
@@ -135,10 +135,10 @@ class Staged:
         )
 
     def counts(self, day: Day) -> Counts:
-        """Counts as a run of this day and cluster alone has them.
+        """Counts as a run of this day and cluster alone would have them.
 
-        Bad lines without a day count on every day. What is neither of another day nor this cluster's, or taken by it
-        (see `_bad_of`), is of other clusters.
+        Bad lines without a day count on every day. Lines neither of another day nor of this cluster, nor taken by it
+        (see `_bad_of`), are of other clusters.
         """
         takes = {PUBLISHED: [day.cluster], DUPLICATE: [day.cluster], QUARANTINED: self._bad_of(day)}
         places: Counter[str] = Counter()
@@ -173,7 +173,7 @@ class Staged:
         )
 
     def _bad_of(self, day: Day) -> list[str]:
-        """The clusters whose bad lines the day takes: its own; the date's first also those without good lines."""
+        """The clusters whose bad lines the day takes: its own, for the date's first also those without good lines."""
         hosts = self.clusters(day.date)
         counted = (key for each in self.read for key in each.line_counts)
         bad = {cluster for disposition, cluster, _ in counted if disposition == QUARANTINED}

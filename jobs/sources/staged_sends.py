@@ -1,4 +1,4 @@
-"""Staged send attempts and fault item updates, as rows of the tables that they become."""
+"""Staged send attempts and fault item updates, as rows of their tables."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from jobs.tables.day import Day
 
 @dataclass(frozen=True)
 class StagedSends(Staged):
-    """Send attempts and, where the site gave some, fault item updates, staged.
+    """Staged send attempts and, if given, fault item updates.
 
     Attributes:
-        routes: the name server's answers, as `route_answers` returns them; None when the site gave none.
+        routes: the name server's answers, frame of `route_answers`; None without that input.
     """
 
     routes: DataFrame | None = None
@@ -36,7 +36,7 @@ class StagedSends(Staged):
         return self.inputs[0].published(day).withColumns(partition_columns).select(*SENDS.schema.fieldNames())
 
     def fault_item_updates(self, day: Day) -> DataFrame:
-        """Rows of the table `fault_item_updates` of the day; none when the site gave none."""
+        """Rows of the table `fault_item_updates` of the day; empty without that input."""
         updates = self[UPDATE_LINES.name]
         if updates is None:
             return no_rows(self.inputs[0].lines.sparkSession, FAULT_ITEM_UPDATES.schema)
@@ -49,7 +49,7 @@ class StagedSends(Staged):
         return updates.published(day).withColumns(named).select(*FAULT_ITEM_UPDATES.schema.fieldNames())
 
     def topic_brokers(self, day: Day) -> DataFrame:
-        """Rows of the table `topic_brokers` of the day; none when the site gave no routes."""
+        """Rows of the table `topic_brokers` of the day; empty without routes."""
         if self.routes is None:
             return no_rows(self.inputs[0].lines.sparkSession, TOPIC_BROKERS.schema)
         return topic_brokers(self.routes, day, only_own=len(self.clusters(day.date)) > 1).withColumns(

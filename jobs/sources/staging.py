@@ -42,11 +42,11 @@ _OF_ROUTES = ("captured_at_ms", "topic", "route")
 
 @dataclass(frozen=True)
 class _Written:
-    """One input whose lines are written below the folder, and not counted yet.
+    """One input whose lines are staged but not counted yet.
 
     Attributes:
         path: where they are.
-        counted: got `rows_read` where they were read.
+        counted: has `rows_read`, observed where they were read.
     """
 
     name: str
@@ -89,7 +89,7 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
 
     Raises:
         InputMissingError: no such path, or no file in it.
-        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
+        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or is not a log.
         ReconciliationError: lines read and lines staged differ in number.
     """
 
@@ -98,19 +98,19 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
 
     readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
     named = [name for name in readers if getattr(settings.inputs, name).path]
-    manifests = {name: _files(spark, name, settings) for name in named}  # all, before one of them is read
+    manifests = {name: _files(spark, name, settings) for name in named}  # list all before reading any
     written = [_written(spark, name, manifests[name], readers[name], folder) for name in named]
     return Staged(_staged(spark, written))
 
 
 def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) -> Staged:
-    """Read each client log once for its lines on fault items and stage every line below `folder`; without logs nothing.
+    """Read each client log once for its lines about fault items and stage them below `folder`; without logs nothing.
 
-    Good lines of every day stay: a client names itself when it starts.
+    Good lines of every day stay: a client logs its id when it starts.
 
     Raises:
         InputMissingError: no such path, or no file in it.
-        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or a log that is none.
+        InputUnreadableError: a file that cannot be read to its end, that changed meanwhile, or is not a log.
         ReconciliationError: lines read and lines staged differ in number.
     """
 
@@ -144,7 +144,7 @@ def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tu
 
 
 def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
-    """Lines of topic routes, of whatever day, each with its answer's route; a line without a code is an answer here."""
+    """Lines of topic routes of any day, each with its answer's route; a line without a code is an answer here."""
 
     def read(manifest: Manifest, counted: Observation) -> DataFrame:
         lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, counted)
@@ -168,7 +168,7 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
 
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
-    """The lines of all inputs counted by one query; copies are looked for only where it counts some."""
+    """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
     counted = reduce(DataFrame.unionByName, map(_line_counts, inputs)).collect()
     return tuple(_reconciled(spark, each, [row for row in counted if row["input"] == each.name]) for each in inputs)
 
@@ -202,12 +202,12 @@ def _reconciled(spark: SparkSession, written: _Written, counted: Sequence[Row]) 
 
 
 def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:
-    """A file without one log line is not a client log: a folder was given that holds other files too."""
+    """A file without a single log line is not a client log: the folder given contains other files too."""
     for file in logs.files:
         if file.size and file.name not in with_lines:
             raise InputUnreadableError(
                 f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
-                " name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
+                " select the logs with a glob, such as /logs/*/rocketmq_client*.log*"
             )
 
 

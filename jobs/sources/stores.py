@@ -1,4 +1,4 @@
-"""Files where they lie: this machine's as Python sees them, those of other stores through Hadoop."""
+"""Files: local ones through Python, those of other stores through Hadoop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stores:
         return is_local(path, self._default)
 
     def status(self, name: str) -> tuple[int, int] | None:
-        """Size and time of the last change (epoch ms) of a file; None when it is none any more."""
+        """Size and time of the last change (epoch ms) of a file; None when it is gone."""
         if self.is_local(name):
             try:
                 found = Path(name).stat()
@@ -42,10 +42,10 @@ class Stores:
         return (status.getLen(), status.getModificationTime()) if status.isFile() else None
 
     def head(self, name: str, size: int, *, unpacked: bool = False) -> bytes:
-        """The first bytes of a file; those of the text in it where it is to be unpacked.
+        """The first bytes of a file, decompressed if asked.
 
         Raises:
-            InputUnreadableError: it cannot be opened, or is packed and broken.
+            InputUnreadableError: it cannot be opened or decompressed.
         """
         path = self._path(name)
         codecs = self._spark._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory  # type: ignore[union-attr]
@@ -65,7 +65,7 @@ class Stores:
         """Each file of another store below a path, and whether it is hidden there.
 
         Raises:
-            InputMissingError: no such path, or a store that does not answer.
+            InputMissingError: the path does not exist, or the store does not answer.
         """
         try:
             path, system = self._path(given), self._system(given)

@@ -14,7 +14,7 @@ _BODY = (
 )
 
 MOST_QUEUES = 65_536
-"""No topic has more on one broker; a route that says so would be spread over as many rows."""
+"""No real topic has more on one broker; a larger number would create as many rows."""
 
 ANSWER, _NO_SUCH_TOPIC = 0, 17  # ResponseCode.SUCCESS, TOPIC_NOT_EXIST
 _LENIENT = {"allowUnquotedFieldNames": "true"}  # older clients get numeric keys without quotes
@@ -30,9 +30,9 @@ def route_answers(lines: DataFrame) -> DataFrame:
 
 
 def answered_route(code: Column, body: Column) -> Column:
-    """The route of an answer: no brokers = no such topic, null = nothing is known.
+    """The route of an answer: empty = the topic does not exist, null = nothing is known.
 
-    Code 0 is an answer; 17 says that there is no such topic; with every other code nothing is known, nor by an
+    Code 0 is an answer; 17 means that the topic does not exist; with any other code nothing is known, nor from an
     answer with more than `MOST_QUEUES` queues of a broker. The body is strict JSON for new clients; older ones are
     answered with unquoted numeric keys.
     """
@@ -51,14 +51,14 @@ def has_too_many_queues(route: Column) -> Column:
 
 
 def is_static(route: Column) -> Column:
-    """Whether the topic is a static one (5.0.0 and later), whose logical queues are not read."""
+    """Whether the topic is static (5.0.0 and later), whose logical queues are not read."""
     return F.coalesce(F.size(route["topicQueueMappingByBroker"]) > 0, F.lit(False))
 
 
 def order_numbers(route: Column) -> Column:
-    """An order topic's own numbers, `broker:number` each: array of `broker_name`, `queues`, in its order.
+    """`orderTopicConf` (`broker:number;…`): array of `broker_name`, `queues`, in its order.
 
-    `queues` is null where that is no number, or more than `MOST_QUEUES`. Of another topic one that names no broker.
+    `queues` is null where that is not a number, or more than `MOST_QUEUES`. Other topics give one row without a broker.
     """
 
     def numbers_of(part: Column) -> Column:
@@ -72,7 +72,7 @@ def order_numbers(route: Column) -> Column:
 
 
 def broker_names(routes: DataFrame) -> DataFrame:
-    """One row per `broker_addr`: `routed_broker_name`, the name that the latest answer gives the address."""
+    """One row per `broker_addr`: `routed_broker_name`, the broker name of the address in the latest answer."""
     brokers = routes.select("captured_at_ms", "topic", F.explode("route.brokerDatas").alias("broker"))
     addresses = brokers.select(
         "captured_at_ms",
@@ -95,11 +95,11 @@ def broker_names(routes: DataFrame) -> DataFrame:
 def topic_brokers(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     """One row per interval of equal answers, topic and broker.
 
-    Columns of `topic_brokers` without its day. An answer holds until the next one of its topic; equal answers in a row
+    Columns of `topic_brokers` without its day. An answer holds until the topic's next one; consecutive equal answers
     are one interval; the last of the day holds until 24:00.
 
     Args:
-        routes: as `route_answers` returns them.
+        routes: frame of `route_answers`.
         day: the day and cluster; answers captured on other days are left out.
         only_own: leave out brokers that the route places in another cluster.
     """

@@ -150,6 +150,6 @@ def test_every_reason_of_snapshots_and_logs(spark: SparkSession, tmp_path: Path)
             ["wrong_type", "consumer_group_missing", "client_id_missing", "body_not_json"],
             "captured_at_ms=x; no consumer running info in body",
         ),
-        ("running_info.jsonl", 2): (["wrong_type"], "captured_at_ms=y; a queue that is none in body"),
+        ("running_info.jsonl", 2): (["wrong_type"], "captured_at_ms=y; an invalid queue in body"),
         ("rocketmq_client.log", 1): (["time_out_of_range", "log_line_breaks_off"], "2026-02-30 12:00:00,000 INFO R"),
     }

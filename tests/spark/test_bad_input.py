@@ -302,7 +302,7 @@ def test_more_bad_lines_than_allowed_stop_the_run(
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith(
         f"2 of 10 lines are bad (latency_missing 1, not_json 1), more than max_bad_fraction {fraction};"
-        " nothing of this flow was published; mend the log or raise --set max_bad_fraction="
+        " nothing of this flow was published; correct the log or raise --set max_bad_fraction="
     )
 
 
@@ -339,7 +339,7 @@ def test_too_many_bad_lines_are_named_with_what_may_stand_there(spark: SparkSess
     with pytest.raises(TooManyBadLinesError, match=r"max_bad_fraction=…$"):
         check_fit_to_publish(staged, [DAY], Settings(lake=str(lake)), needed=["sends"], allow_empty=False)
     assert str(caught.value).startswith(
-        "5 of 6 lines are bad (mode_unknown 2: mode=sync is none of SYNC, ASYNC, ONEWAY,"
+        "5 of 6 lines are bad (mode_unknown 2: mode=sync is not one of SYNC, ASYNC, ONEWAY,"
         " outcome_unknown 2: outcome=OK is not an outcome (nearest: SEND_OK), not_json 1,"
         " wrong_type 1: seq=x is not a whole number; a line counts under each of its reasons),"
         " more than max_bad_fraction"

@@ -129,7 +129,7 @@ def test_each_file_is_read_under_its_own_header(spark: SparkSession, tmp_path: P
         (HEAD.replace(",", ";"), "has semicolons between its columns; write it with commas"),
         (HEAD.replace(",", "\t"), "has tabs between its columns; write it with commas"),
         (f"{HEAD},seq", "has the column 'seq' twice; rename one of them"),
-        (record(1), "is not a header with columns such as client_id, producer_group; put one there, or map"),
+        (record(1), "is not a header with columns such as client_id, producer_group; add one, or map"),
         (HEAD[:-1] + '"', "is not a header"),
         ("x" * 70_000, "is not a header"),
     ],

@@ -78,7 +78,7 @@ def test_too_many_bad_lines_publish_nothing(
     assert cli.main(_command(tmp_path)) == 4
     assert capsys.readouterr().err.splitlines()[-1] == (
         "faultline: 1 of 50 lines are bad (not_json 1), more than max_bad_fraction 0.01;"
-        " nothing of this flow was published; mend the log or raise --set max_bad_fraction=…;"
+        " nothing of this flow was published; correct the log or raise --set max_bad_fraction=…;"
         f" bad lines are in {tmp_path}/lake/_rejected.jsonl"
     )
     assert [_rows(spark, tmp_path / "lake", table) for table in ("sends", "quarantine", "isolation_intervals")] == [
