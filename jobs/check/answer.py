@@ -1,4 +1,4 @@
-"""`faultline check`: what it says of each input."""
+"""`faultline check`: its output for each input."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from jobs.sources.local_files import DEFAULT_STORE, is_local
 
 _MOST_SAID = 5
 _REPLAYED_BY = {
-    "client_version": ("its rules are not known and no producer is replayed", '"5.3.3"'),
-    "fault_latency_enabled": ("the switch is taken for off: isolations are those that would have been", "true"),
+    "client_version": ("its rules are unknown and no producer is replayed", '"5.3.3"'),
+    "fault_latency_enabled": ("the switch is assumed off: isolations are those that would have been", "true"),
 }
-"""Field to what its absence costs, and a value of it."""
+"""Field to what its absence costs, and an example value."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Lines to print, and whether a run with these settings would be of use."""
+    """Lines to print, and whether a run with these settings makes sense."""
 
     lines: tuple[str, ...]
     exit_code: int
 
 
 def check_inputs(settings: Settings, most_lines: int) -> Answer:
-    """What the heads of the input show: the sends field by field, of other inputs that they are there.
+    """What the heads of the input show: the sends field by field, of other inputs only that they exist.
 
     Args:
         settings: all settings.
-        most_lines: how many lines of a file to look at.
+        most_lines: lines of a file to read.
     """
     named = named_inputs(settings.inputs)
     if not named:
-        return Answer(("no input is named; give --sends PATH or the setting inputs.sends.path",), 2)
+        return Answer(("no input given; pass --sends PATH or set inputs.sends.path",), 2)
     lines: list[str] = []
     exit_code = 0
     for kind in dict.fromkeys(kind for kind, _ in named):
@@ -111,21 +111,21 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[s
         verdict = "WRONG" if count == rows else "WARNING"
         yield (
             f"{verdict}: no {' or '.join(names)} in {count} of {rows} lines, which a run quarantines; map another"
-            f' column, or say what an empty value means: [inputs.sends.values.{names[0]}] "" = …'
+            f' column, or define what an empty value means: [inputs.sends.values.{names[0]}] "" = …'
         )
     for head in heads:
         if head.bad and not head.records:
             hint = "name it .csv or .parquet, or set inputs.sends.format, or a pattern for text"
             if head.looks_like_csv:
                 hint = "it looks like CSV: name it .csv, or set inputs.sends.format = 'csv'"
-            yield f"WRONG: {head.file}: not one of its first lines can be taken apart; {hint}"
+            yield f"WRONG: {head.file}: none of its first lines can be parsed; {hint}"
         yield from (f"WARNING: {head.file} line {number} {problem}" for number, problem in head.bad[:_MOST_SAID])
         if head.bad[_MOST_SAID:]:
             yield f"WARNING: {head.file} has {len(head.bad) - _MOST_SAID} more of such lines at its start"
 
 
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
-    """A WARNING for what no line says and no setting either, without which nothing is replayed."""
+    """A WARNING for values missing from both lines and settings, without which nothing is replayed."""
     of_producers = [vars(producer) for producer in settings.producers.values()]
     for name, (costs, example) in _REPLAYED_BY.items():
         has_none = all(each.missing == each.rows for each in found.fields if each.name == name)
@@ -154,7 +154,7 @@ def _counts(what: str, counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _share(count: int, rows: int) -> str:
-    """A share that is 0% and 100% only where it is none and all."""
+    """A share that is 0% or 100% only where it is exact."""
     if not count or count == rows:
         return "0%" if not count else "100%"
     return f"{min(max(100 * count / rows, 0.1), 99.9):.1f}%"

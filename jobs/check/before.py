@@ -1,4 +1,4 @@
-"""What can be known of the input before Spark starts: what is not named or not there, columns that no file has."""
+"""Checks of the input before Spark starts: inputs without a path or file, mapped columns that no file has."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_FILES = 5
 
 
 def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """Warnings on the input of these kinds; nothing is said of other stores.
+    """Warnings about the input of these kinds; other stores are not checked.
 
     Raises:
-        InputMissingError: a needed kind that no setting names; a path that does not exist, or holds no file.
-        InputUnreadableError: what is not a file, or not what its name says.
-        SettingValueError: a column that the settings name for a needed field, and no head has.
+        InputMissingError: a needed kind without a path; a path that does not exist or has no file.
+        InputUnreadableError: something that is not a file, or whose content does not fit its name.
+        SettingValueError: no head has the column that the settings map to a needed field.
     """
     if missing := not_named(settings, needed):
         raise InputMissingError(missing[0])
@@ -33,7 +33,7 @@ def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]
 
 
 def not_named(settings: Settings, needed: Iterable[str]) -> list[str]:
-    """A sentence for each needed kind of input that no setting names."""
+    """A sentence for each needed kind of input without a path."""
     return [
         f"no {kind} are named; give --{kind} PATH or the setting inputs.{kind}.path"
         for kind in needed
@@ -45,8 +45,8 @@ def local_files(settings: Settings, kind: str) -> list[InputFile]:
     """The files of one input that lie on this machine.
 
     Raises:
-        InputMissingError: a path that does not exist, or holds no file.
-        InputUnreadableError: what is not a file.
+        InputMissingError: a path that does not exist or has no file.
+        InputUnreadableError: something that is not a file.
     """
     named = getattr(settings.inputs, kind).path
     paths = [path for path in named if is_local(path, settings.spark.get(DEFAULT_STORE))]
@@ -67,7 +67,7 @@ def read_heads(files: Iterable[InputFile], settings: Settings, most_lines: int =
 
 
 def _missing(heads: list[Head], settings: Settings) -> list[str]:
-    """A sentence for each mapped column that no head has and no line needs."""
+    """A sentence for each mapped, optional column that no head has."""
     sends = settings.inputs.sends
     missing = missing_columns(heads, sends)
     said = []

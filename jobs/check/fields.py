@@ -1,4 +1,4 @@
-"""The canonical fields in the heads of a log of sends: where each comes from, and what cannot be used."""
+"""The canonical fields in the heads of a send log: where each comes from, and what cannot be used."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class FieldFound:
 
     Attributes:
         name: the field.
-        source: its column, or the value that stands for every line; empty when the log has none.
-        rows: lines that were looked at.
+        source: its column, or the constant for every line; empty when the log has neither.
+        rows: lines read.
         missing: lines without a value.
-        examples: a few different values, as they count.
+        examples: a few different values, translated.
         problems: text and what is wrong with it, with its lines.
     """
 
@@ -48,10 +48,10 @@ class Found:
 
     Attributes:
         fields: each canonical field that the log or the settings have, in order.
-        lacking: of fields of which each line needs one, those that the log has none of.
-        lines_lacking: of those that it has, number of lines without any.
-        missing_columns: canonical field to its column in the settings, which no head has; with the nearest.
-        unmapped: columns that no field comes from.
+        lacking: alternatives of which each line needs one, and the log has none.
+        lines_lacking: the same for lines: number of lines without any of them.
+        missing_columns: canonical field to its column in the settings that no head has, and the nearest column.
+        unmapped: columns that no field uses.
         days, versions, producers: with their lines.
     """
 
@@ -97,7 +97,7 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
 
 
 def missing_columns(heads: Sequence[Head], sends_input: SendsInput) -> dict[str, tuple[str, str]]:
-    """Canonical field to the column that the settings name for it and no head has, and the nearest that one has."""
+    """Canonical field to its column in the settings that no head has, and the nearest column."""
     columns = dict.fromkeys(column for head in heads for column in head.columns)
     inner = {column for head in heads for record in head.records for column in record}
     return {
@@ -108,7 +108,7 @@ def missing_columns(heads: Sequence[Head], sends_input: SendsInput) -> dict[str,
 
 
 def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bool:
-    """Whether a line without the field is quarantined, where the settings give it from nowhere else.
+    """Whether a line without the field is quarantined, with no other source in the settings.
 
     Args:
         name: canonical field, whose column is absent.
@@ -121,7 +121,7 @@ def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bo
 
 
 def nearest(name: str, columns: Collection[str]) -> str:
-    """The nearest column, letter case and separators aside; empty when none is near.
+    """The nearest column, ignoring letter case and separators; empty when none is near.
 
     >>> nearest("costUs", ["at", "cost_us"]), nearest("x", ["at"])
     ('cost_us', '')
@@ -132,7 +132,7 @@ def nearest(name: str, columns: Collection[str]) -> str:
 
 
 def plain(name: str) -> str:
-    """Letters and digits of the name, in small letters."""
+    """Letters and digits of the name, in lower case."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
@@ -144,7 +144,7 @@ def _source(name: str, sends_input: SendsInput, columns: Collection[str]) -> str
 
 
 def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput) -> str | None:
-    """Count one line's value; the text that counts, empty when it cannot be used, None when there is none."""
+    """Count one line's value; returns its translated text, empty when it cannot be used, None when there is none."""
     source = sends_input.source_of(found.name)
     given = source.constant if source.constant is not None else record.get(source.column)
     ours = sends_input.translations(found.name)
@@ -166,7 +166,7 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
     unit = sends_input.source_of(name).unit
     is_number = FIELD_KINDS[name] in ("int", "long") and unit != "iso8601"
     if head.is_typed and is_number and name not in sends_input.values and not isinstance(given, Number):
-        return "is a text in quotes; write the number, or translate it with a table of values"
+        return "is a quoted text; write the number, or translate it with a table of values"
     if problem := problem_of(name, text, unit):
         return problem
     if name in TIMES and (problem := problem_of_time(name, in_ms(text, unit))):
@@ -175,7 +175,7 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
 
 
 def in_ms(text: str, unit: Unit | None) -> float | None:
-    """A time or duration in milliseconds; None when it is none.
+    """A time or duration in milliseconds; None when it is invalid.
 
     >>> in_ms("1795220811.006", "s"), in_ms("2026-11-21T00:26:51.006Z", "iso8601"), in_ms("soon", "iso8601")
     (1795220811006.0, 1795220811006.0, None)

@@ -25,7 +25,7 @@ _SAMPLE, _FEW = 20, 4
 
 
 class Number(str):
-    """A number of JSON, as it was written."""
+    """A JSON number, as it was written."""
 
     __slots__ = ()
 
@@ -40,11 +40,11 @@ class Head:
 
     Attributes:
         file: its name.
-        is_typed: it is JSON, where a number in quotes is none.
+        is_typed: it is JSON, where a quoted number is not a number.
         columns: their names.
-        records: the lines that could be taken apart.
-        bad: the others, each with its number and what is wrong.
-        looks_like_csv: it was read as JSON and has none, but commas, as many in its first line as in the next ones.
+        records: the lines that could be parsed.
+        bad: the other lines, each with its number and what is wrong.
+        looks_like_csv: it was read as JSON and has none, but the same number of commas in each of its first lines.
     """
 
     file: str
@@ -56,7 +56,7 @@ class Head:
 
 
 def some_of(files: Sequence[InputFile], most: int = MOST_FILES) -> list[InputFile]:
-    """So many of the files that have bytes, first and last among them, spread evenly."""
+    """At most so many of the non-empty files, spread evenly, the first and last included."""
     full = [file for file in files if file.size]
     if len(full) <= most:
         return full
@@ -70,17 +70,17 @@ def read_head(file: InputFile, kind: str, sends_input: SendsInput, most_lines: i
         file: on this machine.
         kind: what it is read as.
         sends_input: with the pattern of a text log.
-        most_lines: how many to look at.
+        most_lines: lines to read.
 
     Raises:
-        InputUnreadableError: it cannot be opened, or is not what its name says.
+        InputUnreadableError: it cannot be opened, or its content does not fit its name.
     """
     most_bytes = max(_FEWEST_BYTES, most_lines * _BYTES_OF_A_LINE)
     try:
         with open(file.name, "rb") as opened:  # noqa: PTH123 - any name
             start = opened.read(most_bytes)
     except OSError as error:
-        raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; mend its permissions") from error
+        raise InputUnreadableError(f"{file.name} cannot be opened: {error.strerror}; fix its permissions") from error
     check_contents(file.name, kind, start[:HEAD_BYTES])
     if kind == PARQUET:
         return _parquet(file.name, most_lines)
@@ -98,7 +98,7 @@ def _unpacked(start: bytes, most_bytes: int) -> bytes:
         try:
             while len(found) < most_bytes and (chunk := packed.read1(most_bytes)):
                 found += chunk
-        except (OSError, EOFError, zlib.error):  # where the head ends, or the file is broken, which a run says
+        except (OSError, EOFError, zlib.error):  # the head ends here, or the file is broken, which a run reports
             pass
     return found
 
@@ -137,7 +137,7 @@ def _has_columns(lines: Sequence[str]) -> bool:
     """Whether the lines have the same number of columns, and more than a few."""
     try:
         rows = list(csv.reader(lines))
-    except csv.Error:  # a field that is longer than Python takes
+    except csv.Error:  # a field longer than Python's limit
         return False
     return len(rows) > 1 and len(rows[0]) >= _FEW and len({len(row) for row in rows}) == 1
 

@@ -1,4 +1,4 @@
-"""A mapping guessed from the names and values in the heads of a log of sends, as TOML to read and correct."""
+"""A mapping guessed from the names and values in the heads of a send log, as TOML to review and correct."""
 
 from __future__ import annotations
 
@@ -68,21 +68,21 @@ _SECONDS, _MILLIS, _MICROS = 1e11, 1e14, 1e17  # a time since 1970 below these i
 
 
 def propose(heads: Sequence[Head], sends: SendsInput) -> str:
-    """Tables `[inputs.sends.fields]` and `[inputs.sends.values]`; what the settings map already is as it was."""
+    """Tables `[inputs.sends.fields]` and `[inputs.sends.values]`; existing mappings stay."""
     texts = _texts(heads)
     columns = _guessed(texts, sends)
     lines = [
-        "# Guessed from the names and values in the first lines of the log: correct it, then give it with",
-        "# --settings beside your own, and see what faultline check says.",
+        "# Guessed from the names and values in the first lines of the log: correct it, then pass it with",
+        "# --settings beside your own, and run faultline check again.",
         "[inputs.sends.fields]",
         *(_field(each, columns[each], texts) for each in columns if each != columns[each] or _unit(each, each, texts)),
         *_constants(sends),
     ]
     known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
     if any(head.looks_like_csv for head in heads):
-        lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and ask again.')
+        lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and try again.')
     lacking = [names for names in REQUIRED if not known & {*names}]
-    lines += [f"# {' or '.join(names)}: each line needs it, and nothing looks like it" for names in lacking]
+    lines += [f"# {' or '.join(names)}: each line needs it, and no column looks like it" for names in lacking]
     rows = sum(len(head.records) for head in heads)
     for name, column in columns.items():
         lines += _values(name, texts[column], rows, sends)
@@ -101,7 +101,7 @@ def _texts(heads: Sequence[Head]) -> dict[str, Counter[str]]:
 
 
 def _guessed(texts: Mapping[str, Counter[str]], sends: SendsInput) -> dict[str, str]:
-    """Canonical field to column: as the settings have it, else of the same name, else of one that means the same."""
+    """Canonical field to column: by the settings, else of the same name, else a synonym."""
     chosen = {name: source.column for name, source in sends.fields.items() if source.column in texts}
     constants = {name for name, source in sends.fields.items() if source.value is not None}
     left = [name for name in FIELD_KINDS if name not in chosen and name not in constants]
@@ -114,7 +114,7 @@ def _guessed(texts: Mapping[str, Counter[str]], sends: SendsInput) -> dict[str, 
 
 
 def _may_be(name: str, texts: Counter[str]) -> bool:
-    """Whether most of a column's texts can be of the field at all, whatever their unit or translation."""
+    """Whether most of a column's texts can be values of the field, in some unit or translation."""
     if FIELD_KINDS[name] not in ("int", "long"):
         return True
     fitting = sum(
@@ -132,7 +132,7 @@ def _is_synonym(name: str, column: str) -> bool:
 
 
 def _forms(column: str) -> set[str]:
-    """The column's name and its last parts, bare, without a unit."""
+    """The column's name and its last parts, lower case, without a unit."""
     parts = column.split(".")
     bare = _UNIT.sub("", parts[-1])
     return {plain("".join([*parts[place:-1], last])) for place in range(len(parts)) for last in (parts[-1], bare)}
@@ -146,7 +146,7 @@ def _field(name: str, column: str, texts: Mapping[str, Counter[str]]) -> str:
 
 
 def _unit(name: str, column: str, texts: Mapping[str, Counter[str]]) -> str:
-    """Unit of a time or duration that is not in milliseconds; empty when it is, or has none."""
+    """Unit of a time or duration; empty for milliseconds or none."""
     if name not in TIMES:
         return ""
     suffix = _UNIT.search(column)
@@ -188,7 +188,7 @@ def _values(name: str, texts: Counter[str], rows: int, sends: SendsInput) -> Ite
 
 
 def _ours(name: str, text: str) -> str:
-    """Our text that means the same; empty when none does."""
+    """Our text with the same meaning; empty when there is none."""
     allowed = CLOSED.get(name, OUTCOMES if name == "outcome" else ("true", "false"))
     by_letters = {plain(each): each for each in allowed}
     if (same := by_letters.get(plain(text))) or (same := by_letters.get(f"{plain(text)}exception")):
@@ -202,5 +202,5 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """The start of the text, where it ends no comment."""
+    """The start of the text, safe inside a comment."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:60])

@@ -1,4 +1,4 @@
-"""Asking a cluster: bounded in requests per second, and patient with an address that does not answer."""
+"""Requests to a cluster: bounded per second, and with a pause for addresses that do not answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST_REST_S, _LONGEST_REST_S = 1.0, 10.0
 
 @dataclass
 class _Rest:
-    """How long an address is left alone after failures, and until when on the monotonic clock."""
+    """How long an address is not asked after failures, and until when on the monotonic clock."""
 
     seconds: float = 0.0
     until_s: float = 0.0
@@ -25,11 +25,11 @@ class Asking:
 
     Attributes:
         timeout_s: the longest wait for a connection, or for an answer.
-        per_second: most requests in a second.
+        per_second: maximum requests per second.
         security: TLS and keys.
-        wait: waits so many seconds; true when the collector is to stop.
+        wait: waits so many seconds; true when the collector should stop.
         requests: requests so far.
-        unanswered: those of them, or of those that were not made as the address rests, that got no answer.
+        unanswered: requests without an answer, those included that were not made as the address is paused.
     """
 
     timeout_s: float
@@ -46,7 +46,7 @@ class Asking:
         """Ask an address.
 
         Raises:
-            NoAnswerError: it does not answer, or rests as it did not a moment ago.
+            NoAnswerError: it does not answer, or is paused after a failure.
         """
         rest = self._rests.setdefault(address, _Rest())
         if time.monotonic() < rest.until_s:
@@ -66,7 +66,7 @@ class Asking:
         return answer
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all connections."""
         for connection in self._connections.values():
             connection.close()
 

@@ -1,4 +1,4 @@
-"""What a cluster has to ask about: its brokers, topics and consumer groups, and who is a member."""
+"""What to ask a cluster about: its brokers, topics and consumer groups, and their members."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PART = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(\d+)(?=\s*:)')
 
 
 def parsed(body: str) -> dict[str, Any]:
-    """The object of a body; servers before 4.9.4 leave the quotes of numbers out where these are keys.
+    """The object of a body; servers before 4.9.4 do not quote numeric keys.
 
     >>> parsed('{"brokerAddrs":{0:"10.0.0.1:10911"}, "a": "{0:1}"}')
     {'brokerAddrs': {'0': '10.0.0.1:10911'}, 'a': '{0:1}'}
@@ -56,14 +56,14 @@ def masters(info: str) -> dict[str, str]:
 
 
 def own_names(info: str) -> set[str]:
-    """Names that are topics too: of clusters and brokers."""
+    """Names of clusters and brokers, which are topics too."""
     found = parsed(info)
     clusters = set(found.get("clusterAddrTable") or {})
     return clusters | set(found.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
 
 
 def topics_in(body: str, info: str) -> list[str]:
-    """The topics of the users, by the name server's list of all, in order.
+    """The users' topics in the name server's list of all, in order.
 
     Raises:
         ValueError: it is invalid.
@@ -74,17 +74,17 @@ def topics_in(body: str, info: str) -> list[str]:
 
 
 def groups_in(body: str) -> set[str]:
-    """The consumer groups of the users that a broker has settings of.
+    """The users' consumer groups that a broker has a configuration of.
 
     Raises:
-        ValueError: the answer is none.
+        ValueError: the answer is invalid.
     """
     table = parsed(body).get("subscriptionGroupTable") or {}
     return {group for group in table if group not in _SYSTEM_GROUPS and not group.startswith(_SYSTEM_GROUP)}
 
 
 def members_in(body: str) -> list[str]:
-    """Client ids of a broker's answer on a group's connections, each once, in order.
+    """Distinct client ids of a broker's answer about a group's connections, in order.
 
     Raises:
         ValueError: it is invalid.
@@ -93,10 +93,10 @@ def members_in(body: str) -> list[str]:
 
 
 def topics_read(bodies: Iterable[str]) -> set[str]:
-    """The topics that groups subscribe to, by brokers' answers on their connections; no retry topics.
+    """The topics that groups subscribe to, by brokers' answers about their connections; without retry topics.
 
     Raises:
-        ValueError: one is none.
+        ValueError: one is invalid.
     """
     named = {topic for body in bodies for topic in parsed(body).get("subscriptionTable") or {}}
     return {topic for topic in named if not topic.startswith(RETRY)}

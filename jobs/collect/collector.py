@@ -1,4 +1,4 @@
-"""The collector: rounds of requests, and a line for each answer, as the inputs of `faultline allocation` have them."""
+"""The collector: rounds of requests, and a line for each answer in the format that `faultline allocation` reads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Wanted:
 
     Attributes:
         groups: consumer groups; empty = all.
-        topics: topics besides those that the groups read; with neither groups nor topics, all.
-        cluster: name to write into every line; None = none.
+        topics: topics besides those that the groups read; neither groups nor topics = all.
+        cluster: name to write into every line; None = no name.
     """
 
     groups: tuple[str, ...] = ()
@@ -35,9 +35,9 @@ class Scope:
     """What a round asks about.
 
     Attributes:
-        brokers: names to the addresses of their masters.
+        brokers: broker name to the address of its master.
         groups: consumer groups.
-        topics: topics whose routes are asked for.
+        topics: topics whose routes to ask for.
     """
 
     brokers: Mapping[str, str]
@@ -46,13 +46,13 @@ class Scope:
 
     @property
     def requests(self) -> int:
-        """How many a round makes, without consumers' running info."""
+        """Number of requests in a round, without consumers' running info."""
         return 1 + len(self.topics) + len(self.groups) * len(self.brokers)
 
 
 @dataclass(frozen=True)
 class Round:
-    """The lines of one round, and whom each broker named: group and client id to an address that knows it."""
+    """The lines of one round, and its members: group and client id to the address of a broker that knows it."""
 
     routes: list[Line]
     consumers: list[Line]
@@ -75,19 +75,19 @@ class Collector:
         self._asking, self._name_servers, self._wanted, self._clock = asking, name_servers, wanted, clock
 
     def brokers(self) -> dict[str, str]:
-        """Names of the brokers that the name server knows now, to the addresses of their masters.
+        """Name of each broker that the name server knows now to the address of its master.
 
         Raises:
-            NoAnswerError: no name server answers, or not as one.
+            NoAnswerError: no name server answers, or not with RocketMQ's protocol.
         """
         with self._readable():
             return of_cluster.masters(self._info())
 
     def scope(self) -> Scope:
-        """What there is to ask about now.
+        """What to ask about now.
 
         Raises:
-            NoAnswerError: no name server answers, or not as one.
+            NoAnswerError: no name server answers, or not with RocketMQ's protocol.
         """
         with self._readable():
             info = self._info()
@@ -110,7 +110,7 @@ class Collector:
         return Round(routes, consumers, members)
 
     def running_info(self, members: Mapping[tuple[str, str], str]) -> Iterator[Line]:
-        """Ask each member, by a broker that knows it, what it holds: this costs the consumer."""
+        """Ask each member, through a broker that knows it, what it holds; this costs the consumer."""
         for (group, client_id), address in sorted(members.items()):
             fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
             answer = self._answer(address, of_cluster.RUNNING_INFO, fields)
@@ -118,7 +118,7 @@ class Collector:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """An answer that cannot be read is none: what listens there is no name server."""
+        """Turns an unreadable answer into an error: what listens there is not a name server."""
         try:
             yield
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -134,7 +134,7 @@ class Collector:
         return self._line({"topic": topic}, None)
 
     def _groups(self, addresses: Iterable[str]) -> list[str]:
-        """All groups that a broker has settings of; a broker that does not answer names none."""
+        """All groups that a broker has a configuration of; a broker that does not answer has none."""
         answers = [self._answer(address, of_cluster.SUBSCRIPTION_GROUPS, {}) for address in addresses]
         named = (of_cluster.groups_in(answer.body) for answer in answers if answer and answer.code == 0)
         return sorted(set().union(*named))
@@ -164,7 +164,7 @@ class Collector:
         return None
 
     def _line(self, named: Mapping[str, Any], answer: Answer | None) -> Line:
-        """A line of what came back: code null when nothing did; the body only of an answer."""
+        """The line of an answer: code null when there was none; the body only of code 0."""
         of_cluster_too = {"cluster": self._wanted.cluster} if self._wanted.cluster is not None else {}
         captured_at_ms = int(self._clock().timestamp() * 1000)
         code, body = (answer.code, answer.body or None) if answer else (None, None)
@@ -172,7 +172,7 @@ class Collector:
 
 
 def _members(answer: Answer | None) -> list[str]:
-    """The client ids of an answer on a group; none of one that cannot be read, which the lake will judge."""
+    """The client ids of an answer about a group; none of an unreadable one, which the lake will quarantine."""
     if answer is None or answer.code != 0:
         return []
     with suppress(ValueError, KeyError, TypeError):

@@ -1,6 +1,6 @@
 """Files of a collector: one per kind and hour, hidden while it grows, and finished by a rename.
 
-Each round is a gzip member of its own, so that a file that a killed process left can be read up to there.
+Each round is a gzip member of its own, so that a file left by a killed process can be read up to the last round.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ENDING = ".jsonl.gz"
 class HourlyFiles:
     """The files of one kind of line below a folder.
 
-    A hidden file that is there already is one that an earlier process left: it is finished first.
+    A hidden file found at the start was left by an earlier process: it is finished first.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -31,7 +31,7 @@ class HourlyFiles:
         self.finished = [finish(each) for each in sorted(folder.glob(f".*{_ENDING}"))]
 
     def write(self, lines: Iterable[Mapping[str, Any]], now: dt.datetime) -> None:
-        """Append the lines of a round to the hour's file; the one of an earlier hour is finished before.
+        """Append the lines of a round to the hour's file, after finishing that of an earlier hour.
 
         Raises:
             OSError: they cannot be written; the file is as it was.
@@ -56,7 +56,7 @@ class HourlyFiles:
 
 
 def finish(growing: Path) -> Path:
-    """Give a hidden file its name, with the whole lines of it: what a killed process was writing has no end."""
+    """Rename a hidden file, keeping its complete lines: a killed process may have left half a line."""
     packed = growing.read_bytes()
     text, is_whole = _unpacked(packed)
     if not is_whole:
@@ -70,7 +70,7 @@ def finish(growing: Path) -> Path:
 
 
 def _append(file: Path, member: bytes) -> None:
-    """All of the member, or nothing of it."""
+    """Append the whole member, or nothing."""
     with file.open("ab", buffering=0) as stream:
         before, left = os.fstat(stream.fileno()).st_size, memoryview(member)
         try:
@@ -82,7 +82,7 @@ def _append(file: Path, member: bytes) -> None:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, bool]:
-    """The text of all members, as far as it can be read, and whether that is all."""
+    """The text of all members as far as readable, and whether that is all."""
     parts: list[bytes] = []
     while packed:
         member = zlib.decompressobj(wbits=31)
@@ -97,6 +97,6 @@ def _unpacked(packed: bytes) -> tuple[bytes, bool]:
 
 
 def _free(file: Path) -> Path:
-    """The name, or one with a number where it is taken."""
+    """The name, with a number if it is taken."""
     numbered = (file.with_name(f"{file.name.removesuffix(_ENDING)}-{number}{_ENDING}") for number in range(2, 10_000))
     return next(each for each in (file, *numbered) if not each.exists())

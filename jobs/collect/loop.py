@@ -1,4 +1,4 @@
-"""Rounds over time: ask, write, wait for the next one; until it must stop."""
+"""Rounds over time: ask, write, wait for the next one, until stopped."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Pace:
     """How often.
 
     Attributes:
-        every_s: from the begin of a round to the next one's.
-        running_info_every_s: the same of what consumers themselves are asked; None = never.
+        every_s: seconds from the start of a round to the next.
+        running_info_every_s: the same for consumers' running info; None = never.
         rounds: stop after so many; None = never.
     """
 
@@ -38,11 +38,11 @@ class Loop:
 
     Attributes:
         collector: asks.
-        files: take the lines: `routes`, `consumers` and `running_info`.
+        files: for the lines: `routes`, `consumers` and `running_info`.
         pace: how often.
         clock: the instant now, UTC.
-        wait: waits so many seconds; true when it is to stop.
-        say: takes a sentence on how it goes.
+        wait: waits so many seconds; true when it should stop.
+        say: prints a sentence about progress.
         lines: lines written.
         lost: lines that could not be written.
     """
@@ -62,7 +62,7 @@ class Loop:
     _is_wrong: bool = False
 
     def run(self) -> None:
-        """Ask and write until it must stop; the files of the hour are finished then."""
+        """Ask and write until stopped, then finish the files of the hour."""
         done = 0
         try:
             while self.pace.rounds is None or done < self.pace.rounds:
@@ -92,8 +92,8 @@ class Loop:
     def _scope_at(self, now_s: float) -> Scope | None:
         """What to ask about: brokers as of now, groups and topics of the last minute.
 
-        While no name server answers, what was known before. A broker that the name server has struck off is asked for
-        an hour more: that it does not answer is a fact too, and so is the moment in which it comes back.
+        While no name server answers, what was known before. A broker that the name server dropped is asked for
+        another hour: its silence is a fact too, and so is the moment in which it comes back.
         """
         try:
             if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
@@ -121,7 +121,7 @@ class Loop:
             self.say(f"{counted(len(lines), 'line')} of {kind} lost: {problem}")
 
     def _say_once(self, trouble: str | None) -> None:
-        """Say what is wrong when it begins, and when it is over."""
+        """Report a problem when it begins, and when it is over."""
         was_wrong, self._is_wrong = self._is_wrong, trouble is not None
         if was_wrong != self._is_wrong:
             self.say(trouble or "a name server answers again")

@@ -26,7 +26,7 @@ _IS_ANSWER = 1
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: the response code, the remark that goes with one that is not 0, and the raw body."""
+    """An answer: the response code, the remark of a code that is not 0, and the raw body."""
 
     code: int
     remark: str | None
@@ -34,12 +34,12 @@ class Answer:
 
 
 class NoAnswerError(Exception):
-    """Nothing came back: refused, timed out, hung up, or no frame of this protocol."""
+    """No answer: refused, timed out, closed, or not a frame of this protocol."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Access key and secret of ACL; `token` where a security token goes with them."""
+    """Access key and secret of ACL; `token`: optional security token."""
 
     access_key: str
     secret_key: str
@@ -75,10 +75,10 @@ class Connection:
         self._numbers = itertools.count(1)
 
     def call(self, code: int, fields: Mapping[str, str]) -> Answer:
-        """Ask, and wait for the answer.
+        """Send a request and wait for the answer.
 
         Raises:
-            NoAnswerError: there is none; the connection is closed, and the next call opens another.
+            NoAnswerError: no answer; the connection is closed, and the next call opens another.
         """
         number = next(self._numbers)
         signed = self._security.keys.signed(fields) if self._security.keys else dict(fields)
@@ -93,7 +93,7 @@ class Connection:
             raise NoAnswerError(f"{self._address}: {str(error) or type(error).__name__}") from error
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.close()
@@ -112,11 +112,11 @@ class Connection:
         return self._socket
 
     def _answer(self, opened: socket.socket, number: int) -> Answer:
-        """The answer to the request of that number; what a broker asks of its clients is passed over."""
+        """The answer to the request of that number; a broker's own requests to clients are skipped."""
         while True:
             length, mark = struct.unpack(">II", _read(opened, 8))
             if mark >> 24 or not 4 <= length <= _MOST_BYTES or (mark & _OF_HEADER) > length - 4:
-                raise ValueError(f"no frame of JSON: length {length}, header {mark:#x}")
+                raise ValueError(f"not a JSON frame: length {length}, header {mark:#x}")
             rest = _read(opened, length - 4)
             header: dict[str, Any] = json.loads(rest[: mark & _OF_HEADER])
             if header["flag"] & _IS_ANSWER and header["opaque"] == number:
@@ -129,7 +129,7 @@ def _read(opened: socket.socket, size: int) -> bytes:
     while missing:
         part = opened.recv(min(missing, 65_536))
         if not part:
-            raise ConnectionError("the other side hung up")
+            raise ConnectionError("the other side closed the connection")
         parts.append(part)
         missing -= len(part)
     return b"".join(parts)

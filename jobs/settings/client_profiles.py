@@ -1,4 +1,4 @@
-"""Behaviour profiles of the released clients, and the policy each producer replays under."""
+"""Behaviour profiles of the released clients, and the policy of each producer's replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Profile:
         return plain_version_number(self.since)
 
     def policy(self, name: str, ladder: Ladder | None = None) -> Policy:
-        """The policy that a producer of this profile replays under, with its own ladder if it has one."""
+        """The policy of a producer with this profile, with its own ladder if it has one."""
         return Policy(
             name=name,
             profile=self.name,

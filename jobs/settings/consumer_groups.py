@@ -1,4 +1,4 @@
-"""Settings of consumer groups and client logs: what snapshots do not say."""
+"""Settings of consumer groups and client logs: what snapshots do not show."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH
 NEARBY = "MACHINE_ROOM_NEARBY-"
 _MOST_NODES = 100_000
 _NO_PLACES = {"Factory", "localtime"}
-"""Names in Python's list of time zones that stand for no place."""
+"""Names in Python's list of time zones that are not places."""
 
 
 def check_version(text: str | None) -> None:
-    """Refuse what is not a client's version.
+    """Refuse an invalid client version.
 
     Raises:
         SettingValueError: it is invalid.
@@ -32,7 +32,7 @@ def check_version(text: str | None) -> None:
 
 @dataclass(frozen=True)
 class StrategySettings:
-    """Settings of one client's allocation, as its code sets it up; absent keys leave what group or snapshots say."""
+    """Settings of one client's allocation, as its code configures it; absent keys come from group or snapshots."""
 
     strategy: str | None = None
     machine_rooms: tuple[str, ...] | None = None
@@ -51,7 +51,7 @@ class StrategySettings:
                 known = ", ".join((*STRATEGIES, f"{NEARBY}<one of these>"))
                 raise SettingValueError(f"strategy {self.strategy!r} is unknown; known are {known}")
             if self.strategy.startswith(NEARBY) and inner == "CONFIG":
-                raise SettingValueError("MACHINE_ROOM_NEARBY-CONFIG makes no sense; give another inner strategy")
+                raise SettingValueError("MACHINE_ROOM_NEARBY-CONFIG does not exist; give another inner strategy")
         for name in ("broker_room", "client_room"):
             pattern = getattr(self, name)
             if pattern is not None:
@@ -69,7 +69,7 @@ class StrategySettings:
 
 @dataclass(frozen=True)
 class GroupSettings(StrategySettings):
-    """`[groups."NAME"]`: one consumer group; `clients` holds what one member does otherwise."""
+    """`[groups."NAME"]`: one consumer group; `clients` has what differs for one member."""
 
     topics: tuple[str, ...] | None = None
     message_model: MessageModel | None = None
@@ -86,7 +86,7 @@ class GroupSettings(StrategySettings):
 
 @dataclass(frozen=True)
 class ClientLogSettings:
-    """`[client_logs."FOLDER OR GLOB"]`: what a client's log does not say of itself."""
+    """`[client_logs."FOLDER OR GLOB"]`: what a client's log does not contain."""
 
     client_version: str | None = None
     time_zone: str | None = None

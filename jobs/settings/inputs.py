@@ -1,4 +1,4 @@
-"""Settings of inputs: their paths, and the mapping of a site's own send log to ours."""
+"""Settings of inputs: their paths, and the mapping from a site's own send log to ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Scalar = str | int | float | bool
 class FieldSource:
     """Source of one canonical field of a send: a column of a site's own log, or one value for every line.
 
-    `column` is the site's name, dotted when nested (`ctx.broker`); `unit` what its number counts; `value` stands for
+    `column` is the site's name, dotted when nested (`ctx.broker`); `unit` is the unit of its number; `value` applies to
     every line instead.
     """
 
@@ -33,7 +33,7 @@ class FieldSource:
 
     def __post_init__(self) -> None:
         if self.value is not None and (self.column or self.unit):
-            raise SettingValueError("a value counts for every line; leave out column and unit, or the value")
+            raise SettingValueError("a value applies to every line; leave out column and unit, or the value")
         if self.value is None and not self.column:
             raise SettingValueError("has neither column nor value; add one of them")
 
@@ -48,9 +48,9 @@ class SendsInput:
     """`[inputs.sends]`: files of send attempts.
 
     Attributes:
-        pattern: of a line of text, its named groups in place of columns; files of no other format are read by it.
+        pattern: for lines of text, whose named groups act as columns; files of a known other format keep it.
         fields: canonical field to where the site's log has it; absent = under its own name.
-        values: canonical field to the site's text to ours; what is not listed is taken as it stands.
+        values: canonical field to the site's text to ours; other texts stay as they are.
     """
 
     SHORT: ClassVar[str] = "path"
@@ -91,12 +91,12 @@ class SendsInput:
         return self.fields.get(name, FieldSource(name))
 
     def translations(self, name: str) -> dict[str, str]:
-        """The site's texts for the field, each with ours; an empty one stands for none."""
+        """The site's texts for the field, each with ours; an empty text stands for null."""
         return {theirs: text_of(ours) for theirs, ours in self.values.get(name, {}).items()}
 
     def _check_pattern(self) -> None:
         if self.format not in ("auto", "text"):
-            raise SettingValueError(f'a pattern is of text, the format is "{self.format}"; leave out one of them')
+            raise SettingValueError(f'a pattern is for text, but the format is "{self.format}"; leave out one of them')
         try:
             names = line_pattern(self.pattern or "").names
         except ValueError as problem:
@@ -108,7 +108,7 @@ class SendsInput:
             raise SettingValueError(f"pattern has no group {column!r}, which fields name; {near_names(column, names)}")
         if group := next((each for each in names if each not in columns), None):
             raise SettingValueError(
-                f"pattern has a group {group!r} that is no field; map it in fields, or write (?:…);"
+                f"pattern has a group {group!r} that is not a field; map it in fields, or write (?:…);"
                 f" {near_names(group, FIELD_KINDS)}"
             )
         fields = {columns[each] for each in names} | {name for name, source in self.fields.items() if source.constant}
@@ -174,10 +174,10 @@ class Inputs:
 
     Attributes:
         sends: send attempts.
-        fault_item_updates: what producers' clients decided themselves, as the recorder writes it.
-        routes: topic routes over time; they also tell the name of a broker from its address.
-        consumers: each broker's answers on who is in a consumer group.
-        running_info: consumers' own answers on what they hold.
+        fault_item_updates: decisions of producers' clients, written by the recorder.
+        routes: topic routes over time; they also give the name of a broker address.
+        consumers: each broker's answers about the members of consumer groups.
+        running_info: consumers' own answers about what they hold.
         client_logs: `rocketmq_client.log` of consumers.
     """
 

@@ -1,4 +1,4 @@
-r"""The pattern of a text log: a regular expression of RE2 with named groups, in time that grows with the line alone."""
+r"""The pattern of a text log: an RE2 regular expression with named groups, linear in the length of the line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 4_000
 
 @dataclass(frozen=True)
 class LinePattern:
-    """A pattern that RE2 takes.
+    """A pattern that RE2 accepts.
 
     Attributes:
         names: of its groups, in order.
@@ -27,7 +27,7 @@ class LinePattern:
             lines: an Arrow array of texts, or a list of them.
 
         Returns:
-            An Arrow array of structs: null for a line that is null or does not fit, an empty text for a group without
+            An Arrow array of structs: null for a line that is null or does not match, an empty text for a group without
             one.
 
         >>> pattern = line_pattern("(?<at>[^ ]+) (?<what>.*) took=(?<ms>[0-9]+)")
@@ -45,7 +45,7 @@ def line_pattern(text: str) -> LinePattern:
     """The pattern, checked.
 
     Raises:
-        ValueError: RE2 does not take it, or its groups are not what a log needs; with the reason and the fix.
+        ValueError: RE2 refuses it, or its groups do not fit a log; with the reason and the fix.
     """
     import pyarrow as pa  # noqa: PLC0415 - same
 
@@ -53,7 +53,7 @@ def line_pattern(text: str) -> LinePattern:
         raise ValueError(f"has {len(text):,} characters; give at most {_LONGEST:,}")
     whole_line = rf"(?s)\A(?:{text})\z"
     try:
-        fields = list(LinePattern((), text).values([]).type)  # by itself first: its groups are closed in it
+        fields = list(LinePattern((), text).values([]).type)  # by itself first, so that its groups are closed within it
         LinePattern((), whole_line).values([])
     except pa.ArrowInvalid as error:
         raise ValueError(

@@ -23,11 +23,11 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
 
     Args:
         files: TOML files.
-        assignments: texts `key=value`; the value in TOML, or a bare word taken as a string.
+        assignments: texts `key=value`; the value in TOML, or a bare word as a string.
         options: dotted key to value, such as `inputs.sends.path`.
 
     Raises:
-        SettingsError: or one of its subclasses, naming the key, the value and the fix.
+        SettingsError: or one of its subclasses, with the key, the value and the fix.
     """
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -48,7 +48,7 @@ def settings_of(assignments: Iterable[str]) -> set[str]:
     """Full names of the settings that texts `key=value` set.
 
     Raises:
-        SettingsError: a text is no such.
+        SettingsError: a text has another form.
 
     >>> sorted(settings_of(["lake=/lake", "inputs={sends='/logs'}"]))
     ['inputs.sends.path', 'lake']
@@ -72,7 +72,7 @@ def _parse_assignment(assignment: str) -> dict[str, Any]:
     for text in (value, json.dumps(value.strip(), ensure_ascii=False)):
         try:
             return tomllib.loads(f"{key} = {text}")
-        except ValueError:  # no TOML, or a number of thousands of digits
+        except ValueError:  # not TOML, or a number of thousands of digits
             continue
     raise SettingsError(f"--set {assignment!r} has no valid key; write for example --set inputs.sends.path=logs")
 
@@ -104,7 +104,7 @@ def _is_unit_alone(value: object) -> bool:
 
 
 def origin_of(name: str, origins: Mapping[str, str]) -> str:
-    """Where a setting was set: a table may have been written as the bare value of one of its keys.
+    """Where a setting was set: a table may be written as the bare value of one of its keys.
 
     >>> origin_of("fields.seq.column", {"fields.seq": "site.toml"}), origin_of("cluster", {})
     ('site.toml', 'default')
@@ -115,7 +115,7 @@ def origin_of(name: str, origins: Mapping[str, str]) -> str:
 
 
 def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The table as if everything had been written out: `inputs.sends.path`, Spark's own names, absolute paths."""
+    """The table with everything written out: `inputs.sends.path`, Spark's own names, absolute paths."""
     inputs = table.get("inputs")
     if isinstance(inputs, dict):
         for kind, value in inputs.items():

@@ -1,8 +1,8 @@
 """Settings: closed, typed, frozen. Files first, then `--set`, then options; later ones win key by key.
 
 A relative path in a settings file is relative to that file's folder; on the command line, to the
-working directory. Every mistake is named before Spark starts: an unknown key with the nearest known one,
-a wrong type with what was found, a value that makes no sense with why.
+working directory. Mistakes are reported before Spark starts: an unknown key with the nearest known one,
+a wrong type with the value, an invalid value with the reason.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from jobs.settings.inputs import Inputs
 
 ChosenBy = Literal["CLIENT", "CALLER"]
 
-_LONGEST_MS = 100 * 365 * 86_400_000  # later than any log by so much, an instant still is one
+_LONGEST_MS = 100 * 365 * 86_400_000  # this long after any log's last instant is still a valid instant
 _LONGEST_DAYS = 100 * 365
-_LONGEST_LINE = 2**31 - 1  # bytes that Java holds in one piece
+_LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
 _WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
-"""Settings on which no row depends."""
+"""Settings that no row depends on."""
 _OF_PRODUCERS = ("incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers")
 _OF_GROUPS = ("max_staleness_ms", "groups")
 _UNREAD_BY = {
@@ -34,17 +34,17 @@ _UNREAD_BY = {
     "ALLOCATION": _OF_PRODUCERS,
     "VERIFY": _OF_GROUPS,
 }
-"""Flow to the settings that it does not read; of the inputs, all but the second read sends."""
+"""Flow to the settings that it does not read; all flows but the second read sends."""
 _OF_READING = ("cluster", "inputs", "max_line_bytes")
-_FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # what is outside is quarantined as `time_out_of_range`
+_FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # times outside are quarantined as `time_out_of_range`
 
 
 @dataclass(frozen=True)
 class ProducerSettings:
-    """`[producers."NAME"]`: what the log of one producer group, or of one client id, does not say.
+    """`[producers."NAME"]`: what the log of one producer group or client id does not contain.
 
     The ladder always replaces the released one; the other keys fill what the log left null. Arrays of different
-    lengths are what a client takes too: a finding says what comes of it.
+    lengths are accepted, as by the client; a finding reports the consequence.
     """
 
     client_version: str | None = None
@@ -73,7 +73,7 @@ class Retention:
 
     Attributes:
         sends_days: days of `sends` and `send_calls`; absent = all.
-        versions_days: days after which `maintain` deletes the files of versions that are no longer the newest.
+        versions_days: days after which `maintain` deletes files that only older versions need.
     """
 
     sends_days: int | None = None
@@ -119,16 +119,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.cluster.strip() or not self.cluster.isprintable():
-            raise SettingValueError(
-                f'cluster is {self.cluster!r}; give the cluster\'s name in printable letters, such as "main"'
-            )
-        if any("\ud800" <= char <= "\udfff" for char in self.lake):  # how Python shows such bytes
-            raise SettingValueError(f"lake is {self.lake}; Java and delta-rs open no path that is no UTF-8, rename it")
+            raise SettingValueError(f'cluster is {self.cluster!r}; give a printable name, such as "main"')
+        if any("\ud800" <= char <= "\udfff" for char in self.lake):  # how Python represents such bytes
+            raise SettingValueError(f"lake is {self.lake}; Java and delta-rs open UTF-8 paths only; rename it")
         if "`" in self.lake:
-            raise SettingValueError(f"lake is {self.lake}; Delta opens no path with a backtick, give one without")
+            raise SettingValueError(f"lake is {self.lake}; Delta cannot open a path with a backtick; give one without")
         if pattern := re.search(r"[][{}*?\\]", self.lake):
             raise SettingValueError(
-                f"lake is {self.lake}; Spark takes {pattern[0]} in a path for a pattern: give a folder without any of"
+                f"lake is {self.lake}; Spark takes {pattern[0]} in a path as a pattern: give a folder without any of"
                 " [ ] { } * ? \\"
             )
         for name in ("max_bad_fraction", "incident_share"):
@@ -150,21 +148,21 @@ class Settings:
             check_date("date", self.date)
 
     def content_hash(self, flow: str | None = None) -> str:
-        """Hash of what the rows of a day can depend on: not places, date, owners, retention, Spark.
+        """Hash of the settings that the rows of a day depend on: not places, date, owners, retention, Spark.
 
         Args:
-            flow: what this flow reads, as the run log has it; None = what either reads.
+            flow: only settings that this flow reads, as in the run log; None = both flows.
         """
         names = [each.name for each in dataclasses.fields(self) if each.name not in _WITHOUT_ROWS]
         unread = _UNREAD_BY.get(flow or "", ())
         return self._hash_of((name for name in names if name not in unread), flow)
 
     def input_hash(self, flow: str) -> str:
-        """Hash of what the lines of a day become by being read by the flow, for the run log: recomputing leaves it."""
+        """Hash of the settings by which the flow reads lines, for the run log; recomputing keeps it."""
         return self._hash_of(_OF_READING, flow)
 
     def _hash_of(self, names: Iterable[str], flow: str | None) -> str:
-        """Hash of the settings of those names; where the input lies is none of them."""
+        """Hash of the settings of those names, without the paths of the input."""
         values = dataclasses.asdict(self)
         chosen = {name: values[name] for name in names}
         chosen["inputs"] = {
@@ -176,7 +174,7 @@ class Settings:
 
 
 def check_owners(owners: Mapping[str, str]) -> None:
-    """Refuse an owner that nobody could turn to.
+    """Refuse an unusable owner.
 
     Raises:
         SettingValueError: a name or glob, or an owner, that is empty or holds a control character.
@@ -184,15 +182,15 @@ def check_owners(owners: Mapping[str, str]) -> None:
     for group, owner in owners.items():
         if not group.strip() or not owner.strip() or not f"{group}{owner}".isprintable():
             raise SettingValueError(
-                f"owners: {group!r} = {owner!r}; give a group or a glob, and who owns it, both of printable letters"
+                f"owners: {group!r} = {owner!r}; give a group or a glob, and its owner, both printable"
             )
 
 
 def check_date(name: str, date: dt.date) -> None:
-    """Refuse a date that no line of a log can be of.
+    """Refuse a date that no log line can have.
 
     Raises:
         SettingValueError: it is outside 2015 to 2099.
     """
     if not _FIRST <= date <= _LAST:
-        raise SettingValueError(f"{name} is {date}; give a day from {_FIRST} to {_LAST}, as logs have")
+        raise SettingValueError(f"{name} is {date}; give a day from {_FIRST} to {_LAST}, the range of logs")

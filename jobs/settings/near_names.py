@@ -1,4 +1,4 @@
-"""What to write instead of a name that is not known."""
+"""Suggestions for an unknown name."""
 
 from __future__ import annotations
 

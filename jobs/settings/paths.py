@@ -1,6 +1,6 @@
-"""The paths that settings and options name, in full: from the root, or with the store that they lie in.
+"""The paths in settings and options, in full: from the root, or with their store.
 
-A `~` at the beginning is the user's home. Variables are never replaced, and a path that holds one is refused: it would
+A `~` at the beginning is the user's home. Variables are not expanded, and a path with one is refused: it would
 become a folder of that very name.
 """
 
@@ -23,7 +23,7 @@ PATH_KEYS = (
     "inputs.running_info.path",
     "inputs.client_logs.path",
 )
-"""The settings that say where the tables and each kind of input lie."""
+"""The settings with the paths of the tables and each kind of input."""
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
@@ -32,7 +32,7 @@ def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
     """The settings with each path in full; the keys of `[client_logs]` may begin at any folder, and only lose a `~`.
 
     Raises:
-        SettingValueError: a path that no folder is meant by.
+        SettingValueError: an invalid path.
     """
     for dotted in PATH_KEYS:
         *parents, last = dotted.split(".")
@@ -57,11 +57,11 @@ def full_path(name: str, path: str, base: Path) -> str:
     Args:
         name: of the setting, for messages.
         path: as it was given.
-        base: folder that a relative one begins at.
+        base: folder of a relative one.
 
     Raises:
         SettingValueError: it holds a variable, is a `file:` URI without a path from the root of this machine, or names
-            no input: an empty text, as of a shell variable that is not set, would be the working directory.
+            no input: an empty text, as from an unset shell variable, would be the working directory.
 
     >>> full_path("lake", "lake", Path("/site")), full_path("lake", "file:///a%20b/", Path("/site"))
     ('/site/lake', 'file:/a b')
@@ -81,7 +81,7 @@ def full_path(name: str, path: str, base: Path) -> str:
 def _from_home(name: str, path: str) -> str:
     if variable := _VARIABLE.search(path):
         raise SettingValueError(
-            f"{name} is {path}; {variable[0]} is not replaced here: write what it stands for, or ~ for your home"
+            f"{name} is {path}; {variable[0]} is not expanded here: write its value, or ~ for your home"
         )
     return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - takes any text
 

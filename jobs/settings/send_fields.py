@@ -1,4 +1,4 @@
-"""The canonical fields of a send attempt, and what a value of each may be; without Spark."""
+"""The canonical fields of a send attempt and their allowed values; without Spark."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ REQUIRED = (
     ("latency_ms",),
     ("outcome",),
 )
-"""Of each, one at least: a line without it is quarantined."""
+"""Of each set at least one: a line without it is quarantined."""
 
 CLOSED: Mapping[str, tuple[str, ...]] = {
     "mode": ("SYNC", "ASYNC", "ONEWAY"),
@@ -67,7 +67,7 @@ EARLIEST_MS, LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015-01-01 and 
 LONGEST_LATENCY_MS = 86_400_000
 
 DAY_AND_HOUR = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
-"""What a time as text begins with; Spark would take `12:30` for today's."""
+"""How a time as text begins; Spark would take `12:30` for today's."""
 
 _BOOLEANS = {"true", "false", "yes", "no", "1", "0"}
 _DIGITS = {"int": 2**31, "long": 2**63}
@@ -76,11 +76,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
-    """What is wrong with the text as a value of the field, with what it may be; None when nothing is.
+    """What is wrong with the text as a value of the field, with the allowed values; None when nothing is.
 
     Args:
         name: canonical field.
-        text: not empty; that is null.
+        text: not empty, which is null.
         unit: of the text, where the field has one.
 
     >>> problem_of("mode", "SYNC"), problem_of("outcome", "OK")
@@ -106,7 +106,7 @@ def problem_of_time(name: str, value_ms: float | None) -> str | None:
 
     Args:
         name: one of `TIMES`.
-        value_ms: None is none.
+        value_ms: None = not a time.
 
     >>> problem_of_time("latency_ms", -1), problem_of_time("ended_at_ms", EARLIEST_MS)
     ('is not a latency between 0 and a day', None)
@@ -128,7 +128,7 @@ def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
 
 
 def _nearest(text: str, known: Collection[str]) -> str:
-    """The nearest of the known texts, letter case aside, after a semicolon: those with that word first."""
+    """The nearest of the known texts, ignoring letter case, after a semicolon; those that contain the word first."""
     lower = {each.lower(): each for each in known}
     with_word = [each for each in known if text.lower() in map(str.lower, _WORD.findall(each))]
     near = with_word or [lower[each] for each in difflib.get_close_matches(text.lower(), lower, n=2, cutoff=0.5)]

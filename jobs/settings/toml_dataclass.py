@@ -1,4 +1,4 @@
-"""A TOML table as a frozen dataclass: closed, strictly typed, every mistake named."""
+"""A TOML table as a frozen dataclass: closed, strictly typed, every mistake reported by key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
 
     Args:
         kind: frozen dataclass; its annotations are the types.
-        table: what TOML gave.
+        table: parsed TOML.
         at: dotted name of the table with a final dot, for messages.
 
     Raises:

@@ -1,4 +1,4 @@
-"""TOML files written by hand: an error names what keeps one from being read."""
+"""TOML files written by hand: an error says why one cannot be read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST_BYTES = 1_000_000  # settings of ten thousand groups
 
 
 def read_toml(file: Path, what: str, option: str, error: type[FaultlineError] = SettingsError) -> dict[str, Any]:
-    """The table that the file holds.
+    """The table in the file.
 
     Args:
         file: may be a pipe.
-        what: the file is, for messages.
-        option: what names it, for messages.
-        error: what is raised.
+        what: kind of file, for messages.
+        option: the option that takes it, for messages.
+        error: class to raise.
 
     Raises:
         FaultlineError: `error`; there is no such file, it cannot be read, is too large or too deep, or is not TOML.
@@ -36,13 +36,13 @@ def read_toml(file: Path, what: str, option: str, error: type[FaultlineError] = 
         raise error(f"{what} {file} does not exist; give an existing one with {option}") from None
     except tomllib.TOMLDecodeError as problem:
         raise error(f"{what} {file} is not valid TOML: {problem}") from problem
-    except (OSError, ValueError) as problem:  # of another encoding, or a name with a NUL
+    except (OSError, ValueError) as problem:  # another encoding, or a name with a NUL
         raise error(f"{what} {file} cannot be read: {problem}; give another with {option}") from problem
 
 
 @contextmanager
 def not_too_deep(what: str, error: type[FaultlineError] = SettingsError) -> Iterator[None]:
-    """Turn Python's despair of tables in tables into a sentence on `what`."""
+    """Turn Python's recursion error into a sentence about `what`."""
     try:
         yield
     except RecursionError:

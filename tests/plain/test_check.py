@@ -67,7 +67,7 @@ def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str],
         f"WARNING: ended_at_ms '{NOON_MS // 1000}' is not a time between 2015 and 2100; check its unit (1 of 4 lines)",
         "WARNING: latency_ms '-1' is not a latency between 0 and a day; check its unit (1 of 4 lines)",
         "WARNING: outcome 'OK' is not an outcome; nearest: SEND_OK (1 of 4 lines)",
-        "WARNING: seq '3' is a text in quotes; write the number, or translate it with a table of values (1 of 4 lines)",
+        "WARNING: seq '3' is a quoted text; write the number, or translate it with a table of values (1 of 4 lines)",
         f"WARNING: {logs}/a.log line 5 is not JSON",
         f"WARNING: {logs}/a.log line 7 is not a JSON object",
     ]
@@ -102,9 +102,12 @@ EMPTY = 'what an empty value means: [inputs.sends.values.{}] "" = …'
         (["SEND_OK", "SEND_OK"], []),
         (
             ["", "SEND_OK"],
-            [f"WARNING: no outcome in 1 of 2 lines, which a run quarantines; map another column, or say {EMPTY}"],
+            [f"WARNING: no outcome in 1 of 2 lines, which a run quarantines; map another column, or define {EMPTY}"],
         ),
-        (["", ""], [f"WRONG: no outcome in 2 of 2 lines, which a run quarantines; map another column, or say {EMPTY}"]),
+        (
+            ["", ""],
+            [f"WRONG: no outcome in 2 of 2 lines, which a run quarantines; map another column, or define {EMPTY}"],
+        ),
     ],
     ids=["all", "some", "none"],
 )
@@ -147,7 +150,7 @@ def test_of_many_the_first_are_said(capsys: pytest.CaptureFixture[str], tmp_path
         *(f"line {len(lines) + n} is not JSON" for n in range(1, 6)),
         *["has 1 more of such lines at its start"] * over,
     ]
-    assert f"  WARNING: seq '0', '1', '2'{', …' * over} is a text in quotes" in "\n".join(said)
+    assert f"  WARNING: seq '0', '1', '2'{', …' * over} is a quoted text" in "\n".join(said)
     assert said[-1] == f"  producers: {', '.join(f'PG c{n} (1)' for n in range(10))}{', … 1 more' * over}"
 
 
@@ -215,7 +218,7 @@ def test_a_log_that_looks_like_csv_is_said_to(capsys: pytest.CaptureFixture[str]
     }
     assert hints == {"csv.log": True, "words.log": False, "ragged.log": False, "once.log": False}
     _, said = _check(capsys, "--sends", logs / "csv.log", "--propose")
-    assert 'set [inputs.sends] format = "csv", or name it .csv, and ask again.' in said[2]
+    assert 'set [inputs.sends] format = "csv", or name it .csv, and try again.' in said[2]
     assert "looks like CSV" not in "\n".join(_check(capsys, "--sends", logs / "words.log", "--propose")[1])
 
 
@@ -269,12 +272,12 @@ def test_a_column_that_no_file_has_is_named_with_the_nearest(
         ({"in/.a": b""}, ("--sends", "in"), 3, "sends: WRONG: no file in {}/in (hidden ones are not read)"),
         ({"a.gz": b"no gzip"}, ("--sends", "a.gz"), 3, "sends: WRONG: {}/a.gz is named .gz but is not gzip"),
         ({"a.parquet": b"none"}, ("--sends", "a.parquet"), 3, "{}/a.parquet cannot be read as Parquet ("),
-        ({"a.log": b"a,b\n1,2"}, ("--sends", "a.log"), 2, "not one of its first lines can be taken apart; name"),
+        ({"a.log": b"a,b\n1,2"}, ("--sends", "a.log"), 2, "none of its first lines can be parsed; name"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv"), 2, "WRONG: no column for client_id, which each line needs; map"),
         ({"a.csv": b"a,b\n1,2"}, ("--sends", "a.csv", "--set", "inputs.sends.fields.x=a"), 2, "unknown setting"),
         ({"a.log": line()}, ("--sends", "a.log", "--consumers", "s3a://b/c"), 0, "consumers: s3a://b/c lies on"),
         ({"a.log": line(), "r/b": b"{}"}, ("--sends", "a.log", "--routes", "r"), 0, "routes: 1 file, 0.0 MB; not"),
-        ({}, ("--set", "cluster=a", "--lake", "l"), 2, "no input is named; give --sends PATH or the"),
+        ({}, ("--set", "cluster=a", "--lake", "l"), 2, "no input given; pass --sends PATH or"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_the_input_is_a_sentence(
@@ -359,7 +362,7 @@ def test_what_cannot_be_guessed_is_a_comment(capsys: pytest.CaptureFixture[str],
         'latency_ms = { column = "costUs", unit = "us" }  # such as 1500',
         'outcome = "status"  # such as NOK',
         'mode = { value = "SYNC" }',
-        "# broker_name or broker_addr: each line needs it, and nothing looks like it",
+        "# broker_name or broker_addr: each line needs it, and no column looks like it",
         "",
         "[inputs.sends.values.outcome]",
         '# "NOK" = …  # 1 lines',

@@ -118,7 +118,7 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--date", "0001-01-01"], "--date is 0001-01-01; give a day from 2015-01-01 to 2099-12-31, as logs have"),
+        (["--date", "0001-01-01"], "--date is 0001-01-01; give a day from 2015-01-01 to 2099-12-31, the range of logs"),
         (["--date", "9999-12-31"], "--date is 9999-12-31; give a day"),
         (["--from", "0001-01-01", "--to", DAY], "--from is 0001-01-01; give a day"),
         (

@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
         ("line_too_long", "701 bytes", "line_too_long 3: 701 bytes"),
         ("outcome_unknown", "outcome=OK", "outcome_unknown 3: outcome=OK is not an outcome (nearest: SEND_OK)"),
         ("mode_unknown", "mode=sync", "mode_unknown 3: mode=sync is not one of SYNC, ASYNC, ONEWAY"),
-        ("own", "queue_chosen_by=ME", "own 3: queue_chosen_by=ME is none of CLIENT, CALLER"),
+        ("own", "queue_chosen_by=ME", "own 3: queue_chosen_by=ME is not one of CLIENT, CALLER"),
         ("client_version_unknown", "client_version=", "client_version_unknown 3: client_version="),
         ("wrong_type", "seq=x", "wrong_type 3: seq=x is not a whole number"),
         ("latency_out_of_range", "latency_ms=-1", "latency_out_of_range 3: latency_ms=-1"),

@@ -18,8 +18,8 @@ REFUSED: list[tuple[str, type[SettingsError], str]] = [
     ("values.outcome.OK = 'send_ok'", SettingValueError, "OK is 'send_ok', which is not an outcome; nearest: SEND_OK"),
     ("values.outcome.T = 'Timeout'", SettingValueError, "FLUSH_SLAVE_TIMEOUT, RemotingTimeoutException"),
     ("values.outcome.T = '?'", SettingValueError, "is not an outcome; known: SEND_OK, FLUSH_DISK_TIMEOUT, "),
-    ("values.mode.0 = 'sync'", SettingValueError, "mode.0 is 'sync', which is none of SYNC, ASYNC, ONEWAY"),
-    ("values.queue_chosen_by.0 = 'ME'", SettingValueError, "which is none of CLIENT, CALLER"),
+    ("values.mode.0 = 'sync'", SettingValueError, "mode.0 is 'sync', which is not one of SYNC, ASYNC, ONEWAY"),
+    ("values.queue_chosen_by.0 = 'ME'", SettingValueError, "which is not one of CLIENT, CALLER"),
     ("values.client_version.new = 'latest'", SettingValueError, "which is not a version such as 5.1.4"),
     ("values.detector_enabled.on = 'on'", SettingValueError, "which is neither true nor false (or yes, no, 1, 0)"),
     ("values.queue_id.a = 'b'", SettingValueError, "which is not a whole number"),
@@ -124,7 +124,7 @@ def test_a_wrong_mapping_ends_a_run_before_spark_starts(
     monkeypatch.setenv("JAVA_HOME", f"{tmp_path}/no java")  # would be the next thing to fail
     given = ["--lake", f"{tmp_path}/lake", "--sends", "/logs", "--set", "inputs.sends.values.mode.0=Sync"]
     assert cli.main(["nightly", *given]) == 2
-    assert "inputs.sends.values.mode.0 is 'Sync', which is none of SYNC, ASYNC, ONEWAY" in capsys.readouterr().err
+    assert "inputs.sends.values.mode.0 is 'Sync', which is not one of SYNC, ASYNC, ONEWAY" in capsys.readouterr().err
 
 
 GROUPS = r"(?<client_id>\S+) (?<broker_name>\S+) (?<ended_at_ms>\d+) (?<latency_ms>\d+) (?<outcome>\w+)"
@@ -134,11 +134,11 @@ GROUPS = r"(?<client_id>\S+) (?<broker_name>\S+) (?<ended_at_ms>\d+) (?<latency_
     ("sends", "sentence"),
     [
         ({"format": "text"}, 'format is "text"; give a pattern too'),
-        ({"format": "csv", "pattern": GROUPS}, 'a pattern is of text, the format is "csv"; leave out one of them'),
+        ({"format": "csv", "pattern": GROUPS}, 'a pattern is for text, but the format is "csv"; leave out one of them'),
         ({"pattern": "(x)"}, "pattern '(x)' is refused by RE2: Regular expression contains unnamed groups; write"),
         (
             {"pattern": GROUPS + " (?<cost>x)"},
-            "pattern has a group 'cost' that is no field; map it in fields, or write",
+            "pattern has a group 'cost' that is not a field; map it in fields, or write",
         ),
         ({"pattern": GROUPS + " (?<oder_key>x)"}, "did you mean 'order_key'?"),
         (

@@ -198,11 +198,11 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
             (
                 f"lake = '/data/a{sign}b'",
                 SettingValueError,
-                f"Spark takes {sign} in a path for a pattern: give a",
+                f"Spark takes {sign} in a path as a pattern: give a",
             )
             for sign in "[]{}*?\\"
         ),
-        ("lake = '/data/a`b'", SettingValueError, "lake is /data/a`b; Delta opens no path with a backtick"),
+        ("lake = '/data/a`b'", SettingValueError, "lake is /data/a`b; Delta cannot open a path with a backtick"),
         (
             "retention.versions_days = 6",
             SettingValueError,
@@ -266,10 +266,10 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, text: str, error: type[Set
         (f"slow_ms={'9' * 5_000}", "it must be a whole number"),
         (
             "lake=$HOME/lake",
-            "lake is $HOME/lake; $HOME is not replaced here: write what it stands for, or ~",
+            "lake is $HOME/lake; $HOME is not expanded here: write its value, or ~",
         ),
-        ("lake=s3a://bucket/${STAGE}/lake", "${STAGE} is not replaced here"),
-        ("inputs.sends=['logs', '$LOGS/*.gz']", "inputs.sends.path is $LOGS/*.gz; $LOGS is not replaced here"),
+        ("lake=s3a://bucket/${STAGE}/lake", "${STAGE} is not expanded here"),
+        ("inputs.sends=['logs', '$LOGS/*.gz']", "inputs.sends.path is $LOGS/*.gz; $LOGS is not expanded here"),
         ("lake=file:lake", "lake is file:lake; write a folder of this machine from its root, such as file:///lake"),
         ("lake=file://host/lake", "lake is file://host/lake; write a folder of this machine"),
     ],
@@ -442,7 +442,5 @@ def test_the_hash_leaves_out_what_no_row_depends_on(tmp_path: Path) -> None:
 
 
 def test_a_lake_whose_name_is_no_utf_8_is_refused() -> None:
-    with pytest.raises(
-        SettingValueError, match=r"lake is /data/a\\udcff; Java and delta-rs open no path that is no UTF-8"
-    ):
+    with pytest.raises(SettingValueError, match=r"lake is /data/a\\udcff; Java and delta-rs open UTF-8 paths only"):
         load_settings([], [], {"lake": os.fsdecode(b"/data/a\xff")})

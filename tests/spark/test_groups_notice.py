@@ -180,7 +180,7 @@ STORIES: dict[str, list[Found]] = {
     "LATE": [_observed("UNASSIGNED", NO, "T a2", "y", ("y", ""), 60, 540)],
     # y gives its queue up a second before it says that it has stopped.
     "STOPS": [_observed("UNASSIGNED", "STOPPED_NOT_EXPIRED", "T a2", "y", ("y", ""), 99, 230)],
-    # H has two queues from 60 s on; y keeps a2, which is none of them: 51 s for the route.
+    # H has two queues from 60 s on; y keeps a2, which is not one of them: 51 s for the route.
     "SHRUNK": [
         _observed("AGAINST_STRATEGY", "STALE_ROUTE", "H a2", "y", ("", "y"), 60, 111),
         _observed("AGAINST_STRATEGY", NO, "H a2", "y", ("", "y"), 111, 540),
