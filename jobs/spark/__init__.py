@@ -1,1 +1,1 @@
-"""The session and what it needs of this machine."""
+"""The session and its requirements on this machine."""

@@ -1,6 +1,6 @@
 """The two Delta jars: fetched once, checked against the lock in `conf/jars.toml` at every start.
 
-The Ivy that ships with Spark does the fetching, so a site's mirror is given as it is to Spark: an Ivy settings
+They are fetched with the Ivy that ships with Spark, so a site's mirror is configured as for Spark: an Ivy settings
 file, named in FAULTLINE_IVY_SETTINGS. Without a network, put the jars into the folder by hand.
 """
 
@@ -39,16 +39,16 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """Its name in the cache folder."""
+        """Its file name in the cache folder."""
         return f"{self.name}-{self.version}.jar"
 
     @property
     def coordinates(self) -> str:
-        """Its name in a repository."""
+        """Its coordinates in a repository."""
         return f"{self.group}:{self.name}:{self.version}"
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file is there and is the locked one."""
+        """Whether the file exists and is the locked one."""
         try:
             with path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
@@ -75,16 +75,16 @@ def delta_jars() -> tuple[Path, ...]:
     """Paths of the Delta jars, fetched first if need be.
 
     Raises:
-        PlatformError: they cannot be fetched or kept, or what came is not what the lock names.
+        PlatformError: they cannot be fetched or stored, or do not match the lock.
     """
     return cached(locked_jars(), jar_folder())
 
 
 def cached(jars: Sequence[Jar], folder: Path) -> tuple[Path, ...]:
-    """The jars below `folder`; what is missing or not the locked file is fetched. Safe to call in parallel.
+    """The jars below `folder`; missing or different files are fetched. Safe to call in parallel.
 
     Raises:
-        PlatformError: they cannot be fetched or kept, or what came is not what the lock names.
+        PlatformError: they cannot be fetched or stored, or do not match the lock.
     """
     try:
         if _not_good(jars, folder):
@@ -106,7 +106,7 @@ def _not_good(jars: Sequence[Jar], folder: Path) -> list[Jar]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One fetch at a time; the system lets go of the lock when the process ends."""
+    """One fetch at a time; the system releases the lock when the process ends."""
     with (folder / ".lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -142,7 +142,7 @@ def _fetch_into(folder: Path, jars: Sequence[Jar]) -> None:
 
 
 def _resolve(jars: Sequence[Jar], scratch: Path) -> str:
-    """Let Ivy put the jars into `scratch`/out, and nothing they depend on; what it said."""
+    """Let Ivy put the jars, without dependencies, into `scratch`/out; returns its output."""
     dependencies = "".join(
         f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)}"
         ' conf="default->*" transitive="false"/>'
@@ -157,7 +157,7 @@ def _resolve(jars: Sequence[Jar], scratch: Path) -> str:
     settings = os.environ.get("FAULTLINE_IVY_SETTINGS")
     if settings and not Path(settings).is_file():
         raise PlatformError(f"FAULTLINE_IVY_SETTINGS names {settings}, which is not a file; correct it or unset it")
-    # Names relative to the scratch folder: Ivy takes (), [] and spaces in a pattern for its own.
+    # Names relative to the scratch folder: (), [] and spaces have a meaning in Ivy's patterns.
     command = [java_command(), f"-Divy.default.ivy.user.dir={scratch / 'home'}", "-jar", str(_ivy()), "-warn"]
     command += ["-settings", str(Path(settings).absolute())] if settings else []
     command += ["-ivy", "ivy.xml", "-cache", "cache", "-confs", "default", "-types", "jar"]
@@ -180,7 +180,7 @@ def _ivy() -> Path:
 
 
 def _reason(said: str) -> str:
-    """The line of Ivy's report that says most about the failure."""
+    """The most telling line of Ivy's report on the failure."""
     lines = [line.strip(" :\t") for line in said.splitlines()]
     marks = ("exception", "error at", "not a valid", "no answer", "denied", "not found")
     return next((line for mark in marks for line in lines if mark in line.lower()), "Ivy gave no reason")

@@ -1,6 +1,6 @@
 """Requirements on the machine, checked within two seconds and before Spark is imported.
 
-`conf/jars.toml` says what fits together. Each thing that does not fit is one sentence: what was found, the fix.
+`conf/jars.toml` has the versions that fit together. Each misfit is one sentence: the version, the fix.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _JAVA_FIX = "install a JRE or JDK 17 or 21 (Debian: apt-get install openjdk-17-j
 
 
 def check_environment() -> dict[str, str]:
-    """Check Python, the Python packages, SPARK_HOME and Java, in this order; the version of each.
+    """Check Python, the Python packages, SPARK_HOME and Java, in this order; returns their versions.
 
     Raises:
-        PlatformError: the first that is missing or does not fit, with what was found and the fix.
+        PlatformError: the first that is missing or does not fit, with its version and the fix.
     """
     return {name: check() for name, check in environment_checks().items()}
 
@@ -49,7 +49,7 @@ def environment_checks() -> dict[str, Callable[[], str]]:
 
 
 def check_python(found: tuple[int, ...]) -> str:
-    """The version; a Python that the program was not tried with is refused.
+    """The version; a Python that the program was not tested with is refused.
 
     Raises:
         PlatformError: outside `PYTHON_FROM` … `PYTHON_BELOW`.
@@ -67,7 +67,7 @@ def check_extra(what: str, extra: str, packages: Sequence[str]) -> None:
     """Refuse when a package of an optional extra is not installed.
 
     Raises:
-        PlatformError: names what needs it, the package, and how to install the extra.
+        PlatformError: with what needs it, the package, and how to install the extra.
     """
     for package in packages:
         if find_spec(package) is None:

@@ -1,4 +1,4 @@
-"""Failures of Spark and the JVM in one line, and what to do about them."""
+"""Failures of Spark and the JVM in one line, with the fix."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pyspark.errors import PySparkException
 
 from jobs.errors import LakeError
 
-# What Spark says, then what that means to the person who called; the first that is found counts.
+# What Spark says, then its meaning for the user; the first match counts.
 _MEANINGS = {
     "No space left on device": "the disk is full; free some space and run it again",
     "Read-only file system": "the disk is read-only; make it writable and run it again",
-    "Mkdirs failed to create": "a folder cannot be made; make room, or make it writable, and run it again",
+    "Mkdirs failed to create": "a folder cannot be created; free some space, or make it writable, and run it again",
     "Permission denied": "a file may not be written or read; check the permissions and run it again",
     "Python worker exited unexpectedly": "a Python worker died, killed or out of memory; run it again",
     "OutOfMemoryError": "the driver's memory is too small; give more, such as --set spark.driver.memory=8g",
 }
-_NO_JVM = "does not exist in the JVM"  # what calls to one that died may say
+_NO_JVM = "does not exist in the JVM"  # message of calls to a JVM that died
 _UNREADABLE = ("FAILED_READ_FILE", "FileNotFoundException", "does not exist", "not a Parquet file", "ChecksumException")
 _LOST_FILE = "restore the file from a copy, or delete that day from the table and publish it again"
 BROKEN_LOG = (
@@ -40,11 +40,11 @@ def root_cause(error: BaseException) -> str:
 
 
 def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) -> LakeError | None:
-    """Error of a failed run that its caller can act on; None when nothing is known of it.
+    """The error of a failed run that a user can act on; None for an unknown failure.
 
     Args:
         error: from Spark or the JVM.
-        lake: folder or URI of the tables; a file below it that cannot be read names its table.
+        lake: folder or URI of the tables, to find the table of an unreadable file.
     """
     if isinstance(error, Py4JNetworkError | ConnectionError) or _NO_JVM in str(error):
         return LakeError("the JVM died, killed or out of memory; give more with --set spark.driver.memory=8g")
@@ -58,7 +58,7 @@ def failure(error: Py4JError | PySparkException | ConnectionError, lake: str) ->
 
 
 def table_remedy(error: Py4JError | PySparkException) -> str | None:
-    """Fix for a table that cannot be read or written; None when nothing is known of it."""
+    """Fix for a table that cannot be read or written; None when unknown."""
     text = str(error)
     if meaning := _meaning(text):
         return meaning

@@ -1,4 +1,4 @@
-"""How Spark plans and runs where rows are few: a plan costs more than its rows then."""
+"""Spark's settings for few rows, where a plan costs more than its rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 FEW_LINES = 100_000
-"""The plans of this many lines, and fewer, cost less as `FOR_FEW_LINES` says (bench/TRIED.md)."""
+"""Up to this many lines plans under `FOR_FEW_LINES` cost less (bench/TRIED.md)."""
 
 _WHOLE_STAGE, _ADAPTIVE = "spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"
 FOR_FEW_LINES = {
@@ -22,12 +22,12 @@ FOR_FEW_LINES = {
 
 @contextmanager
 def suited_to(spark: SparkSession, lines: int | None, site: Mapping[str, str]) -> Iterator[None]:
-    """In the block Spark plans for few rows when the lines are few; otherwise the session stays as it is.
+    """Within the block, use interpreted, non-adaptive plans if the input is small.
 
     Args:
         spark: the session.
-        lines: that the run has read; None where it read none, but perhaps many rows of the lake.
-        site: the site's `[spark]` settings; where one says how plans run, they stay so.
+        lines: number of lines that the run read; None where it reads rows of the lake instead.
+        site: the site's `[spark]` settings, which win.
     """
     if lines is None or lines > FEW_LINES or _WHOLE_STAGE in site or _ADAPTIVE in site:
         yield

@@ -1,8 +1,8 @@
-"""SIGINT, SIGTERM and SIGHUP: a command gives back what it holds, says one sentence and exits with 128 + the signal.
+"""SIGINT, SIGTERM and SIGHUP: a command cleans up, prints one sentence and exits with 128 + the signal.
 
-Before the JVM starts the signal is an exception at once. From then on it is one at the next call to the JVM, in
+Before the JVM starts the signal raises an exception at once. From then on it raises one at the next call to the JVM, in
 whichever thread makes it: the call under way gets its answer first, so that its connection stays usable and no commit
-comes after the lake is let go. It gets it soon, as Spark's jobs are cancelled.
+comes after the lake is released. The answer comes soon, as Spark's jobs are cancelled.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-_TWICE_S = 1.0  # timeout(1) sends its signal to the process and to its group, a closing terminal likewise
+_TWICE_S = 1.0  # timeout(1) signals the process and its group, and so does a closing terminal
 _CANCELLED_EVERY_S = 0.2
 _TASKS_END_S = 10.0
 _FORGET_OBJECT = "m\n"  # py4j's command for an object that Python no longer refers to
 
 
 class Interrupted(BaseException):
-    """A signal ends the command. No `Exception`, so that no handler goes on from it as from a failure."""
+    """A signal ends the command. Not an `Exception`, so that no handler treats it as a failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(number).name}; run it again, other days stay whole")
@@ -33,10 +33,10 @@ class Interrupted(BaseException):
 
 
 class _Calls:
-    """The calls to one JVM: they go through until a signal arrives, and again once the command gives back.
+    """The calls to one JVM: allowed until a signal arrives, and again during the command's clean-up.
 
     Attributes:
-        number: the signal that ends the command; None while none does.
+        number: the signal that ends the command, or None.
     """
 
     def __init__(self) -> None:
@@ -47,13 +47,13 @@ class _Calls:
         self._cancelling.start()
 
     def end(self, number: int) -> None:
-        """Let no other call begin, and the one under way end soon; a command that already gives back goes on."""
+        """Allow no further call and end the current one soon; a command that is already cleaning up continues."""
         if not self._gives_back:
             self.number = number
             self._begin.set()
 
     def check(self) -> None:
-        """Call it before each call.
+        """Call this before each call.
 
         Raises:
             Interrupted: a signal has arrived.
@@ -62,7 +62,7 @@ class _Calls:
             raise Interrupted(self.number)
 
     def give_back(self) -> None:
-        """Let calls through again; what a signal has cancelled has ended by then."""
+        """Allow calls again; cancelled jobs have ended by then."""
         if not self._gives_back:
             self._gives_back = True
             self._over.set()
@@ -74,13 +74,13 @@ class _Calls:
     def _cancel(self) -> None:
         self._begin.wait()
         while not self._over.is_set():
-            with suppress(Exception):  # Spark may be on its way, or gone
+            with suppress(Exception):  # Spark may be starting, or gone
                 _context().cancelAllJobs()
             self._over.wait(_CANCELLED_EVERY_S)
 
 
 def _wait_for_tasks() -> None:
-    """A task of a cancelled job ends when it notices: until then it may write where the command clears away."""
+    """A task of a cancelled job ends when it notices: until then it may write where the command cleans up."""
     until_s = time.monotonic() + _TASKS_END_S
     with suppress(Exception):  # Spark may be gone
         tracker = _context()._jsc.sc().statusTracker()  # Python's does not know
@@ -106,7 +106,7 @@ _arrived = _Arrived()
 
 
 def _heeded() -> list[signal.Signals]:
-    """The signals that end a command: one that is ignored stays so, as `nohup` wants it."""
+    """The signals that end a command: an ignored one stays ignored, as under `nohup`."""
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in ends if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -116,7 +116,7 @@ def heeding_signals(*, to_the_end: bool) -> Iterator[None]:
     """While the block runs a signal raises `Interrupted`; a second one, a moment later, ends the process at once.
 
     Args:
-        to_the_end: the process ends soon after the block; a signal after it ends it without a word.
+        to_the_end: the process ends soon after the block; a later signal ends it silently.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -144,7 +144,7 @@ def _arrive(number: int, _frame: FrameType | None) -> None:
         _arrived.number, _arrived.at_s = number, time.monotonic()
         if _arrived.calls is None:
             raise Interrupted(number)
-        logging.disable()  # py4j has much to say of calls that end so; the process ends too
+        logging.disable()  # py4j logs much about calls that end so; the process ends anyway
         _arrived.calls.end(number)
     elif time.monotonic() - _arrived.at_s > _TWICE_S:
         signal.signal(number, signal.SIG_DFL)
@@ -152,7 +152,7 @@ def _arrive(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Python passes nothing on that is raised while it forgets an object: then the signal ends the process here."""
+    """Python swallows exceptions raised while it finalizes an object: then the signal ends the process here."""
     if isinstance(found.exc_value, Interrupted):
         sys.stderr.write(f"faultline: {found.exc_value}\n")
         sys.stderr.flush()
@@ -161,13 +161,13 @@ def _unraisable(found: sys.UnraisableHookArgs) -> None:
 
 
 def defer_signals() -> None:
-    """From now on a signal waits for the next call to the JVM: one that is half started would not end by itself."""
+    """From now on a signal waits for the next call to the JVM, as a half-started JVM would not end by itself."""
     _arrived.calls = _Calls()
 
 
 def heed_calls(client: Any) -> None:
     """Let a deferred signal end the calls to the JVM behind this py4j client."""
-    if "send_command" in vars(client):  # since a session before
+    if "send_command" in vars(client):  # from an earlier session
         return
     send = client.send_command
 
@@ -180,11 +180,11 @@ def heed_calls(client: Any) -> None:
 
 
 def give_back() -> None:
-    """Call it before what a command does at its end, well or not: calls to the JVM go through, whatever arrives."""
+    """Call this before a command's clean-up: calls to the JVM are allowed from then on, whichever signals arrive."""
     if _arrived.calls:
         _arrived.calls.give_back()
 
 
 def what_ended(error: BaseException) -> BaseException:
-    """The signal, where the error came of it; else the error."""
+    """The signal if it caused the error, else the error."""
     return Interrupted(_arrived.calls.number) if _arrived.calls and _arrived.calls.number else error

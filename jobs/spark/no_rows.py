@@ -1,4 +1,4 @@
-"""Frames without a row, of which a plan says so: who writes or joins them needs no job to learn it."""
+"""Frames without rows, visible in their plan: writing or joining them needs no job to find out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql.types import StructType
 
 
 def no_rows(spark: SparkSession, schema: StructType | str) -> DataFrame:
-    """A frame of these columns without a row; `createDataFrame([], schema)` is an RDD, into which no plan sees.
+    """A frame of these columns without rows; `createDataFrame([], schema)` is an RDD, opaque to plans.
 
     >>> may_hold_rows(no_rows(spark, StructType())), may_hold_rows(spark.range(1))
     (False, True)
@@ -21,6 +21,6 @@ def no_rows(spark: SparkSession, schema: StructType | str) -> DataFrame:
 
 
 def may_hold_rows(frame: DataFrame) -> bool:
-    """Whether the plan leaves it open that there are rows; no job runs."""
+    """Whether the plan may produce rows; no job runs."""
     most = frame._jdf.queryExecution().analyzed().maxRows()  # noqa: SLF001 - Python does not know
     return bool(most.isEmpty() or most.get() > 0)

@@ -1,4 +1,4 @@
-"""The Spark session: built here on one machine, taken as it is under `spark-submit`."""
+"""The Spark session: created here on one machine, given under `spark-submit`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jobs.spark.interruption import defer_signals, give_back, heed_calls
 from jobs.text.progress import Progress
 from jobs.text.redaction import SECRET_NAME, is_secret
 
-# What a run needs to be exact; set wherever it runs, a site's own settings cannot change them.
+# What exactness depends on; set everywhere, a site's settings cannot change them.
 EXACT = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
@@ -35,18 +35,18 @@ EXACT = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
-    # A name in SQL is what it is: with this, ${env:HOME} would be the variable's value.
+    # Names in SQL are literal: with substitution ${env:HOME} would be the variable's value.
     "spark.sql.variable.substitute": "false",
     "spark.databricks.delta.history.metricsEnabled": "true",
 }
 
-# Most of a plan's code runs for seconds: it pays to compile only what is twenty times as hot as Java waits for.
+# Most of a plan's code runs for seconds: compile only code that is twenty times hotter than Java's default.
 _COMPILES_LATER = (
     "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000"
     " -XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
 )
 
-# What suits one machine; a site's `[spark]` settings win.
+# Defaults for one machine; a site's `[spark]` settings win.
 ONE_MACHINE = {
     "spark.master": "local[*]",
     "spark.driver.memory": "4g",
@@ -62,7 +62,7 @@ ONE_MACHINE = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "ERROR",
-    # Plans are large and many; their texts and their history for a web page that is off cost time and heap.
+    # Plans are large and many; their texts and history for a web page that is off cost time and heap.
     "spark.sql.maxPlanStringLength": "1000",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
@@ -70,7 +70,7 @@ ONE_MACHINE = {
     "spark.ui.retainedTasks": "1",
 }
 
-# What suits this program wherever it runs; a site's `[spark]` settings win.
+# Defaults for this program everywhere; a site's `[spark]` settings win.
 SUITED = {
     # The JVM never compiles a method of more than 8,000 bytes: without this, parsing runs in its interpreter.
     "spark.sql.codegen.hugeMethodLimit": "8000",
@@ -79,15 +79,15 @@ SUITED = {
     # A write holds rows of one day, so a task has one file open; without this, it sorts its rows by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
     # On a machine outside UTC Delta would read a table's whole state again after each commit, to compare its files with
-    # those that it has noted: for instants before 1883 the two may differ there. A lake holds none.
+    # those that it has listed: for instants before 1883 the two may differ there. A lake has none.
     "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
-    # Beside each commit Delta notes a table's files while they are fewer: a year of days and more.
+    # Beside each commit Delta lists a table's files up to this number: more than a year of days.
     "spark.databricks.delta.allFilesInCrc.thresholdNumFiles": "1000",
-    # For error messages PySpark notes the line of each call to F.…: ten questions to the JVM every time.
+    # For error messages PySpark records the line of each call to F.…: ten calls to the JVM every time.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
-# Secrets stay out of Spark's own pages, plans and event logs; a site may hide more.
+# Keeps secrets out of Spark's pages, plans and event logs; a site may hide more.
 HIDING = {"spark.redaction.regex": SECRET_NAME}
 
 # Settings to which a site's own are appended, and the separator.
@@ -101,7 +101,7 @@ DELTA = {
 
 @contextmanager
 def running(settings: Settings, progress: Progress, *, verbose: bool) -> Iterator[SparkSession]:
-    """The session of one command, closed with the block; a failure inside becomes an error that the user can act on.
+    """The session of one command, closed with the block; a failure inside becomes an error that users can act on.
 
     Raises:
         FaultlineError: one of its subclasses; also for errors of Spark and the JVM whose meaning is known.
@@ -136,8 +136,8 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
     else:
         check_environment()
         jars = ",".join(str(jar) for jar in delta_jars())
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take python3 from PATH
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark's web page, when it is on, listens to all
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise Spark's workers take python3 from PATH
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # otherwise Spark's web page listens on all interfaces
         local = {**ONE_MACHINE, "spark.jars": jars}
         settings = {**SUITED, **_with_own({**HIDING, **local, **DELTA}, spark_settings), **EXACT}
     defer_signals()
@@ -152,13 +152,13 @@ def open_session(spark_settings: Mapping[str, str], *, verbose: bool = False) ->
             spark = _started(settings)
             _ignore_signals(spark)
     _check_delta(spark)
-    # Delta names its commits in the digits of the JVM's language: in Arabic no other reader could read the table.
+    # Delta numbers its commits in the digits of the JVM's locale: other readers could not read Arabic ones.
     spark._jvm.java.util.Locale.setDefault(spark._jvm.java.util.Locale.US)  # type: ignore[union-attr]
     return spark
 
 
 def _with_own(ours: Mapping[str, str], site: Mapping[str, str]) -> dict[str, str]:
-    """Ours and the site's; of jars, extensions and what is hidden ours and then theirs.
+    """Our settings and the site's; jars, extensions and redaction are appended to ours.
 
     >>> _with_own({"spark.jars": "delta.jar"}, {"spark.jars": "s3.jar", "spark.driver.memory": "8g"})
     {'spark.jars': 'delta.jar,s3.jar', 'spark.driver.memory': '8g'}
@@ -181,7 +181,7 @@ def _start_jvm(settings: Mapping[str, str]) -> None:
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
-    """The session; PySpark takes SIGINT for itself when its context starts, whoever had it gets it back."""
+    """The session; PySpark takes over SIGINT when its context starts, so the former handler is restored."""
     SparkContext._ensure_initialized()  # noqa: SLF001 - the JVM of spark-submit, or the one that was started
     heed_calls(SparkContext._gateway._gateway_client)  # type: ignore[union-attr]  # noqa: SLF001 - all calls go there
     had = signal.getsignal(signal.SIGINT)
@@ -195,7 +195,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _ignore_signals(spark: SparkSession) -> None:
-    """The JVM ends with the program, not when a supervisor ends every process of a service at once."""
+    """Make the JVM ignore signals: it ends with the program, not when a supervisor signals every process."""
     java: Any = spark._jvm
     for name in ("TERM", "HUP"):
         java.sun.misc.Signal.handle(java.sun.misc.Signal(name), java.sun.misc.SignalHandler.SIG_IGN)
@@ -203,7 +203,7 @@ def _ignore_signals(spark: SparkSession) -> None:
 
 @contextmanager
 def _quiet_jvm() -> Iterator[None]:
-    """The JVM that starts in the block writes its stderr to a hidden file, which is shown if it fails to start."""
+    """The JVM started in the block writes its stderr to a hidden file, which is shown if it fails to start."""
     with tempfile.TemporaryFile() as log:
         sys.stderr.flush()
         original = os.dup(2)
@@ -213,7 +213,7 @@ def _quiet_jvm() -> Iterator[None]:
         except (Py4JError, PySparkException, RuntimeError) as error:
             log.seek(0)
             why = _why(error, log.read().decode(errors="replace").splitlines())
-            raise PlatformError(f"Spark does not start: {why}; run again with -v for all it says") from error
+            raise PlatformError(f"Spark does not start: {why}; run again with -v for its full output") from error
         finally:
             os.dup2(original, 2)
             os.close(original)

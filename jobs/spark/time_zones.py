@@ -1,4 +1,4 @@
-"""Time zones of the settings as the session knows them: Java has its own list, and Python's may be longer."""
+"""Time zones in the settings, checked in the session: Java has its own list, and Python's may be longer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.settings.consumer_groups import ClientLogSettings
 
 
 def check_time_zones(spark: SparkSession, client_logs: Mapping[str, ClientLogSettings]) -> None:
-    """Refuse a zone that Spark could not convert a time of: it would end the run at the first line of such a log.
+    """Refuse a zone unknown to Spark, which would fail at the first line of such a log.
 
     Args:
         spark: the session.
