@@ -1,1 +1,1 @@
-"""The only room that reads and writes Delta with Spark."""
+"""The only package that reads and writes Delta with Spark."""

@@ -1,4 +1,4 @@
-"""What a commit says of itself, read from its own file in the table's log: no Spark job, and no commit before it."""
+"""The metadata of one commit, read from its own file in the table's log: no Spark job, no earlier commits."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Commit:
 
 
 def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commit:
-    """The commit that carries this metadata; Delta makes none when nothing was there and nothing came.
+    """The commit with this metadata; Delta makes none when there was nothing to replace and nothing to write.
 
     Args:
         table: its name.
         newest: Delta's own snapshot after the write.
         before: the version before the write.
-        user_metadata: what the write gave its commit.
+        user_metadata: metadata of the write's commit.
     """
     for version in range(newest.version(), before, -1):
         info = _commit_info(newest.deltaLog(), version)
@@ -34,7 +34,7 @@ def commit_of(table: str, newest: Any, before: int, user_metadata: str) -> Commi
 
 
 def rows_written(metrics: Mapping[str, str]) -> int:
-    """The rows that a commit brought, without those copied from files that it replaced.
+    """The rows that a commit added, without those copied from files that it rewrote.
 
     >>> rows_written({"numOutputRows": "5", "numCopiedRows": "3"})
     2
@@ -43,7 +43,7 @@ def rows_written(metrics: Mapping[str, str]) -> int:
 
 
 def _commit_info(log: Any, version: int) -> Mapping[str, Any]:
-    """What Delta writes into the first line of its commits; another program may have written this one."""
+    """The `commitInfo` that Delta writes first; another program may have written this commit."""
     path = log.logPath().suffix(f"/{version:020}.json")
     lines = log.store().read(path, log.newDeltaHadoopConf())
     info: Mapping[str, Any] = {} if lines.isEmpty() else json.loads(lines.head()).get("commitInfo") or {}

@@ -1,7 +1,7 @@
-"""A day of a cluster swapped by a transaction of Delta's own, where the table's state names the files that hold it.
+"""Replaces a day of a cluster in one Delta transaction, where the table's state lists the files of the day.
 
-Delta notes a table's files beside its commits while they are few (`.crc`), each with its least and greatest cluster. So
-nobody has to plan a delete and to look into the files, as `replaceWhere` does. The transaction conflicts with whoever
+Delta lists a table's files beside its commits while they are few (`.crc`), each with its min and max cluster. So
+no delete has to be planned and no file opened, as `replaceWhere` does. The transaction conflicts with any writer that
 adds files of the day meanwhile, as that of `replaceWhere` does.
 """
 
@@ -19,19 +19,19 @@ from jobs.lake.noted_files import noted_files
 
 
 class DaySwap:
-    """A transaction on one table, begun.
+    """An open transaction on one table.
 
     Attributes:
-        before: the version that it began with.
+        before: the version that it started from.
     """
 
     def __init__(self, spark: SparkSession, path: str, where: str, user_metadata: str) -> None:
-        """Begin it.
+        """Start it.
 
         Args:
             spark: the session.
-            path: the table's.
-            where: what each new row fulfils.
+            path: path of the table.
+            where: condition that each new row fulfils.
             user_metadata: goes into the commit.
         """
         jvm: Any = spark._jvm
@@ -42,7 +42,7 @@ class DaySwap:
         self.before: int = self._transaction.snapshot().version()
 
     def files_of(self, cluster: str, day: dt.date) -> list[Any] | None:
-        """The files that hold the day of the cluster and nothing else; None where nothing says so."""
+        """The files with only the day of the cluster; None where that is not known."""
         noted = noted_files(self._jvm, self._transaction.snapshot())
         if noted is None:
             return None
@@ -63,7 +63,7 @@ class DaySwap:
         return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
 
     def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:
-        """Put the day's rows in the place of the files; no commit is made when there are neither."""
+        """Replace the files by the day's rows; no commit when there are neither."""
         delta = self._jvm.org.apache.spark.sql.delta
         self._transaction.trackReadPredicates(_seq(self._jvm, [self._parsed(of_day(day))]), True, True)
         self._transaction.trackFilesRead(_seq(self._jvm, replaced))
@@ -102,11 +102,11 @@ def of_day(day: dt.date) -> str:
 
 
 def only_of(cluster: str, stats: str | None) -> bool | None:
-    """Whether all rows of a file are the cluster's; False when none is, None when some may be.
+    """Whether all rows of a file are the cluster's: False when none is, None when some may be.
 
     Args:
         cluster: the cluster.
-        stats: what Delta noted of the file; a long name's beginning may stand for the least, a text after it for the
+        stats: Delta's statistics of the file; the min of a long name may be a prefix, the max a text after the
             greatest.
 
     >>> stats = '{"minValues": {"cluster": "a"}, "maxValues": {"cluster": "c"}}'

@@ -1,4 +1,4 @@
-"""The tables as the lake holds them: created with their columns and checks, refused when not ours."""
+"""The tables of the lake: created with their columns and checks, refused when not ours."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def create_or_check(spark: SparkSession, path: str, table: Table) -> None:
 
 
 def sql_name(path: str) -> str:
-    """A table by its path, as SQL names it."""
+    """SQL name of a table by its path."""
     return f"delta.`{path.replace('`', '``')}`"
 
 
 def newest_snapshot(spark: SparkSession, path: str) -> Any:
-    """Delta's own snapshot of the newest version, of which a log's end gives protocol and metadata."""
+    """Delta's snapshot of the newest version, whose protocol and metadata need only the end of the log."""
     jvm: Any = spark._jvm
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
     return log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
 
 
 def check_table(snapshot: Any, path: str, table: Table) -> None:
-    """Refuse another version, and damage to the log that Delta does not see.
+    """Refuse another version, and damage to the log that Delta does not detect.
 
     Raises:
         LakeError: it does not fit.

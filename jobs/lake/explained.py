@@ -1,4 +1,4 @@
-"""Errors of Spark and Delta while a table is read or written, as errors of ours."""
+"""Errors of Spark and Delta while a table is read or written, as our errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONFLICTS = (
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn what Spark and Delta raise in the block into errors of ours."""
+    """Turn exceptions of Spark and Delta in the block into our errors."""
     try:
         yield
     except _CONFLICTS as error:

@@ -1,8 +1,8 @@
 """The run lock of a lake in a local folder: one run at a time, across processes and machines.
 
-`flock` on the file answers on one machine, and lets go of a dead run at once. What the file says, a lease that is
-renewed while the run lives, answers where a shared disk carries no `flock` from machine to machine. Whoever takes the
-lock puts a new file in place of the old one: a run that lost it sees so before it publishes, and stops.
+`flock` on the file decides on one machine, and is released as soon as a run dies. The lease in the file,
+renewed while the run lives, decides where a shared disk does not carry `flock` between machines. A run that takes the
+lock replaces the file: a run that lost it notices before it publishes, and stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True)
 class Holder:
-    """Holder of a lake, as the lock's file names it; instants are UTC, to the second."""
+    """Holder of a lake, from the lock's file; instants are UTC, to the second."""
 
     run_id: str
     host: str
@@ -42,7 +42,7 @@ class Holder:
         return f"run {self.run_id} (process {self.process} on host {self.host})"
 
     def is_same(self, other: Holder | None) -> bool:
-        """Whether both are one taking of the lock; its lease moves on."""
+        """Whether both are the same acquisition of the lock; only the lease may differ."""
         return other is not None and replace(other, lease_until=self.lease_until) == self
 
 
@@ -50,7 +50,7 @@ class RunLock:
     """A lock that is held.
 
     Attributes:
-        taken_from: sentence on the lock that was taken over or broken, for the run log; None when there was none.
+        taken_from: sentence about the lock that was taken over or broken, for the run log, or None.
     """
 
     def __init__(self, folder: Path, handle: int, own: Holder, taken_from: str | None) -> None:
@@ -63,10 +63,10 @@ class RunLock:
         return False
 
     def is_named(self) -> bool:
-        """Whether the file on disk still names this lock's holder.
+        """Whether the file on disk still has this lock's holder.
 
         Raises:
-            OSError: it cannot be read now, which says nothing of whose it is.
+            OSError: it cannot be read now, so its owner is unknown.
         """
         try:
             return self._own.is_same(_named(self._folder))
@@ -74,7 +74,7 @@ class RunLock:
             return False
 
     def check(self) -> None:
-        """Call it before each write.
+        """Call this before each write.
 
         Raises:
             LakeBusyError: another run broke the lock or took it over.
@@ -94,11 +94,11 @@ class RunLock:
             )
 
     def renew(self, now: dt.datetime) -> None:
-        """Move the lease on. The text keeps its length, so that no reader sees half of one."""
+        """Extend the lease. The text keeps its length, so that no reader sees half of one."""
         os.pwrite(self._handle, _text(replace(self._own, lease_until=_lease(now))), 0)
 
     def release(self) -> None:
-        """Let go; a file that another run has put in place of this lock's stays as it is."""
+        """Release the lock; a file that another run has put in its place stays."""
         with suppress(OSError):
             os.ftruncate(self._handle, 0)
         os.close(self._handle)
@@ -106,7 +106,7 @@ class RunLock:
 
 @contextmanager
 def hold(folder: Path, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[RunLock]:
-    """Hold the lock of the lake in `folder`, which is made when it is missing.
+    """Hold the lock of the lake in `folder`, which is created if missing.
 
     Args:
         break_lock: take the lock even from a run that holds it; that run publishes nothing more.
@@ -134,7 +134,7 @@ def hold(folder: Path, run_id: str, clock: Clock, *, break_lock: bool = False) -
 
 
 def holder(folder: Path) -> Holder | None:
-    """Holder that the lock's file names; None without one, or when it cannot be read. A run that died is named too."""
+    """Holder in the lock's file, even if it died; None without a file, or when it cannot be read."""
     try:
         return _named(folder)
     except OSError:
@@ -164,7 +164,7 @@ def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
 
 
 def _opened(path: Path) -> tuple[int, bool | None]:
-    """The file that has the name now, and whether it could be flocked: it may be replaced between open and flock."""
+    """The current file, and whether it could be flocked: it may be replaced between open and flock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         flocked = _flocked(handle)
@@ -175,7 +175,7 @@ def _opened(path: Path) -> tuple[int, bool | None]:
 
 
 def _flocked(handle: int) -> bool | None:
-    """Whether this process has the flock; None when the disk knows none."""
+    """Whether this process has the flock; None when the disk does not support it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -186,7 +186,7 @@ def _flocked(handle: int) -> bool | None:
 
 
 def _replaced(folder: Path, own: Holder) -> int:
-    """A new file in place of the lock's, flocked before it has the name."""
+    """A new file in place of the lock's, flocked before it takes the name."""
     path = folder / f"{_NAME}.{own.run_id}"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
@@ -219,7 +219,7 @@ def _sentence(found: Holder | None, content: bytes, own: Holder, *, was_locked: 
 
 def _described(found: Holder | None) -> str:
     if found is None:
-        return "a run that its file does not name"
+        return "an unknown run"
     return f"{found} since {_shown(found.since)}, lease until {_shown(found.lease_until)}"
 
 

@@ -1,6 +1,6 @@
-"""The lake with what keeps it in shape: which files a table is made of, compaction, vacuum.
+"""Maintenance of the lake: files of each table, compaction, vacuum.
 
-Beside `jobs.lake.tables_io` the only module that touches Delta; apart from it, as no run needs it.
+Besides `jobs.lake.tables_io` the only module that touches Delta; separate, as no run needs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MaintainedLake(Lake):
     """The published tables below one folder or URI, and their files."""
 
     def files(self, table: Table) -> list[tuple[dt.date, int]]:
-        """Day and bytes of each file that the table's newest version is made of."""
+        """Day and bytes of each file of the table's newest version."""
         with explained(f"cannot list the files of table {table.name}"):
             found = DataFrame(self.newest(table).allFiles().toDF(), self._spark)
             return [
@@ -34,7 +34,7 @@ class MaintainedLake(Lake):
             ]
 
     def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
-        """Write the day's files of less than `small` bytes again as few; the rows stay as they are."""
+        """Merge the day's files of less than `small` bytes; rows do not change."""
         options = {
             "spark.databricks.delta.optimize.minFileSize": str(small),
             "spark.databricks.delta.commitInfo.userMetadata": json.dumps(dict(metadata)),
@@ -52,7 +52,7 @@ class MaintainedLake(Lake):
             return [row["path"] for row in unneeded]
 
     def size(self, path: str) -> int:
-        """Bytes of a file or folder; 0 when there is none."""
+        """Bytes of a file or folder; 0 when it does not exist."""
         jvm: Any = self._spark._jvm
         found = jvm.org.apache.hadoop.fs.Path(path)
         with suppress(Py4JJavaError):

@@ -1,6 +1,6 @@
-"""A table's files as Delta notes them beside its commits while they are few (`.crc`), read without a query for them.
+"""A table's files as Delta lists them beside its commits while they are few (`.crc`), read without a query.
 
-Of a table that is read as Delta's, each plan that names it asks the log for its files by a query of its own: on a small
+Each plan that reads a Delta table asks the log for its files by a query of its own: on a small
 day these cost more than the rows.
 """
 
@@ -19,32 +19,32 @@ from pyspark.sql.types import StructType
 from jobs.spark.no_rows import no_rows
 
 AT_MOST = 32
-"""Files of some days that are read so; more of them Spark would list by a job."""
+"""Maximum number of files to read so; Spark would list more of them by a job."""
 
 _PLAIN_PATH = re.compile(r"event_date=\d{4}-\d\d-\d\d/[\w.-]+\.parquet")
 _MAPPED = "delta.columnMapping.mode"
 
 File = Mapping[str, Any]
-"""A file as the log has it: `path`, `partitionValues`, `stats`, `deletionVector`."""
+"""A file in the log: `path`, `partitionValues`, `stats`, `deletionVector`."""
 
 
 def noted_files(jvm: Any, snapshot: Any) -> list[tuple[File, Callable[[], Any]]] | None:
-    """The files of a version of a table, each with what gives Delta's own object of it; None where none are noted."""
+    """The files of a version of a table, each with a getter of Delta's own object; None where none are listed."""
     noted = snapshot.checksumOpt()
     if noted.isEmpty() or noted.get().allFiles().isEmpty():
         return None
     files = noted.get().allFiles().get()
-    # All in one text: of a year's files each question to the JVM would be one of a thousand.
+    # All in one text: with a year's files, one call per file would be thousands of calls to the JVM.
     described = json.loads(jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper().writeValueAsString(files))
     return [(file, partial(files.apply, number)) for number, file in enumerate(described)]
 
 
 def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection[dt.date]) -> DataFrame | None:
-    """The rows of a version of a table that are in the files of the days; None where Delta itself has to read them.
+    """The rows in the files of the days at a version of a table; None where Delta itself has to read them.
 
     Args:
         spark: the session.
-        path: the table's.
+        path: path of the table.
         snapshot: the version.
         days: the days.
     """
@@ -61,6 +61,6 @@ def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection
         return no_rows(spark, schema)
     read = spark.read.schema(schema).option("basePath", path).option("__globPaths__", "false")
     rows = read.parquet(*(f"{path}/{each}" for each in paths))
-    if len(rows.inputFiles()) < len(paths):  # below a folder named like a pattern Spark passes over a file that is gone
+    if len(rows.inputFiles()) < len(paths):  # below a folder whose name is a pattern Spark ignores a missing file
         return None
     return rows.select(*schema.fieldNames())

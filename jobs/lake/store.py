@@ -1,4 +1,4 @@
-"""Which store a lake lies on."""
+"""The store of a lake."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from jobs.uri import is_elsewhere
 
 
 def check_store(lake: str, default_store: str | None) -> None:
-    """Refuse a lake without a store's name where Spark would not look for it on this machine.
+    """Refuse a lake without a scheme where Spark's default store is not this machine.
 
     Args:
         lake: path or URI.
         default_store: Hadoop's `fs.defaultFS`.
 
     Raises:
-        LakeError: it names no store, and paths without one lie elsewhere.
+        LakeError: it has no scheme, and paths without one are on another store.
     """
     if default_store and is_elsewhere(default_store) and not lake.startswith("file:") and not is_elsewhere(lake):
         raise LakeError(

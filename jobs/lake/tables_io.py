@@ -1,6 +1,6 @@
 """The lake: the only module that reads or publishes Delta with Spark.
 
-A day of a cluster is swapped whole: a rerun changes nothing, a correction with fewer rows leaves nothing stale. No
+A day of a cluster is replaced whole: a rerun changes nothing, a correction with fewer rows leaves nothing stale. No
 transaction spans two tables, so a run's SUCCEEDED row comes last.
 """
 
@@ -47,16 +47,16 @@ class Lake:
         return f"{self.root}/{table.name}"
 
     def sql_name(self, table: Table) -> str:
-        """The table by its path, as SQL names it."""
+        """SQL name of the table by its path."""
         return sql_name(self.path(table))
 
     @property
     def staging(self) -> str:
-        """Folder for what is not yet published."""
+        """Folder for lines that are not yet published."""
         return f"{self.root}/_staging"
 
     def clear_staging(self, run_id: str) -> None:
-        """Remove what runs have staged; call it only while the lake is held.
+        """Remove staged data of runs; call this only while the lake is held.
 
         Where another run may be at work, on a store that is not a local folder or after the lock was broken, only this
         run's own goes.
@@ -71,7 +71,7 @@ class Lake:
             own.getFileSystem(self._spark._jsc.hadoopConfiguration()).delete(own, True)
 
     def create_tables(self, tables: Sequence[Table] = TABLES) -> None:
-        """Create the missing ones of `tables`, with comments, NOT NULL and CHECK.
+        """Create missing `tables`, with comments, NOT NULL and CHECK.
 
         Raises:
             LakeError: a table has another version, or its log is broken.
@@ -84,7 +84,7 @@ class Lake:
             create_or_check(self._spark, self.path(table), table)
 
     def newest(self, table: Table) -> Any:
-        """Delta's own snapshot of the table's newest version, of which a log's end gives protocol and metadata."""
+        """Delta's snapshot of the table's newest version, whose protocol and metadata need only the end of the log."""
         return newest_snapshot(self._spark, self.path(table))
 
     def exists(self) -> bool:
@@ -131,7 +131,7 @@ class Lake:
         *,
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> Commit:
-        """Swap one day of one cluster for `rows`, atomically. No rows clear the day.
+        """Replace one day of one cluster by `rows`, atomically. Without rows the day is cleared.
 
         Args:
             rows: exactly the table's columns, by name; every row of this day and cluster.
@@ -143,7 +143,7 @@ class Lake:
             LakeError: the write failed; the table is as before.
         """
         user_metadata = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
-        # As text: of a Column, by DataFrameWriterV2.overwrite, Delta makes this very text before it reads it.
+        # As text: Delta turns a Column (DataFrameWriterV2.overwrite) into the same text.
         where = f"{of_day(day)} AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
@@ -158,7 +158,7 @@ class Lake:
             return commit_of(table.name, self.newest(table), swap.before, user_metadata)
 
     def _replace(self, table: Table, rows: DataFrame, where: str, user_metadata: str) -> None:
-        """Swap what holds `where` for rows of which it holds, whichever files it is in."""
+        """Replace the rows that fulfil `where` by `rows`, which fulfil it too."""
         (
             rows.write.format("delta")
             .mode("overwrite")
@@ -188,12 +188,12 @@ class Lake:
 
     @contextmanager
     def locked(self, run_id: str, clock: Clock, *, break_lock: bool = False) -> Iterator[str | None]:
-        """Hold the lake against other runs; yields a sentence on the lock that was taken over or broken, if any was.
+        """Lock the lake. Yields a sentence about a lock that was taken over or broken, or None.
 
         On a store that is not a local folder Delta's own commit check decides (exit 5 on a conflict).
 
         Raises:
-            LakeError: where the lake lies is not clear.
+            LakeError: the lake's store is ambiguous.
             LakeBusyError: another run holds it; also by each later write, once another run has broken the lock.
         """
         check_store(self.root, self._spark._jsc.hadoopConfiguration().get("fs.defaultFS"))
