@@ -5,9 +5,9 @@ Imports go downwards only:
 - `cli`: a file per command
 - `what_if`, `upkeep`: published days under other policies; maintenance
 - `fault_latency`, `allocation`: the two flows, then `runs`, one run of a flow
-- `serving`, `answers`, `doctor`: SQL; `show` and `report` without Spark; is this machine and lake fit
-- `sources`: raw files to typed, judged, staged lines
-- `lake`: the only room that reads or writes Delta with Spark
+- `serving`, `answers`, `doctor`: SQL; `show` and `report` without Spark; checks of machine and lake
+- `sources`: raw files to typed, validated, staged lines
+- `lake`: the only package that reads or writes Delta with Spark
 - `spark`, `settings`: the session and its jars; TOML to frozen dataclasses
-- `tables`, `text`, `errors`, `uri`, and `udfs`, which holds the rules of RocketMQ and knows none of this
+- `tables`, `text`, `errors`, `uri`, and `udfs`, which holds the rules of RocketMQ and imports none of these
 """

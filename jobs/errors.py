@@ -1,7 +1,7 @@
-"""Every mistake a user can make, one class each, with the exit code a scheduler sees.
+"""Every error a user can cause, one class each, with the exit code a scheduler sees.
 
-A message is one sentence: the thing, the value found, the fix. `jobs.cli.main.main` prints it to stderr and
-exits with `exit_code`; `-v` adds the trace. Anything that is not a `FaultlineError` is a defect of ours
+A message is one sentence: the thing, the value, the fix. `jobs.cli.main.main` prints it to stderr and
+exits with `exit_code`; `-v` adds the trace. Anything that is not a `FaultlineError` is our bug
 and exits with 1.
 """
 
@@ -13,29 +13,29 @@ from jobs.text.terminal import escaped
 
 
 class FaultlineError(Exception):
-    """Root of all errors a user may meet. Raised only through its subclasses."""
+    """Root of all errors shown to users. Raised only through its subclasses."""
 
     exit_code: ClassVar[int] = 1
 
     def __str__(self) -> str:
-        """The sentence on one line: a name in it cannot forge another one or command the terminal."""
+        """The sentence on one line: a name in it cannot forge another line or control the terminal."""
         return escaped(super().__str__())
 
 
 class UsageError(FaultlineError):
-    """Wrong command line: unknown option, a date that is none, options that exclude each other."""
+    """Wrong command line: unknown option, invalid date, options that exclude each other."""
 
     exit_code = 2
 
 
 class SettingsError(FaultlineError):
-    """A settings file or `--set` that cannot be used as it is."""
+    """A settings file or `--set` that cannot be used."""
 
     exit_code = 2
 
 
 class UnknownSettingError(SettingsError):
-    """A key that no setting has; the message lists the nearest names."""
+    """An unknown key; the message lists the nearest names."""
 
 
 class SettingTypeError(SettingsError):
@@ -43,17 +43,17 @@ class SettingTypeError(SettingsError):
 
 
 class SettingValueError(SettingsError):
-    """A value of the right type that makes no sense, such as a share above 1."""
+    """An invalid value of the right type, such as a share above 1."""
 
 
 class PlatformError(FaultlineError):
-    """Java, Python, pyspark, delta-spark or the Delta jars are missing, wrong or do not fit together."""
+    """Java, Python, pyspark, delta-spark or the Delta jars are missing or incompatible."""
 
     exit_code = 2
 
 
 class InputMissingError(FaultlineError):
-    """A path that does not exist, a glob without a match, or files without one line of the requested day."""
+    """A path that does not exist, a glob without a match, or files without a line of the requested day."""
 
     exit_code = 3
 
@@ -71,7 +71,7 @@ class TooManyBadLinesError(FaultlineError):
 
 
 class LakeBusyError(FaultlineError):
-    """Another run holds the lake or took it over, or another writer changed the same day at the same time."""
+    """Another run holds the lake or took it over, or another writer changed the same day concurrently."""
 
     exit_code = 5
 
@@ -89,7 +89,7 @@ class LakeError(FaultlineError):
 
 
 class CatalogError(FaultlineError):
-    """The session's catalog has something of its own under a name of ours."""
+    """The session's catalog has another object under one of our names."""
 
     exit_code = 1
 

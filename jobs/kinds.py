@@ -1,4 +1,4 @@
-"""Closed lists of words that several modules share, each list once; no Spark."""
+"""Closed lists of words shared by several modules; no Spark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from enum import StrEnum
 
 
 class _Words(StrEnum):
-    """Plain text wherever it is shown, `!r` included."""
+    """Shown as plain text, with `!r` too."""
 
     __repr__ = str.__repr__
 
 
 class Severity(_Words):
-    """How urgent a finding of `findings` is, the most urgent first."""
+    """Severity of a finding in `findings`, the most severe first."""
 
     CRITICAL = "CRITICAL"
     WARNING = "WARNING"
@@ -20,7 +20,7 @@ class Severity(_Words):
 
 
 class FindingKind(_Words):
-    """What was found about producers and brokers (`findings`); docs/findings has a page for each."""
+    """Kinds of `findings`, about producers and brokers; docs/findings has a page for each."""
 
     SENT_WHILE_ISOLATED = "SENT_WHILE_ISOLATED"
     ISOLATION_LOST_BY_SUBMIT = "ISOLATION_LOST_BY_SUBMIT"
@@ -37,7 +37,7 @@ class FindingKind(_Words):
 
 
 class FindingCause(_Words):
-    """Why, in `findings`."""
+    """Causes in `findings`."""
 
     SWITCH_OFF = "SWITCH_OFF"
     CALLER_CHOSE_QUEUE = "CALLER_CHOSE_QUEUE"
@@ -58,7 +58,7 @@ class FindingCause(_Words):
 
 
 class GroupKind(_Words):
-    """What was found about a consumer group (`allocation_findings`)."""
+    """Kinds of `allocation_findings`, about consumer groups."""
 
     UNASSIGNED = "UNASSIGNED"
     DOUBLY_OWNED = "DOUBLY_OWNED"
@@ -76,7 +76,7 @@ class GroupKind(_Words):
 
 
 class GroupCause(_Words):
-    """Why, in `allocation_findings`. Where several of those up to MIXED_LANGUAGES act, the first of them counts."""
+    """Causes in `allocation_findings`. Where several of those up to MIXED_LANGUAGES act, the first counts."""
 
     DUPLICATE_CLIENT_ID = "DUPLICATE_CLIENT_ID"
     NOT_SUBSCRIBED = "NOT_SUBSCRIBED"
@@ -104,7 +104,7 @@ class GroupCause(_Words):
 
 
 class Evidence(_Words):
-    """What shows a write to a fault item; docs/exactness.md explains each."""
+    """How a write to a fault item is known; docs/exactness.md explains each."""
 
     LOGGED = "LOGGED"
     RECORDED = "RECORDED"

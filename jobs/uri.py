@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 
 def is_there(path: Path) -> bool:
-    """Whether this user can see something there; a folder that may not be looked into hides what it holds.
+    """Whether the path is visible to this user, who may lack permission for a folder above it.
 
-    Nothing has a name that is longer than any disk takes.
+    A name longer than any disk allows does not exist.
     """
     try:
         return path.exists()
@@ -22,7 +22,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_elsewhere(uri: str) -> bool:
-    """Whether a path or URI names another store than this machine's files.
+    """Whether a path or URI is on another store than this machine's files.
 
     >>> [is_elsewhere(uri) for uri in ("s3a://bucket/lake", "hdfs:/lake", "file:/lake", "/lake/a:/b", "lake")]
     [True, True, False, False, False]

@@ -1,1 +1,1 @@
-"""`faultline doctor`: whether this machine and this lake are fit for a run, in seconds and without Spark."""
+"""`faultline doctor`: checks, in seconds and without Spark, that this machine and lake are fit for a run."""

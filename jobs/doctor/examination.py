@@ -32,7 +32,7 @@ class Check:
     Attributes:
         name: what was checked.
         is_ok: whether a run can go ahead.
-        found: what was found.
+        found: the result.
         fix: what to do; empty if `is_ok`.
     """
 
@@ -56,7 +56,7 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _checked(name: str, look: Callable[[], str]) -> Check:
-    """What `look` returns; or the error it raises, whose sentence is `found; fix`."""
+    """The result of `look`, or of the error it raises, whose sentence is `found; fix`."""
     try:
         return Check(name, is_ok=True, found=look())
     except FaultlineError as error:
@@ -65,13 +65,13 @@ def _checked(name: str, look: Callable[[], str]) -> Check:
 
 
 def _disk(folder: Path) -> str:
-    """Free space of a folder; of the nearest folder above it if it does not exist yet."""
+    """Free space of a folder, or of its nearest existing parent."""
     existing = next(path for path in (folder, *folder.absolute().parents) if is_there(path))
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(b"faultline doctor")
     except OSError as error:
-        raise LakeError(f"{existing} cannot be written: {error.strerror}; name another folder, or mend it") from error
+        raise LakeError(f"{existing} cannot be written: {error.strerror}; use another folder, or fix it") from error
     free = shutil.disk_usage(existing).free
     if free < TOO_LITTLE_BYTES:
         raise LakeError(f"{existing} has only {free / 2**20:.0f} MiB free; make room before the next run")

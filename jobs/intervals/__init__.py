@@ -1,1 +1,1 @@
-"""Intervals of time, `start_ms` to `end_ms` (exclusive): brought together, cut, counted and joined."""
+"""Intervals of time, `start_ms` to `end_ms` (exclusive): merged, cut, counted and joined."""

@@ -1,4 +1,4 @@
-"""Gaps and islands: intervals that belong together, as one."""
+"""Gaps and islands: merges intervals that belong together."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def coalesce_overlapping(
     Grain: the keys and `start_ms`; `end_ms`, and the evidence.
 
     Args:
-        intervals: the keys, `start_ms`, `end_ms`, and what the evidence looks at.
-        keys: what belongs together; null is a key like any other.
-        evidence: aggregates over the run's rows, with their names.
+        intervals: the keys, `start_ms`, `end_ms`, and the columns of the evidence.
+        keys: columns to merge by; null is a key like any other.
+        evidence: named aggregates over the run's rows.
         gap_ms: longest pause within a run.
 
     Examples:
@@ -48,9 +48,9 @@ def coalesce_equal(
 
     Args:
         intervals: the keys, the values, `start_ms`, `end_ms`; those of one key do not overlap.
-        keys: what an interval is of.
-        values: what has to be equal; two nulls are.
-        evidence: aggregates over the run's rows, with their names.
+        keys: columns to merge by.
+        values: columns that have to be equal; nulls are.
+        evidence: named aggregates over the run's rows.
 
     Examples:
         >>> rows = [("a", 0, 5, 1), ("a", 5, 7, 1), ("a", 7, 9, 2), ("a", 10, 12, 2)]
@@ -79,7 +79,7 @@ def coalesce_equal(
 
 
 def _runs(intervals: DataFrame, keys: Sequence[str], evidence: Sequence[Column]) -> DataFrame:
-    """Rows brought together from each one that `begins` up to the next; the first may say so or not."""
+    """Merge the rows from each one that `begins` up to the next; the first always begins."""
     in_time = Window.partitionBy(*keys).orderBy("start_ms", "end_ms")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (

@@ -1,4 +1,4 @@
-"""Counts of the intervals that overlap at a time."""
+"""Counts of overlapping intervals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 
 
 def concurrent_counts(intervals: DataFrame, keys: Sequence[str], counted: Sequence[str]) -> DataFrame:
-    """The counts that hold from each moment at which an interval of the key starts or ends to the next one.
+    """The counts between consecutive starts and ends of the key's intervals.
 
     Grain: the keys and `start_ms`; `end_ms` (null after the last moment), and each of `counted`.
 
     Args:
-        intervals: the keys, `start_ms`, `end_ms`, and the columns counted: how much the interval adds to each.
-        keys: what is counted by.
+        intervals: the keys, `start_ms`, `end_ms`, and for each counted column what the interval adds to it.
+        keys: columns to count by.
         counted: columns to add up.
 
     Examples:

@@ -1,4 +1,4 @@
-"""Intervals in plain lists: grouped, brought together, and cut into the parts that they cover."""
+"""Intervals in plain lists: grouped, merged, and cut into the parts that they cover."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AnInterval = TypeVar("AnInterval", bound=Interval)
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Rows by key, keys and rows in the order in which they come.
+    """Rows by key; keys and rows keep their order.
 
     >>> grouped(["b1", "a1", "b2"], lambda row: row[0])
     {'b': ['b1', 'b2'], 'a': ['a1']}
@@ -39,7 +39,7 @@ def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Ro
 
 
 def in_time(intervals: Iterable[AnInterval]) -> list[AnInterval]:
-    """By start, then by end; equal ones as they come."""
+    """By start, then by end; a stable sort."""
     return sorted(intervals, key=lambda each: (each.start_ms, each.end_ms))
 
 
@@ -59,7 +59,7 @@ def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def touching(intervals: Iterable[AnInterval], value: Callable[[AnInterval], object]) -> list[list[AnInterval]]:
-    """Runs of intervals of which each starts where the one before it ends, and has the same value.
+    """Runs of intervals in which each starts where the previous one ends, with the same value.
 
     >>> from types import SimpleNamespace
     >>> rows = [SimpleNamespace(start_ms=of[0], end_ms=of[1], v=of[2]) for of in [(5, 7, 1), (0, 5, 1), (7, 9, 2)]]

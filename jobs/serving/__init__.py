@@ -1,1 +1,1 @@
-"""The tables as SQL: views, functions and a catalog's entries."""
+"""The tables in SQL: views, functions and catalog entries."""

@@ -1,4 +1,4 @@
-"""SQL functions for questions of one's own."""
+"""SQL functions for ad-hoc queries."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jobs.settings.client_profiles import Profile, released_profiles
 
 @dataclass(frozen=True)
 class SqlFunction:
-    """A function that SQL itself can say.
+    """A function with a SQL body.
 
     Attributes:
         name: its name in a catalog.
         parameters: name, SQL type and meaning of each.
         returns: SQL type.
-        comment: what it answers, with unit and null.
+        comment: its result, with unit and null.
         body: one SQL expression over the parameters.
     """
 

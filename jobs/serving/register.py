@@ -1,6 +1,6 @@
 """`faultline register`: tables, views, functions and their comments in the session's catalog.
 
-The tables at their paths remain the truth: an entry only points there, and may be dropped and made again at any time.
+Entries only point at the tables' paths, and may be dropped and created again at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Registered:
-    """Entries of the catalog, and those that could not be made.
+    """Entries of the catalog, and those that could not be created.
 
     Attributes:
         database: name of the database.
@@ -46,12 +46,12 @@ class Registered:
 
 
 def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Registered:
-    """Put everything of the lake into the database, which is made if need be; a repetition changes nothing.
+    """Register everything in the lake in the database, which is created if missing; repeating it changes nothing.
 
     Raises:
-        LakeError: the lake holds no run, or cannot be read.
+        LakeError: the lake has no run log, or cannot be read.
         CatalogError: the database has a table of its own under one of our names.
-        UsageError: the database has no possible name.
+        UsageError: the database name is invalid.
     """
     checked_database(database)
     if not lake.exists():
@@ -79,7 +79,7 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
 
 
 def registered_text(done: Registered) -> str:
-    """The result as a screen of text."""
+    """The result as text."""
     lines = [
         f"Registered in database {done.database}",
         f"  tables     {', '.join(done.tables)}",
@@ -103,7 +103,7 @@ def _why_not(lake: Lake, table: Table) -> str | None:
 
 
 def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
-    """Make the entry, or make it again when it points elsewhere; dropping an external table leaves its files."""
+    """Create the entry, or replace it when it points elsewhere; dropping an external table keeps its files."""
     if spark.catalog.tableExists(f"{database}.{name}"):
         description = {
             row["col_name"]: row["data_type"] for row in spark.sql(f"DESCRIBE EXTENDED {database}.{name}").collect()
@@ -117,9 +117,9 @@ def _point_to(spark: SparkSession, database: str, name: str, path: str) -> None:
 
 
 def _views(spark: SparkSession, database: str, tables: list[Table], lacking: dict[str, str]) -> Iterator[str]:
-    """Create the views whose tables are there; in turn, the name of each that was."""
+    """Create the views whose tables exist; yields the name of each."""
     before = spark.catalog.currentDatabase()
-    spark.catalog.setCurrentDatabase(database)  # a view keeps the database its tables' names are resolved in
+    spark.catalog.setCurrentDatabase(database)  # a view keeps the database in which its tables were resolved
     try:
         for view in map(read_view, VIEWS):
             missing = [table.name for table in view.tables if table not in tables]

@@ -1,4 +1,4 @@
-"""SQL views over the published tables: package data in `sql/`, each headed by its question and its columns."""
+"""SQL views over the published tables: package data in `sql/`; each file starts with its question and columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class View:
         name: its name in a catalog.
         question: what it answers.
         columns: each column in the view's order, with its meaning.
-        select: the file, comments included; tables stand in it by their bare names.
+        select: the file, comments included; with bare table names.
         tables: the tables it rests on.
     """
 

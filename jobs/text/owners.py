@@ -1,4 +1,4 @@
-"""Who owns a producer group or a consumer group, as settings say; joined when answers are read, stored nowhere."""
+"""Owners of producer and consumer groups, by settings; joined when answers are read, stored nowhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
 def owner_of(group: str | None, owners: Mapping[str, str]) -> str | None:
-    """The owner of a group: of its own name, else of the longest glob that fits; None when nothing fits.
+    """The owner of a group: by its exact name, else by the longest matching glob, else None.
 
     >>> owners = {"PG_*": "platform", "PG_orders*": "team-payments", "PG_orders_dlq": "ops"}
     >>> [owner_of(group, owners) for group in ("PG_orders_dlq", "PG_orders_eu", "PG_x", "GID_x", "", None)]
@@ -24,6 +24,6 @@ def owner_of(group: str | None, owners: Mapping[str, str]) -> str | None:
 
 
 def owners_of(groups: Iterable[str | None], owners: Mapping[str, str]) -> dict[str, str]:
-    """Each of the groups that has an owner, and that."""
+    """Owner by group, for groups that have one."""
     found = {group: owner_of(group, owners) for group in groups if group}
     return {group: owner for group, owner in sorted(found.items()) if owner is not None}

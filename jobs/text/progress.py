@@ -13,7 +13,7 @@ from jobs.text.terminal import one_line
 
 
 class Progress:
-    """Names each step as it runs and says how long it took."""
+    """Prints each step as it runs, and how long it took."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -39,7 +39,7 @@ class Progress:
         self._stream.flush()
 
     def say(self, line: str) -> None:
-        """One line of its own, without the secrets that it may name."""
+        """A line of its own, with secrets redacted."""
         line = one_line(redacted(line))
         self._stream.write(f"\r\033[K{line}\n" if self._terminal else f"{line}\n")
         self._stream.flush()

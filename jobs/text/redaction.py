@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 HIDDEN = "…"
-# How settings and variables that hold a secret are called; Spark hides by it too.
+# Names of settings and variables with secrets; Spark's redaction uses it too.
 SECRET_NAME = (
     r"(?i)secret|passw(or)?d|passphrase|passcode|passkey|token(?!i[sz])|credential|\bsas\b"  # noqa: S105 - a pattern
     r"|[._-]pass(?![a-z._-])|^-*pass([\"'=]|$)|(auth|user|db|key|store|root|admin|proxy)pass(?![a-z])|(?-i:[a-z]Pass(?![a-z]))"
@@ -15,7 +15,7 @@ SECRET_NAME = (
     r"|(access|account|private|encryption|api|shared|signing|master)[._-]?key"
 )
 
-_SHORTEST = 6  # a shorter value, such as `true`, is not a secret and stands in many texts
+_SHORTEST = 6  # a shorter value, such as `true`, is not a secret and occurs in many texts
 _NAME = re.compile(r"(?<![\w.-])[\w.-]+[\"']?\]?(?:\s*(?:->|[=:,])\s*|\s+is\s+)[\[({]*")
 _VALUE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'&;,)\]}]+""")
 _IN_URI = re.compile(r"(?P<name>://[^\s/@:'\"]*:)(?!\d+/)[^\s'\"]{0,500}(?=@)")  # a port is not a password
@@ -29,7 +29,7 @@ def is_secret(name: str) -> bool:
 
 
 def secrets_of(named: Mapping[str, str]) -> set[str]:
-    """The values that are secret by their names, of Spark's settings or the environment; a path that exists is none.
+    """The values whose names are secret, of Spark's settings or the environment; existing paths are not secrets.
 
     >>> secrets_of({"spark.driver.extraJavaOptions": "-Xss4m -Djavax.net.ssl.keyStorePassword=xyzzy1"})
     {'xyzzy1'}
@@ -44,7 +44,7 @@ def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> s
 
     Args:
         text: any.
-        secrets: values to hide wherever they stand.
+        secrets: values to hide wherever they occur.
         named: hide what follows the name of a secret, too.
 
     >>> redacted("spark.hadoop.fs.s3a.secret.key = 'abc/d+e', s3a://AKIA:abc/d+e@bucket/lake")

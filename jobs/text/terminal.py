@@ -1,4 +1,4 @@
-"""Parts that every summary's text is made of."""
+"""Building blocks of summaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONG_WORD = re.compile(rf"[^\s/]{{{_LONGEST_WORD + 1},}}")
 
 
 def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
-    """Lines of each day by where they went; other clusters are named where the input has their lines."""
+    """Lines of each day by disposition; other clusters are listed if the input has lines of them."""
     lines = []
     for day in days:
         elsewhere = f" + {day['rows_other_cluster']:,} of other clusters" if day["rows_other_cluster"] else ""
@@ -31,7 +31,7 @@ def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str
 
 
 def left_out(hidden_files: Sequence[str], repeated_files: Sequence[str]) -> list[str]:
-    """A note for each reason why something of the input was not read."""
+    """Notes about input that was not read."""
     notes = {
         "hidden or half-copied files were not read": hidden_files,
         "links or names lead to what is read once already": repeated_files,
@@ -58,7 +58,7 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
 
 
 def grid_with_owners(header: list[str], rows: list[list[str]], groups: Sequence[str], owners: Mapping[str, str]) -> str:
-    """A table with a last column of owners, where one of the groups that the rows are of has one.
+    """A table with a last column of owners, if one of the rows' groups has one.
 
     >>> print(grid_with_owners(["group"], [["a"], ["b"]], ["a", "b"], {"b": "ops"}))
       group  owner
@@ -72,7 +72,7 @@ def grid_with_owners(header: list[str], rows: list[list[str]], groups: Sequence[
 
 
 def safe(name: str) -> str:
-    """A name on a screen: what a terminal might act on escaped, the middle of a long one left out."""
+    """A name on a screen: control characters escaped, the middle of a long one left out."""
     return shortened(escaped(name), _LONGEST_NAME)
 
 
@@ -87,7 +87,7 @@ def one_line(sentence: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text, whole, with everything a terminal might act on escaped."""
+    """The whole text, with everything that a terminal might interpret escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
@@ -102,7 +102,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def duration(ms: int) -> str:
-    """A time as a person says it."""
+    """A duration for people."""
     seconds = ms / 1000
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"

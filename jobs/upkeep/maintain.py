@@ -28,7 +28,7 @@ class TableFiles:
     """Files of a table, and what `--apply` does to them.
 
     Attributes:
-        days: days with a file.
+        days: days with files.
         files_to_merge: small files of days that have several.
         files_to_delete: files, and `bytes_to_delete` their size, that no version of the days to keep needs.
     """
@@ -54,7 +54,7 @@ class Upkeep:
 
 
 def run_maintain(spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, apply: bool) -> Upkeep:
-    """Look at every table; with `apply` also merge, delete and clean up, while the lake is held.
+    """Examine every table; with `apply` also merge, delete and clean up, while the lake is held.
 
     Raises:
         InputMissingError: there is no table.
@@ -102,7 +102,7 @@ def _measured(lake: MaintainedLake, settings: Settings, progress: Progress, *, a
         days = settings.retention.versions_days
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             states = list(pool.map(lambda table: _state(lake, table, days), _tables(lake)))
-        # Elsewhere another run may be at work, so what is left over cannot be known.
+        # On other stores another run may be at work, so leftovers are unknown.
         leftovers = lake.size(lake.staging) if local_folder(lake.root) else 0
         return Upkeep(lake.root, applied, days, leftovers, states)
 

@@ -38,7 +38,7 @@ def test_each_source_has_its_sentence(tmp_path: Path) -> None:
     ])  # fmt: skip
     write_rows(tmp_path, TOPIC_BROKERS, [{"event_date": D1, "topic": "T"}])
     write_rows(tmp_path, QUEUE_OWNERSHIP, [{"event_date": D1, "source": "RUNNING_INFO", "end_ms": 1}])
-    answers_alone = "ownership: by answers alone, no consumer logs: what changed between two is not known"
+    answers_alone = "ownership: by answers alone, no consumer logs: changes between two answers are unknown"
     assert said(tmp_path) == [f"isolations: {BOTH}", answers_alone]
     assert said(tmp_path, "PG2") == ["isolations: 1 producer with the switch on as their clients recorded them"]
     counts = {"written": 10, "matched": 8, "missed": 2, "replayed": 8, "source": "RECORDED", "client_ids": []}
@@ -61,4 +61,4 @@ def test_what_did_not_run_is_not_said(tmp_path: Path) -> None:
 
 def test_a_day_of_the_other_flow_alone(tmp_path: Path) -> None:
     publish(tmp_path, D1)
-    assert said(tmp_path) == ["no topic routes: the brokers of a topic are those that sends name"]
+    assert said(tmp_path) == ["no topic routes: brokers of a topic are those in its sends"]

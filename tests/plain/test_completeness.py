@@ -9,7 +9,7 @@ import pytest
 from jobs.tables import QUEUE_OWNERSHIP
 from jobs.text.completeness import of_owners, of_producers
 
-NO_ROUTES = "no topic routes: the brokers of a topic are those that sends name"
+NO_ROUTES = "no topic routes: brokers of a topic are those in its sends"
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_each_choice_of_sources_has_its_words() -> None:
     }
     assert len(said) == 4
     assert all(each.startswith("ownership: ") for each in said)
-    assert "not known" in of_owners(())
+    assert "unknown" in of_owners(())

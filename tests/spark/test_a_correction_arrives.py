@@ -172,7 +172,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("Notes") == [
         "Notes",
         "  isolations: 5 producers with the switch on by replay of their sends, none as its client recorded them",
-        "  no topic routes: the brokers of a topic are those that sends name",
+        "  no topic routes: brokers of a topic are those in its sends",
         "  producers with the switch off would have isolated for 10.0 s (enforced = false)",
         "  1 producers do not log sendLatencyFaultEnable: assumed off; set fault_latency_enabled",
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",

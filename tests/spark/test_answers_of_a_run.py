@@ -224,7 +224,7 @@ def test_the_run_itself(said: Summary, result: tuple[Path, RunResult]) -> None:
     assert (said.cascaded_days, said.stale_days) == (["2026-03-03"], ["2026-03-07"])
     assert (said.other_days, said.hidden_files) == ({"2026-03-01": 4}, [".a", "_b"])
     by = "20 of 21 producers with the switch on by replay of their sends, 1 as their clients recorded them"
-    assert said.rests_on == [f"isolations: {by}", "no topic routes: the brokers of a topic are those that sends name"]
+    assert said.rests_on == [f"isolations: {by}", "no topic routes: brokers of a topic are those in its sends"]
 
 
 def test_producers_are_counted_over_days_and_their_sums_are_of_those_with_the_switch_on(said: Summary) -> None:
