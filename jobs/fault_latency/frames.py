@@ -105,7 +105,7 @@ _WRITE = (
     column("is_failure", FLAG, "the policy's constant replaces the latency"),
     column("reachable", FLAG, "the flag that it writes; null = it keeps it"),
     column("cause", TEXT, "LATENCY, or the outcome"),
-    column("evidence", TEXT, "LOGGED, RECORDED by the client itself, or what shows it"),
+    column("evidence", TEXT, "how the update is known: LOGGED, RECORDED by the client, or inferred"),
     column("seq", LONG, "of the attempt; null = not logged"),
     column("started_at_ms", LONG, "of the attempt, epoch ms"),
     column("invoke_id", LONG, "of the attempt"),

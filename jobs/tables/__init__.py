@@ -59,7 +59,7 @@ TABLES: tuple[Table, ...] = (
 
 
 def named(names: Iterable[str]) -> tuple[Table, ...]:
-    """The tables of these names, in their order."""
+    """The tables of these names, in order."""
     return tuple(next(table for table in TABLES if table.name == name) for name in names)
 
 

@@ -4,7 +4,7 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, LONG, Table, col
 
 BROKER_WINDOWS = Table(
     name="broker_windows",
-    grain="one broker in one minute of ended_at_ms; a row where there are sends or isolation",
+    grain="one broker in one minute of ended_at_ms with sends or isolation",
     keys=("cluster", "broker_name", "window_start_ms"),
     columns=(
         EVENT_DATE,
@@ -18,8 +18,8 @@ BROKER_WINDOWS = Table(
         column("latency_p99_ms", LONG, "exact 99th percentile, ms; null = none"),
         column("latency_max_ms", LONG, "highest latency of answered sync and async sends, ms; null = none"),
         required("producers", LONG, "producers with an attempt in the minute"),
-        required("isolating_producers", LONG, "producers to which the broker was not available (enforced)"),
-        required("isolated_ms", LONG, "producer-milliseconds of isolation in the minute (enforced)"),
+        required("isolating_producers", LONG, "producers to which the broker was not available (switch on)"),
+        required("isolated_ms", LONG, "producer-milliseconds of isolation in the minute (switch on)"),
     ),
     checks={
         "failures_within_sends": "failures <= sends",

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 DAY_MS = 86_400_000
-"""Of UTC: no day is longer or shorter."""
+"""In UTC all days have the same length."""
 
 
 @dataclass(frozen=True, order=True)

@@ -13,7 +13,7 @@ PAGE = Path("docs/tables.md")
 _HEAD = """# Tables
 
 Written from `jobs/tables` by `make docs`; do not edit. Every table is a Delta table below the lake's folder,
-partitioned by `event_date`, and readable without Spark. An instant stands twice: `…_ms` is epoch milliseconds,
+partitioned by `event_date`, and readable without Spark. An instant has two columns: `…_ms` is epoch milliseconds,
 `…_at` the same as a UTC timestamp.
 """
 

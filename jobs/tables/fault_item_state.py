@@ -34,7 +34,7 @@ FAULT_ITEM_STATE = Table(
         required("available_earliest_ms", LONG, "the earliest that events of unknown order allow, epoch ms"),
         required("available_latest_ms", LONG, "the latest that events of unknown order allow, epoch ms"),
         required("reachable", FLAG, "reachable flag; true where the profile has none"),
-        column("cause", TEXT, "cause of the isolation that lasts at 24:00 UTC; null = none"),
+        column("cause", TEXT, "cause of the isolation that stands at 24:00 UTC; null = none"),
         column("evidence", TEXT, "evidence of that isolation's opener; null = none"),
         column("opener_latency_ms", LONG, "latency of that isolation's opener, ms; null = none"),
         column("extensions", INT, "extensions of that isolation so far; null = none"),

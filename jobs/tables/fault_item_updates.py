@@ -16,7 +16,7 @@ from jobs.tables.table import (
 
 FAULT_ITEM_UPDATES = Table(
     name="fault_item_updates",
-    grain="one call by which a client changed or chose a fault item, as a recorder inside it wrote it",
+    grain="one call that changed or chose a fault item, written by the recorder inside the client",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
         EVENT_DATE,
@@ -32,11 +32,11 @@ FAULT_ITEM_UPDATES = Table(
         ),
         required("called_at_ms", LONG, "when the call returned, on the producer's clock; epoch ms"),
         required("called_at", INSTANT, "when the call returned, on the producer's clock; UTC"),
-        column("current_latency_ms", LONG, "latency that the update carried, ms; null unless it is an UPDATE"),
+        column("current_latency_ms", LONG, "latency passed to the update, ms; null unless it is an UPDATE"),
         column("not_available_ms", LONG, "isolation by the client's own ladder, ms; null unless it is an UPDATE"),
-        column("reachable", FLAG, "reachable flag as given, or as the item has it; null = the client has none"),
+        column("reachable", FLAG, "reachable flag as passed, or as the item has it; null = the client has none"),
         column("available_at_ms", LONG, "when the broker is available again, read back after the call, epoch ms"),
-        column("thread", TEXT, "thread that called; null = not logged"),
+        column("thread", TEXT, "calling thread; null = not logged"),
         column("seq", LONG, "order within the process, counted together with the sends; null = not logged"),
         required("row_hash", LONG, "hash of the input fields: the last tie-breaker of the order of events"),
     ),

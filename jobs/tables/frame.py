@@ -25,7 +25,7 @@ class Frame:
     columns: tuple[StructField, ...]
 
     def columns_of(self, rows: DataFrame) -> DataFrame:
-        """The rows with the columns of this definition, in its order.
+        """The rows with this definition's columns, in its order.
 
         Raises:
             TypeError: a column is missing or has another type.
@@ -36,7 +36,7 @@ class Frame:
         return rows.select(*(each.name for each in self.columns))
 
     def differences(self, schema: StructType) -> list[str]:
-        """A sentence per column that such rows lack, or have with another type; nullability does not count."""
+        """A sentence per column that is missing or has another type; nullability is ignored."""
         types = {each.name: each.dataType.simpleString() for each in schema}
         expected = {each.name: each.dataType.simpleString() for each in self.columns}
         return [

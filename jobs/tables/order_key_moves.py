@@ -6,7 +6,7 @@ CAUSES = ("RETRIED", "QUEUES_CHANGED", "BACK_BY_HASH", "OTHER_PRODUCER", "NOT_BY
 
 ORDER_KEY_MOVES = Table(
     name="order_key_moves",
-    grain="one send attempt that went to another queue than the one before of its topic and order key on that day",
+    grain="one send attempt that went to another queue than the previous one of its topic and order key on that day",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
         EVENT_DATE,
@@ -39,19 +39,19 @@ ORDER_KEY_MOVES = Table(
         column(
             "by_hash_before",
             FLAG,
-            "SelectMessageQueueByHash names from_queue_id in a route that the attempt before may have used;"
+            "SelectMessageQueueByHash selects from_queue_id in a route that the attempt before may have used;"
             " null = no routes, or not a Java client",
         ),
         column(
             "by_hash",
             FLAG,
-            "SelectMessageQueueByHash names to_queue_id in a route that the attempt may have used;"
+            "SelectMessageQueueByHash selects to_queue_id in a route that the attempt may have used;"
             " null = no routes, or not a Java client",
         ),
         required(
             "cause",
             TEXT,
-            "the first that holds. RETRIED: a later attempt of the same send; QUEUES_CHANGED: the two may have used"
+            "the first that applies. RETRIED: a later attempt of the same send; QUEUES_CHANGED: the two may have used"
             " routes with different queues to send to; BACK_BY_HASH: by_hash, the queue before was not;"
             " OTHER_PRODUCER: not by_hash, another producer sent the one before; NOT_BY_HASH: not by_hash, the same"
             " producer; UNKNOWN: no routes, or not a Java client",

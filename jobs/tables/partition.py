@@ -1,4 +1,4 @@
-"""Rows of a day as their table has them: the partition columns, and each instant also as a timestamp."""
+"""Adds a table's partition columns, and each instant also as a timestamp."""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ POLICY_OUTCOMES = Table(
         CLUSTER,
         required("policy", TEXT, "name of the policy, as requested"),
         required(
-            "profile", TEXT, "released rules it rests on: a profile of conf/profiles.toml; AS_RUN = each producer's own"
+            "profile",
+            TEXT,
+            "released rules it is based on: a profile of conf/profiles.toml; AS_RUN = the producers' own",
         ),
         required("latency_max_ms", ArrayType(LONG, False), "its ladder: floors, ms; empty for AS_RUN"),
         required("not_available_ms", ArrayType(LONG, False), "its ladder: isolations, ms; empty for AS_RUN"),
@@ -21,9 +23,9 @@ POLICY_OUTCOMES = Table(
         required("producers", LONG, "producers that were replayed"),
         required("sends", LONG, "attempts at the broker whose queue the client chose"),
         required("bad_sends", LONG, "of those, attempts that failed or took `slow_ms` or longer"),
-        required("isolations", LONG, "isolations that the policy would have made"),
+        required("isolations", LONG, "isolations under the policy"),
         required("isolated_ms", LONG, "producer-milliseconds in which the policy would have isolated the broker"),
-        required("all_isolated_ms", LONG, "of those, while it isolated every broker of the producer: none is avoided"),
+        required("all_isolated_ms", LONG, "of those, while all brokers of the producer were isolated: none is avoided"),
         required("steered", LONG, "sends that it would have steered to another broker"),
         required("hits", LONG, "of the steered, sends that really failed or were slow"),
         required("false_alarms", LONG, "of the steered, sends that were fine"),

@@ -12,11 +12,11 @@ PRODUCER_DAYS = Table(
         CLUSTER,
         *PRODUCER,
         required("enforced", FLAG, "the producer's switch; false = what would have happened"),
-        required("switch_assumed", FLAG, "neither log nor settings say the switch: taken for off"),
+        required("switch_assumed", FLAG, "neither log nor settings have the switch; assumed off"),
         column("client_version", TEXT, "version of the client, as logged or set; null = unknown"),
         column("profile", TEXT, "rules it was replayed under; null = not replayed"),
         column("policy", TEXT, "the profile, or profile and own ladder; null = not replayed"),
-        column("not_replayed", TEXT, "why its sends were not replayed; null = they were"),
+        column("not_replayed", TEXT, "why its sends were not replayed; null = replayed"),
         required("sends", LONG, "attempts that ended on this day"),
         required("failures", LONG, "of those, attempts that ended in an exception"),
         required("isolations", LONG, "isolation intervals with a length, those continued from the day before included"),
@@ -26,7 +26,7 @@ PRODUCER_DAYS = Table(
         required(
             "contradictions",
             LONG,
-            "first attempts at a broker believed isolated while another broker of the topic was believed available",
+            "first attempts at a broker that the replay held isolated while another broker of the topic was available",
         ),
     ),
     closed_lists={

@@ -51,14 +51,12 @@ QUARANTINE = Table(
     columns=(
         EVENT_DATE,
         CLUSTER,
-        required("source", TEXT, "kind of input, as `inputs` in the settings names it"),
-        required("file", TEXT, "file that has the line"),
+        required("source", TEXT, "kind of input, as in `inputs` of the settings"),
+        required("file", TEXT, "file with the line"),
         required("line", LONG, "line from 1, in CSV the record's first; in Parquet the record's number"),
         required("reason", TEXT, "why it was rejected"),
-        column(
-            "reasons", ArrayType(TEXT, False), "every rule that the line breaks, in their order: `reason` is the first"
-        ),
-        column("detail", TEXT, "fields and values behind the reasons, and what may stand there; null = they say all"),
+        column("reasons", ArrayType(TEXT, False), "all broken rules in order; `reason` is the first"),
+        column("detail", TEXT, "fields and values of the reasons, and the allowed values; null = nothing to add"),
         column("raw", TEXT, "the line, at most its first 1,000 characters"),
         required("run_id", TEXT, "run that rejected it"),
     ),

@@ -8,7 +8,7 @@ TRIGGERS = ("JOINED", "LEFT", "JOINED_AND_LEFT", "QUEUES", "MEMBERS_AND_QUEUES",
 
 REBALANCES = Table(
     name="rebalances",
-    grain="one change of what the strategy allocates to a group in one topic: what every answer calls a rebalance",
+    grain="one change of what the strategy allocates to a group in one topic",
     keys=("cluster", "consumer_group", "topic", "changed_at_ms"),
     columns=(
         EVENT_DATE,
@@ -20,8 +20,8 @@ REBALANCES = Table(
         required(
             "trigger",
             TEXT,
-            "what changed; VIEW = brokers began or ceased to disagree on the members, or the first by name of those"
-            " that disagree, whose list counts then, is another one",
+            "what changed; VIEW = brokers began or ceased to disagree about the members, or another broker's list counts"
+            " while they disagree (the first by name)",
         ),
         required("joined", ArrayType(TEXT, False), "client ids that joined"),
         required("left", ArrayType(TEXT, False), "client ids that left"),
@@ -29,8 +29,8 @@ REBALANCES = Table(
         required(
             "moved",
             LONG,
-            "queues there before and after whose owner is another one; of several owners, when one that is still a"
-            " member lost it, or all did",
+            "queues present before and after with another owner; with several owners, if one that is still a member"
+            " lost it, or all did",
         ),
         required("fewest_moves", LONG, "fewest of them that any assignment with the same loads would have moved"),
         required("moved_beyond_fewest", LONG, "moved - fewest_moves"),

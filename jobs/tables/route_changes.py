@@ -16,8 +16,8 @@ ROUTE_CHANGES = Table(
         required(
             "change",
             TEXT,
-            "ADDED: the broker has queues from now on; REMOVED: it has none any more, as it left the route, or as none"
-            " may be read or written; CHANGED: it has others",
+            "ADDED: the broker has queues from now on; REMOVED: it left the route, or none of its queues may be read or"
+            " written; CHANGED: it has other queues",
         ),
         column("readable_before", INT, "readable queues before; null = the broker had no queues"),
         column("readable_after", INT, "readable queues from now on; null = the broker has no queues"),

@@ -50,7 +50,7 @@ SEND_CALLS = Table(
         required("total_ms", LONG, "from the start of the first attempt to the end of the last, ms"),
         required("attempts", INT, "attempts that were logged"),
         required("broker_names", ArrayType(TEXT, False), "brokers tried, in order"),
-        required("outcome", TEXT, "outcome of the last attempt: the send's own"),
+        required("outcome", TEXT, "outcome of the last attempt, which is that of the send"),
         required("failed", FLAG, "the send ended in an exception: the caller got no answer"),
         required("retried", FLAG, "more than one attempt"),
         required("slow", FLAG, "answered, after `slow_ms` or more"),

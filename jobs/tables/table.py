@@ -37,7 +37,7 @@ class Table:
     """A Delta table of the lake, partitioned by `event_date`.
 
     Attributes:
-        name: folder below the lake, and the name it is registered under.
+        name: folder below the lake, and name in a catalog.
         grain: what one row is.
         keys: columns that together are unique within the table.
         columns: every column, with its unit and the meaning of null in the comment.
@@ -56,14 +56,14 @@ class Table:
 
     @property
     def schema(self) -> StructType:
-        """The columns as Spark and the catalog see them, comments included."""
+        """The columns as a Spark schema, comments included."""
         return StructType(list(self.columns))
 
     @property
     def skipped_by(self) -> tuple[str, ...]:
-        """Columns of which each file has the least and the greatest value: the cluster and the instants.
+        """Columns with min and max per file: the cluster and the instants.
 
-        Readers skip files by them. Of all other columns every file of a day holds nearly all values, and comparing
+        Readers skip files by them. Files of a day have nearly all values of the other columns, and comparing
         them costs a fifth of writing or more (bench/TRIED.md).
         """
         names = [each.name for each in self.columns]
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def constraints(self) -> dict[str, str]:
-        """Every check by name: the written ones and those of the closed lists."""
+        """Every check by name, those of the closed lists included."""
         lists = {f"{name}_is_known": self._is_known(name, values) for name, values in self.closed_lists.items()}
         return {**self.checks, **lists}
 
@@ -86,7 +86,7 @@ class Table:
 
 
 def broken_log(folder: Path) -> str | None:
-    """Damage to the Delta log of a table in a local folder that its readers may not see; None if there is none.
+    """Damage to the Delta log of a table in a local folder that readers may not notice, or None.
 
     They skip an empty commit, such as a power failure leaves, and may skip one with bad bytes, and with it its rows.
     """
@@ -97,7 +97,7 @@ def broken_log(folder: Path) -> str | None:
     commits = sorted(path for path in log.glob("*.json") if ".checkpoint" not in path.name)
     for path in commits:
         if path.name[:20] > last_checkpoint and not _is_commit(path.read_bytes()):
-            return f"_delta_log/{path.name} is empty or no JSON"
+            return f"_delta_log/{path.name} is empty or not JSON"
     return None if commits else "it has files, but no _delta_log"
 
 
@@ -120,7 +120,7 @@ def sql_text(value: str) -> str:
 
 
 def column(name: str, kind: DataType, comment: str) -> StructField:
-    """A column that may be null; the comment says what null means."""
+    """A nullable column; the comment says what null means."""
     return StructField(name, kind, True, {"comment": comment})
 
 
@@ -130,7 +130,7 @@ def required(name: str, kind: DataType, comment: str) -> StructField:
 
 
 def instant(name: str, comment: str, *, nullable: bool = False) -> tuple[StructField, StructField]:
-    """An instant twice: `<name>_ms` (epoch milliseconds) and `<name>_at` (TIMESTAMP, UTC)."""
+    """An instant as two columns: `<name>_ms` (epoch milliseconds) and `<name>_at` (TIMESTAMP, UTC)."""
     return (
         StructField(f"{name}_ms", LONG, nullable, {"comment": f"{comment}; epoch ms"}),
         StructField(f"{name}_at", INSTANT, nullable, {"comment": f"{comment}; UTC"}),
@@ -141,7 +141,7 @@ EVENT_DATE = required("event_date", DAY, "UTC day of the row; the partition")
 CLUSTER = required("cluster", TEXT, "RocketMQ cluster, from the log or the setting `cluster`")
 PRODUCER = (
     required("client_id", TEXT, "client id of the producer"),
-    required("producer_group", TEXT, "producer group; empty when the log gave none"),
+    required("producer_group", TEXT, "producer group; empty when not logged"),
 )
 PROCESS = required("process", TEXT, "process of the producer: its process_id, else its client id")
 REPLAYED_UNDER = (

@@ -386,7 +386,7 @@ def test_an_empty_commit_is_a_sentence_and_not_a_table_without_its_rows(
     (tmp_path / "isolation_intervals/_delta_log" / f"{1:020}.json").write_text("")
     said = Said(capsys, tmp_path, "isolations")
     assert (said.code, said.out) == (1, "")
-    assert f"_delta_log/{1:020}.json is empty or no JSON" in said.err
+    assert f"_delta_log/{1:020}.json is empty or not JSON" in said.err
 
 
 @pytest.mark.fault(33)

@@ -105,9 +105,9 @@ def _cut(file: Path) -> None:
     [
         (lambda lake: _log(lake, 0).unlink(), "No table metadata or protocol found"),
         (lambda lake: _log(lake, 1).unlink(), "Expected contiguous commit files"),
-        (lambda lake: _log(lake, 2).write_text(""), f"_delta_log/{2:020}.json is empty or no JSON"),
-        (lambda lake: _log(lake, 3).write_text(""), f"_delta_log/{3:020}.json is empty or no JSON"),
-        (lambda lake: _cut(_log(lake, 3)), f"_delta_log/{3:020}.json is empty or no JSON"),
+        (lambda lake: _log(lake, 2).write_text(""), f"_delta_log/{2:020}.json is empty or not JSON"),
+        (lambda lake: _log(lake, 3).write_text(""), f"_delta_log/{3:020}.json is empty or not JSON"),
+        (lambda lake: _cut(_log(lake, 3)), f"_delta_log/{3:020}.json is empty or not JSON"),
         (lambda lake: _data_file(lake).unlink(), "Failed to open local file"),
         (lambda lake: _cut(_data_file(lake)), "Could not open Parquet input source"),
         (lambda lake: shutil.rmtree(lake / TABLE / "_delta_log"), "it has files, but no _delta_log"),
