@@ -1,7 +1,7 @@
 """What one line of an async send shows of its tries, as conditions on its columns.
 
 A log line is one try (`one_line_per` is TRY) or a whole send: then it has the first broker and the last outcome, and
-hides what the client retried in between (`MQClientAPIImpl.onExceptionImpl` 4.9.8:607, 5.3.3:703).
+hides the client's retries in between (`MQClientAPIImpl.onExceptionImpl` 4.9.8:607, 5.3.3:703).
 """
 
 from __future__ import annotations

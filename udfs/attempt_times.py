@@ -1,4 +1,4 @@
-"""The times of one send attempt: whether they can all be true of one clock that may have been set meanwhile."""
+"""Consistency of the times of one send attempt, on a clock that may have been set meanwhile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 LARGEST_STEP_MS = 1_000_000
-"""As far as a clock may be off and still be set by itself: ntpd stops beyond 1,000 s (its panic threshold)."""
+"""The largest step by which a clock is set automatically: ntpd stops beyond 1,000 s (its panic threshold)."""
 
 
 def times_contradict(started_at_ms: Column, submitted_at_ms: Column, ended_at_ms: Column, latency_ms: Column) -> Column:
@@ -19,7 +19,7 @@ def times_contradict(started_at_ms: Column, submitted_at_ms: Column, ended_at_ms
         started_at_ms: null = the end less the latency.
         submitted_at_ms: null = no submit call.
         ended_at_ms: not null.
-        latency_ms: not null, and so small that it can be taken from the end.
+        latency_ms: not null, and small enough to subtract from the end.
 
     Examples:
         >>> odd = 2_000_000

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 
 def bucket_of(instant_ms: Column, width_ms: int) -> Column:
-    """The number of the bucket of `width_ms` that the instant lies in, counted from 1970.
+    """The number of the instant's bucket of `width_ms`, counted from 1970.
 
     Returns:
         bigint; null for null.

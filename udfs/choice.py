@@ -24,7 +24,7 @@ def chosen_at_ms(day_start_ms: Column) -> Column:
 
 
 def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
-    """The attempt failed, or took `slow_ms` or longer; of a one-way send only that it failed.
+    """The attempt failed, or took `slow_ms` or longer; a one-way send counts only if it failed.
 
     Examples:
         >>> rows = [("SEND_OK", 549), ("SEND_OK", 550), ("SENT", 900), ("RemotingConnectException", 1)]
@@ -44,10 +44,10 @@ def is_bad(outcome: Column, latency_ms: Column, slow_ms: int) -> Column:
 
 
 def is_plain(slow_ms: int) -> Column:
-    """The attempt of the row, as a send of its own, was answered in time by the broker that it tried.
+    """The attempt of the row, as a send by itself, was answered in time by the broker that it tried.
 
     Args:
-        slow_ms: an answer this late counts as slow.
+        slow_ms: an answer this late is slow.
 
     Examples:
         >>> rows = [("a", 549, "SEND_OK"), ("a", 550, "SEND_OK"), ("b", 1, "SEND_OK"), (None, 9000, "SENT")]

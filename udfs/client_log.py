@@ -10,9 +10,9 @@ from udfs.version import version_number
 
 # 4.3 to 5.0: `2026-11-21 00:43:37,370 INFO RocketmqClient - …`; 5.1 on: `….370 INFO  [pid] [thread] [class] - …`.
 _HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
-# Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
+# Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
 _QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
-_SHANGHAI_MS = 28_800_000  # 5.1.0 on writes GMT+8 wherever it runs
+_SHANGHAI_MS = 28_800_000  # 5.1.0 and later write GMT+8 everywhere
 
 INSTANCE_PATTERN = r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig"
 """A client id of the process that writes the log: its number there, and the id."""
@@ -24,17 +24,17 @@ EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE",
 # MQClientInstance of 4.7.1, 4.9.8 and 5.3.3.
 _PATTERNS = {
     "ADDED": rf"^doRebalance, ([^,]*), add a new (?:pop )?mq, {_QUEUE}$",
-    # 5.x says `try remove` before, and `remove` once it is done; 4.x only the latter.
+    # 5.x logs `try remove` before, and `remove` once it is done; 4.x only the latter.
     "REMOVED": r"^(?:\[BUG\])?doRebalance, ([^,]*), (?:truncateMessageQueueNotMyTopic )?remove unnecessary (?:pop )?mq,"
     rf" {_QUEUE}(?:, because pull is pause.*)?$",
     "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}",
     "LOCK_FAILED": rf"^doRebalance, ([^,]*), add a new mq failed, {_QUEUE}, because lock failed$",
-    # The broker did not return the group's offset, so the queue is not taken; a broker that does not exist, too.
+    # The broker did not return the group's offset, so the queue is not taken; also for an unknown broker.
     "OFFSET_UNKNOWN": rf"^doRebalance, ([^,]*), (?:add new mq failed|compute offset failed), {_QUEUE}$",
     "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
     r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",
     "STARTED": r"^the consumer \[(.*)\] start beginning\.",
-    # DefaultLitePullConsumerImpl says nothing when it begins; the push consumer's `start OK.` has a full stop.
+    # DefaultLitePullConsumerImpl logs nothing when it begins; the push consumer's `start OK.` has a full stop.
     "READY": r"^the consumer \[(.*)\] start OK$",
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": INSTANCE_PATTERN,
@@ -73,15 +73,15 @@ _FIELDS = {
 
 
 def is_log_line(raw: Column) -> Column:
-    """Whether a line begins an entry; the others go on with the entry before, such as stack traces."""
+    """Whether a line begins an entry; others, such as stack traces, continue the entry before."""
     return raw.rlike(_HEAD)
 
 
 def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Column:
-    """Epoch ms of the line; null when its date is none.
+    """Epoch ms of the line; null when its date is invalid.
 
     Clients of 4.3 to 5.0 write the JVM's zone (`time_zone`, UTC when null) and a comma before the milliseconds; those
-    of 5.1 on write GMT+8 and a dot. From 4.3.0 to 4.7.1 (by `client_version`) only the second is known: the middle of
+    of 5.1 and later GMT+8 and a dot. From 4.3.0 to 4.7.1 (by `client_version`) only the second is known: the middle of
     it is returned.
     """
 
@@ -97,7 +97,7 @@ def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Colu
 
 
 def ownership_message(raw: Column) -> Column:
-    """The message of a line that may be on ownership, null for all others."""
+    """The message of a line that may be about ownership, null for all others."""
     return F.when(raw.rlike(_ANY), message_of(raw))
 
 
@@ -111,14 +111,14 @@ def log_event(message: Column) -> Column:
 
     DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
     queue was not taken. ALLOCATED: the client's own result, written only when it changed what the client owns.
-    READY: a lite pull consumer has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id
-    of this process. INSTANCE_STOPPED: nothing uses it any more; the last consumer that did says STOPPED next.
+    READY: a lite pull consumer has started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id
+    of this process. INSTANCE_STOPPED: no longer used; its last consumer logs STOPPED next.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 
 
 def is_damaged(message: Column, event: Column) -> Column:
-    """Whether the message is on a queue, or on a result, but breaks off or runs into another one."""
+    """Whether the message is about a queue or a result, but is truncated or runs into another one."""
     of_a_queue = event.isNull() & message.rlike(_OF_A_QUEUE) & ~message.rlike("try remove unnecessary")
     is_whole = message.rlike(_WHOLE_RESULT) & ~message.rlike(_TWO_RESULTS)
     return of_a_queue | (message.rlike(r"rebalanced result changed\.") & ~is_whole)

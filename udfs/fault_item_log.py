@@ -1,4 +1,4 @@
-"""Lines of `rocketmq_client.log` on fault items, which clients write from 5.1.4 on.
+"""Lines of `rocketmq_client.log` about fault items, which clients write from 5.1.4 on.
 
 `LatencyFaultToleranceImpl` and its `FaultItem`, by the logger of `MQFaultStrategy`; 5.1.4 to 5.5.0 write the same.
 """
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from udfs.client_log import INSTANCE_PATTERN, message_of
 
-# Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
+# Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
 _BROKER = r"^(\S.{0,511}?)"
 _PATTERNS = {
     "ISOLATED": _BROKER + r" will be isolated for (\d{1,18}) ms\.$",
@@ -28,21 +28,21 @@ EVENTS = tuple(_PATTERNS)
 
 
 def fault_item_message(raw: Column) -> Column:
-    """The message of a line that may be on a fault item, or on a client of the process; null for all others."""
+    """The message of a line that may be about a fault item or a client of the process; null for all others."""
     return F.when(raw.rlike(_ANY), message_of(raw))
 
 
 def fault_item_event(message: Column) -> Column:
     """One of `EVENTS`, null for other messages.
 
-    ISOLATED: an update set a later end; one that does not is not written. UNREACHABLE: an update carried a false flag,
-    whatever it was before. REACHABLE: the detector set the flag again. INSTANCE: a client id of this process.
+    ISOLATED: an update set a later end; others are not logged. UNREACHABLE: an update passed a false flag,
+    even if it was false before. REACHABLE: the detector set the flag again. INSTANCE: a client id of this process.
     """
     return F.coalesce(*(F.when(message.rlike(pattern), F.lit(event)) for event, pattern in _PATTERNS.items()))
 
 
 def is_broken_off(message: Column, event: Column) -> Column:
-    """Whether the message is on a fault item, but breaks off or runs into another one."""
+    """Whether the message is about a fault item, but is truncated or runs into another one."""
     return event.isNull() & message.rlike(_OF_AN_ITEM)
 
 

@@ -1,8 +1,8 @@
 """The fault item over time, as Column expressions over framed windows.
 
 One row is one write to a fault item (`updateFaultItem`, `remove`, or the state carried over midnight), in the
-order the client made them. `so_far` frames are `rowsBetween(unboundedPreceding, currentRow)` over a total order;
-a `tie` is a run of writes whose order the log cannot tell.
+order of the client. `so_far` frames are `rowsBetween(unboundedPreceding, currentRow)` over a total order;
+a `tie` is a run of writes whose order the log does not show.
 
 Sources: RocketMQ `latency/LatencyFaultToleranceImpl`: 4.9.8 lines 33-49 and 83-95 (last write wins), 5.1.4 lines
 100-120 and 199-204 (running maximum; `reachable` gates), 5.2.0 line 241 (`reachable` no longer gates).
@@ -20,8 +20,8 @@ FAR_MS = 253_402_300_799_999
 def life(begins: Column, so_far: WindowSpec) -> Column:
     """Number of lives of the item so far.
 
-    One begins after a remove, as the next update makes a new fault item, and with a recorded write: it says what the
-    item is, whatever it was before.
+    One begins after a remove, as the next update creates a new fault item, and with a recorded write, which has the
+    item's state regardless of earlier writes.
     """
     return F.sum(begins.cast("int")).over(so_far)
 
@@ -65,8 +65,8 @@ def tie(
 ) -> Column:
     """Number that consecutive writes share while each follows the one before within `unordered_within_ms`.
 
-    What was carried over midnight was written on the day before, in its last millisecond at the latest: a write at
-    00:00:00.000 may tie with it, as it may in truth (a submit call that returned before midnight counts then, too), one
+    A write carried over midnight was made in the last millisecond of the day before at the latest: a write at
+    00:00:00.000 may tie with it (a submit call that returned before midnight counts then, too), one
     at 00:00:00.001 does not.
     """
     written_at_ms = F.when(is_carried, at_ms - 1).otherwise(at_ms)

@@ -16,7 +16,7 @@ def ring_hash(key: str, charset: str = "UTF-8") -> int:
 
     Args:
         key: what is hashed.
-        charset: UTF-8 from 5.0.0 on; before, the platform's own. What it cannot write becomes `?`, as in Java.
+        charset: UTF-8 from 5.0.0 on, before the platform's. Unencodable characters become `?`, as in Java.
 
     >>> ring_hash("a"), ring_hash("192.168.0.1@1-0")
     (214005177, 2325484510)
@@ -25,9 +25,9 @@ def ring_hash(key: str, charset: str = "UTF-8") -> int:
 
 
 class HashRing:
-    """Client ids on a ring, each as often as it has virtual nodes.
+    """Client ids on a ring, each with its virtual nodes.
 
-    An id that comes again gets further replicas. Their index goes on from the replicas it has on the ring
+    A repeated id gets further replicas. Their index continues from the replicas it has on the ring
     (`getExistingReplicas`): one that another id has overwritten by an equal hash does not count.
     """
 
@@ -47,7 +47,7 @@ class HashRing:
         self._charset = charset
 
     def owner(self, key: str) -> str | None:
-        """The id at the first place at or after the key's hash, round the ring; None on an empty ring."""
+        """The id at the first place at or after the key's hash, wrapping around; None on an empty ring."""
         if not self._places:
             return None
         at = bisect.bisect_left(self._places, ring_hash(key, self._charset))

@@ -1,4 +1,4 @@
-"""Java's own notions of text, where Python's differ."""
+"""Java's text operations, where Python's differ."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_blank(text: str) -> bool:
 
 
 def encoded(text: str, charset: str) -> bytes:
-    r"""`String.getBytes`: what the charset cannot write becomes `?`.
+    r"""`String.getBytes`: unencodable characters become `?`.
 
     Java's GBK has the private-use characters that Python's lacks; GB18030's two-byte half is the same set.
 

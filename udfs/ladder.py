@@ -11,10 +11,10 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True)
 class Ladder:
-    """Two arrays, as `setLatencyMax` and `setNotAvailableDuration` take them.
+    """The two arrays of `setLatencyMax` and `setNotAvailableDuration`.
 
     The client does not check their lengths. Isolations beyond the last floor are never used; a latency that reaches a
-    floor beyond the last isolation fails out of `send` with an ArrayIndexOutOfBoundsException, and nothing is updated.
+    floor beyond the last isolation throws an ArrayIndexOutOfBoundsException out of `send`, and nothing is updated.
 
     Attributes:
         floors_ms: `latencyMax`; need not rise.
@@ -33,12 +33,12 @@ class Ladder:
 
     @property
     def longest_ms(self) -> int:
-        """The longest isolation it can give."""
+        """The longest isolation in it."""
         return max(self.isolations_ms[: len(self.floors_ms)], default=0)
 
     @property
     def lowest_ms(self) -> int:
-        """No latency below it isolates, or makes the client fail.
+        """The lowest latency that isolates, or makes the client fail.
 
         >>> Ladder((50, 100, 550), (0, 0, 30000)).lowest_ms, Ladder((50, 100), (0,)).lowest_ms, Ladder((), ()).lowest_ms
         (550, 100, 0)

@@ -1,4 +1,4 @@
-"""What a change of owners costs, and how even an assignment is."""
+"""Cost of a change of owners, and balance of an assignment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from udfs.strategy import Queue
 
 Owners = Mapping[Queue, frozenset[str]]
-"""Queue to who owns it; a queue that nobody owns is absent."""
+"""Queue to its owners; queues without an owner are absent."""
 
 
 def owners_of(shares: Iterable[tuple[str, Iterable[Queue]]]) -> dict[Queue, frozenset[str]]:
@@ -27,8 +27,8 @@ def owners_of(shares: Iterable[tuple[str, Iterable[Queue]]]) -> dict[Queue, froz
 def moves(before: Owners, after: Owners, queues: Iterable[Queue], members: Iterable[str]) -> tuple[int, int]:
     """Queues that changed their owner, and the fewest that had to.
 
-    A queue counts that had an owner and is still there. Of several owners (BROADCASTING, where `RebalanceImpl` takes
-    every queue, and POP) each goes on as it did: the queue moved when a member that had it lacks it now, or when all
+    A queue counts if it had an owner and still exists. Several owners (BROADCASTING, where `RebalanceImpl` takes
+    every queue, and POP) continue independently: the queue moved when a member that had it lacks it now, or when all
     that had it do. The fewest are what any assignment with the same loads as `after` would have moved: queues stay as
     far as the loads allow, which is most when the members with most queues before get most queues after.
 

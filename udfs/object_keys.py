@@ -11,9 +11,9 @@ _QUEUE_KEY = rf'\{{"brokerName":{_TEXT},"queueId":(-?\d+),"topic":{_TEXT}\}}:'
 
 
 def standard_json(body: Column) -> Column:
-    r"""The text with every key that is a message queue written as one string: broker name, queue id and topic.
+    r"""The text with every message queue key as one string: broker name, queue id and topic.
 
-    The three parts are separated by U+001F, which none of them can hold. `ConsumerRunningInfo.encode`, 4.0.0 to 5.5.0;
+    The parts are separated by U+001F, which none of them can contain. `ConsumerRunningInfo.encode`, 4.0.0 to 5.5.0;
     fastjson sorts a bean's fields by name.
 
     Examples:

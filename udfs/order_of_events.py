@@ -9,7 +9,7 @@ _AFTER_SEQ = ("started_at_ms", "invoke_id", "attempt", "row_hash")
 
 
 def order_of_attempts() -> list[Column]:
-    """Sort keys of the attempts of one producer: their end, `seq` with nulls last, then what differs at last."""
+    """Sort keys of the attempts of one producer: their end, `seq` with nulls last, then tie-breakers."""
     return [F.col("ended_at_ms"), F.asc_nulls_last("seq"), *map(F.col, _AFTER_SEQ)]
 
 

@@ -1,4 +1,4 @@
-"""Outcomes of send attempts, and what each means to the fault item: nothing, a latency, or a failure.
+"""Outcomes of send attempts, and their effect on the fault item: none, a latency, or a failure.
 
 Read from `DefaultMQProducerImpl.sendDefaultImpl` (4.0.0:460-514, 4.9.4:577-625, 5.1.4:741-799, 5.3.3:791-849) and
 `MQClientAPIImpl.sendMessageAsync` (4.0.0:378-403, 4.9.4:540-606, 5.1.4:669-714, 5.3.3:604-675).
@@ -25,7 +25,7 @@ def is_answer(outcome: Column) -> Column:
 
 
 def effective_outcome(mode: Column, outcome: Column, cause: Column) -> Column:
-    """The outcome as the fault item gets it: of an async MQClientException its cause.
+    """The outcome that the fault item gets: for an async MQClientException its cause.
 
     From 5.2.0 `MQClientAPIImpl.operationFail` hands the callback an MQClientException around the Remoting
     exception that isolated the broker.
@@ -64,7 +64,7 @@ def counts_as_failure(outcome: Column, not_exist_isolates: Column) -> Column:
 
 
 def may_write(outcome: Column) -> Column:
-    """A direct attempt with this outcome updates its item, under some policy at least."""
+    """A direct attempt with this outcome updates its item under at least one policy."""
     return counts_with_latency(outcome, F.lit(False)) | counts_as_failure(outcome, F.lit(True))
 
 
@@ -79,7 +79,7 @@ def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
 
 
 def is_out_of_time(outcome: Column, latency_ms: Column) -> Column:
-    """The attempt ended before any broker could have answered: what went before it had eaten the time-out.
+    """The attempt ended before any broker could have answered: earlier tries had used up the time-out.
 
     From 4.3.0 the time-out is one budget for all tries (`DefaultMQProducerImpl.sendDefaultImpl`, `costTime`).
     """

@@ -24,7 +24,7 @@ EXCEPTIONS = (*REMOTING, "MQBrokerException", "MQClientException")
 """What isolates a broker in RocketMQ's clients."""
 
 OUTCOMES = (*ANSWERS, SENT, *EXCEPTIONS, "InterruptedException")
-"""How a send attempt ends in RocketMQ's clients; a log may name any exception."""
+"""How a send attempt ends in RocketMQ's clients; a log may have any exception."""
 
 EXCEPTION = r"^([A-Za-z_$][\w$]*)?(Exception|Error|Throwable)$"
 """What the simple class name of an exception looks like."""

@@ -1,4 +1,4 @@
-"""Client versions as numbers that order, without Spark."""
+"""Client versions as comparable numbers, without Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VERSION = re.compile(FORM)
 
 
 def plain_version_number(text: str) -> int:
-    """`udfs.version.version_number` for one text; 0 = no version.
+    """`udfs.version.version_number` for one text; 0 = not a version.
 
     >>> [plain_version_number(text) for text in ("4.9.8", "V5_1_4", "latest")]
     [40908, 50104, 0]

@@ -1,4 +1,4 @@
-"""The policy of a producer: ladder, constant and write rule that its fault items follow."""
+"""The policy of a producer: ladder, constant and write rule of its fault items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Policy:
 
     Attributes:
         name: unique among the policies of a run.
-        profile: the released rules it rests on, such as P5.
+        profile: the released rules it is based on, such as P5.
         ladder: latency to isolation.
         failure_latency_ms: what a failure looks up in the ladder.
         write_rule: LAST_WRITE (4.0.0 to 5.1.3) or MAX (5.1.4 and later).
@@ -50,7 +50,7 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
         policy: name of the policy.
         latency_ms: latency of the update.
         is_failure: the update isolates: the policy's constant replaces the latency.
-        policies: all that may be named; equal ladders share one expression.
+        policies: all possible policies; equal ladders share one expression.
 
     Returns:
         bigint; null for a policy that is not among them, and where the client fails (`udfs.ladder.Ladder`).

@@ -19,10 +19,10 @@ def pop_allocator(
     client_ids: Sequence[str] | None,
     share_queue_num: int,
 ) -> Callable[[str], list[Queue]]:
-    """Queues that the broker hands to each client.
+    """Queues that the broker assigns to each client.
 
     Args:
-        strategy: AVG or AVG_BY_CIRCLE; the broker has no other.
+        strategy: AVG or AVG_BY_CIRCLE, the only ones of the broker.
         topic: topic.
         queues: in the broker's order.
         client_ids: in the broker's order.
@@ -59,7 +59,7 @@ def pop_allocator(
 
 
 def _one_each(queues: Sequence[Queue], client_ids: Sequence[str]) -> Callable[[str], list[Queue]]:
-    """More clients than queues: the queues are dealt out again from the first (`QueryAssignmentProcessor.allocate`)."""
+    """More clients than queues: queues are dealt out again from the first (`QueryAssignmentProcessor.allocate`)."""
     indexes = first_indexes(client_ids)
 
     def of(client_id: str) -> list[Queue]:

@@ -37,7 +37,7 @@ def index_by_hash(code: Column, queues: Column, version_number: Column) -> Colum
     Args:
         code: `hashCode` of the order key.
         queues: number of queues to send to.
-        version_number: client version as `udfs.version` numbers it; null = 4.8.0 or later.
+        version_number: client version by `udfs.version`; null = 4.8.0 or later.
 
     Returns:
         int; null for null, without queues, and before 4.8.0 where the index is negative and Java throws: for a

@@ -1,4 +1,4 @@
-"""What a client itself decided about a fault item, as a recorder inside it writes it."""
+"""A client's own decisions about fault items, as the recorder inside it writes them."""
 
 from __future__ import annotations
 

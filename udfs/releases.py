@@ -13,7 +13,7 @@ from udfs.plain_version import plain_version_number
 
 
 def since(fact: str) -> int:
-    """The first release of which the fact holds, as `udfs.version` numbers it.
+    """The first release with the fact, as a number of `udfs.version`.
 
     >>> since("async_retry_inside_submit")
     40903
@@ -22,7 +22,7 @@ def since(fact: str) -> int:
 
 
 def until(fact: str) -> int:
-    """The last release of which the fact holds.
+    """The last release with the fact.
 
     >>> until("fallback_checks_permission")
     40908
@@ -34,7 +34,7 @@ def until(fact: str) -> int:
 
 
 def holds(fact: str, version_number: Column) -> Column:
-    """Whether the fact holds of the release; null for null.
+    """Whether the fact holds for the release; null for null.
 
     >>> frame = spark.createDataFrame([(40907,), (40908,), (50000,), (None,)], "version int")
     >>> [row[0] for row in frame.select(holds("fallback_checks_permission", F.col("version"))).collect()]

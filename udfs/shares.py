@@ -23,7 +23,7 @@ class Share:
     Attributes:
         client_id: the client.
         outcome: RESULT; EMPTY = null was returned and its queues of the topic are dropped; UNCHANGED = its strategy
-            throws, or the broker that it asks lacks the strategy (`QueryAssignmentProcessor.doLoadBalance`, 5.0.0 on),
+            throws, or the broker lacks the strategy (`QueryAssignmentProcessor.doLoadBalance`, 5.0.0 on),
             and it keeps what it has.
         message: of UNCHANGED: Java's class and text; otherwise None.
         queues: its queues, in the strategy's order.
@@ -38,13 +38,13 @@ class Share:
 def shares_of_group(
     strategies: Mapping[str, Mapping[str, Any]], topic: str, queues: Sequence[Queue], client_ids: Sequence[str]
 ) -> list[Share]:
-    """One share per different client id, from strategies as JSON has them, and queues and ids in any order.
+    """One share per different client id, from strategies in JSON, and queues and ids in any order.
 
     Args:
         strategies: client id to its strategy (`name` and the attributes of `Strategy`); `*` = every other client.
         topic: topic.
         queues: in any order.
-        client_ids: likewise; duplicates kept.
+        client_ids: in any order; duplicates kept.
 
     >>> given = {"*": {"name": "AVG"}}
     >>> [(share.client_id, share.queues) for share in shares_of_group(given, "T", [("a", 1), ("a", 0)], ["y", "x"])]
@@ -55,9 +55,9 @@ def shares_of_group(
 
 
 def _of_topic(strategy: Strategy, topic: str) -> Strategy:
-    """On a retry topic no configured queue, which are of the group's own topics, and no POP.
+    """The strategy on a retry topic: without configured queues, which are of the group's own topics, and without POP.
 
-    `QueryAssignmentProcessor.queryAssignment` (5.0.0 on) assigns retry topics to be pulled from.
+    `QueryAssignmentProcessor.queryAssignment` (5.0.0 on) lets retry topics be pulled.
     """
     if not topic.startswith(RETRY_TOPIC):
         return strategy
@@ -72,10 +72,10 @@ def shares(
     Equal strategies are computed once for all their clients.
 
     Args:
-        strategies: everyone's, or by client id with `*` for whoever is not named.
+        strategies: one for all, or by client id with `*` for the others.
         topic: topic.
-        queues: in the order in which the clients see them.
-        client_ids: likewise; duplicates kept.
+        queues: in the clients' order.
+        client_ids: in the same order; duplicates kept.
 
     Raises:
         UnknownStrategyError: a client has no strategy.

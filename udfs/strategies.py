@@ -1,6 +1,6 @@
 """The allocation strategies of `org.apache.rocketmq.client.consumer.rebalance`, quirks included.
 
-Plain functions of what `RebalanceImpl` hands over: queues and client ids in its order, duplicates of ids kept.
+Plain functions of the arguments of `RebalanceImpl`: queues and client ids in its order, duplicates of ids kept.
 Classes and versions: `AbstractAllocateMessageQueueStrategy.check` (4.9.4; before, a copy in each class),
 `AllocateMessageQueueAveragely`, `…AveragelyByCircle`, `…ByConfig`, `…ByMachineRoom`,
 `AllocateMachineRoomNearby`, `…ConsistentHash`, 4.7.1 to 5.5.0.
@@ -74,10 +74,10 @@ def everything(queues: Sequence[Queue] | None) -> list[Queue]:
 def allocator(
     strategy: Strategy, topic: str, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
 ) -> Allocator:
-    """`allocate` for one input and many clients: what they share is computed once.
+    """`allocate` for one input and many clients: shared parts are computed once.
 
     Raises:
-        AllocationError: where Java throws at once, whatever the client.
+        AllocationError: where Java throws for every client.
 
     >>> queues = [("a", 0), ("a", 1), ("a", 2)]
     >>> of = allocator(Strategy("AVG"), "T", queues, ["x", "y"])
@@ -114,7 +114,7 @@ def allocator(
 
 
 class _Once:
-    """A value that all clients of an input share: computed when first needed, an exception remembered too."""
+    """A value shared by all clients of an input: computed on first use; an exception is kept too."""
 
     def __init__(self, make: Callable[[], Allocator]) -> None:
         self._make = make
@@ -134,7 +134,7 @@ class _Once:
 def _unchecked_machine_room(
     strategy: Strategy, queues: Sequence[Queue] | None, client_ids: Sequence[str] | None
 ) -> Allocator:
-    """Before 4.9.3: no argument is checked, so what is null is found where it is used."""
+    """Before 4.9.3: arguments are not checked, so a null fails where it is used."""
     members = set(client_ids or ())
     shared = _Once(lambda: machine_room(strategy, "", queues or (), client_ids or ()))
 

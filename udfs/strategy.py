@@ -1,4 +1,4 @@
-"""An allocation strategy as a client has set it up, and how it travels as JSON."""
+"""An allocation strategy as configured in a client, and its JSON form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_BROKER = "BROKER:"
 OF_CLIENTS = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 OF_BROKERS = ("AVG", "AVG_BY_CIRCLE")
 RETRY_TOPIC = "%RETRY%"
-"""What the topic begins with that a group retries from (`MixAll.RETRY_GROUP_TOPIC_PREFIX`)."""
+"""Prefix of a group's retry topic (`MixAll.RETRY_GROUP_TOPIC_PREFIX`)."""
 
 
 class AllocationError(Exception):
@@ -38,12 +38,12 @@ class AllocationError(Exception):
 
 
 class UnknownStrategyError(ValueError):
-    """No strategy has this name, or it has no such attribute."""
+    """An unknown strategy, or an unknown attribute of one."""
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A strategy as a client has set it up.
+    """A strategy as configured in a client.
 
     Attributes:
         name: AVG, AVG_BY_CIRCLE, CONFIG, MACHINE_ROOM, MACHINE_ROOM_NEARBY-<inner>, CONSISTENT_HASH; BROADCASTING =
@@ -52,14 +52,14 @@ class Strategy:
         machine_rooms: MACHINE_ROOM's `consumeridcs`; None = never set.
         queues: CONFIG's list; None = never set.
         broker_room: pattern whose first group is the room of a broker name; no match or empty = no room.
-        client_room: pattern whose first group is the room of a client id; likewise.
+        client_room: the same for a client id.
         virtual_nodes: CONSISTENT_HASH's nodes per client.
-        charset: in which CONSISTENT_HASH writes its keys; the platform's own before 5.0.0.
-        version: client version as `udfs.version` numbers it (4.9.8 = 40908); 0 = unknown, as the newest.
+        charset: of CONSISTENT_HASH's keys; the platform's before 5.0.0.
+        version: client version by `udfs.version` (4.9.8 = 40908); 0 = unknown, treated as the newest.
         pop_share_queue_num: `popShareQueueNum` of POP:….
 
     Raises:
-        UnknownStrategyError: no strategy has this name.
+        UnknownStrategyError: unknown name.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Strategy:
 
     @staticmethod
     def from_json(of: str | Mapping[str, Any]) -> Strategy:
-        """The strategy that `as_json` wrote, as text or already parsed; `version` may also be a text.
+        """The inverse of `as_json`, from text or parsed; `version` may also be a text.
 
         >>> Strategy.from_json('{"name": "MACHINE_ROOM", "machine_rooms": ["A"], "version": "4.7.1"}')
         ... # doctest: +ELLIPSIS

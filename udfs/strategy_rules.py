@@ -1,4 +1,4 @@
-"""The rules of the strategies that look at no other strategy, quirks included."""
+"""The rules of the strategies that use no other strategy, quirks included."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Allocator = Callable[[str], list[Queue] | None]
 
 
 def first_indexes(client_ids: Sequence[str]) -> dict[str, int]:
-    """`indexOf`: a duplicate id shares its first index, and the later one's share is nobody's.
+    """`indexOf`: a duplicate id has its first index, and the later one's share belongs to nobody.
 
     >>> first_indexes(["x", "x", "y"])
     {'x': 0, 'y': 2}

@@ -1,4 +1,4 @@
-"""Client versions as numbers that order."""
+"""Client versions as comparable numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_version(client_version: Column) -> Column:
 
 
 def highest_version(client_version: Column) -> Column:
-    """The highest version of a group, as versions compare; a text that is none only where there is no other.
+    """The highest version of a group; an invalid text only where there is no other.
 
     Examples:
         >>> frame = spark.createDataFrame([("5.9.0",), ("5.10.0",), ("latest",), (None,)], "client_version string")
@@ -32,10 +32,10 @@ def highest_version(client_version: Column) -> Column:
 def version_number(client_version: Column) -> Column:
     """`5.1.4` → 50104, so that versions compare as numbers.
 
-    `V5_1_4`, as `MQVersion.getVersionDesc` writes it, and a `-SNAPSHOT` suffix count as the release.
+    `V5_1_4`, as `MQVersion.getVersionDesc` returns it, and a `-SNAPSHOT` suffix count as the release.
 
     Returns:
-        int; null for null and for a text that is no version.
+        int; null for null and for an invalid text.
 
     Examples:
         >>> frame = spark.createDataFrame([("4.9.8",), ("V5_1_4",), ("latest",), (None,)], "client_version string")
