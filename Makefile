@@ -20,7 +20,7 @@ LOCK := .venv/bin/uv pip compile pyproject.toml --universal --python-version 3.1
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-setup: ## .venv with everything that tests and checks need
+setup: ## .venv with everything for tests and checks
 	@FAULTLINE_EXTRAS=dev bin/setup
 
 browser: setup ## a Chromium for the tests of the page: the one on PATH, else Debian's (as root) or playwright's
@@ -30,7 +30,7 @@ recorder: $(RECORDER) ## the recorder's jar for producers, built with Maven; wha
 $(RECORDER): $(shell find integrations/recorder/src/main integrations/recorder/pom.xml -type f)
 	@bin/recorder
 
-test: check browser recorder ## every check, then every test that takes no minutes; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
+test: check browser recorder ## every check, then every test not marked slow; two JVMs at once; PYTEST_ARGS='-k midnight' narrows
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-recorder: setup recorder ## the recorder, as an agent and as a library, with each client release from 4.3.0 to 5.5.0, also against real servers of 4.9.7 and 5.3.3; half an hour, and Maven
@@ -40,7 +40,7 @@ test-recorder: setup recorder ## the recorder, as an agent and as a library, wit
 test-collector: setup ## the collector with real name servers and brokers, 4.9.7 and 5.3.3, with ACL and TLS too; ten minutes, and Maven
 	@$(PYTHON) -m pytest tests/collector -m "" $(PYTEST_ARGS)
 
-test-quick: setup browser ## the tests that start no Spark, in seconds
+test-quick: setup browser ## the tests without Spark, in seconds
 	@$(PYTHON) -m pytest tests/plain tests/answers tests/test_architecture.py tests/test_package.py $(PYTEST_ARGS)
 
 test-all: check browser recorder ## every check, then every test, the slow ones too, and the figure of `make faults`; an hour and more
@@ -49,7 +49,7 @@ test-all: check browser recorder ## every check, then every test, the slow ones 
 durations: setup browser recorder ## what `make test` runs, and which files took long written into tests/durations.toml: these begin first
 	@$(PYTHON) -m pytest --record-durations $(PYTEST_ARGS)
 
-faults: check browser recorder ## break it on purpose: every fault of docs/faults.md, the slow ones too, and how many it survived
+faults: check browser recorder ## inject every fault of docs/faults.md, the slow ones too, and count how many were survived
 	@$(PYTHON) -m pytest -m fault $(PYTEST_ARGS)
 
 freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_ARGS='keep DIR --commit REV', 'compare DIR DIR'; keeping takes about half an hour (an estimate)
@@ -58,7 +58,7 @@ freeze: setup ## what a commit publishes, kept and compared row by row: FREEZE_A
 fuzz: setup ## bad input of every kind from seeds, ten minutes of it; FUZZ_ARGS='--minutes 60', '--seed 7 --rounds 1 --only csv'
 	@$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)
 
-mutants: setup ## mutmut over plain Python: which change does no test notice? A quarter of an hour; MUTANTS_ARGS='udfs.moves.*'
+mutants: setup ## mutmut over plain Python: changes that no test notices; a quarter of an hour; MUTANTS_ARGS='udfs.moves.*'
 	@PYTHONPATH= .venv/bin/mutmut run $(MUTANTS_ARGS)
 	@PYTHONPATH= .venv/bin/mutmut results | grep -v ': not checked$$' || true
 
@@ -74,7 +74,7 @@ types: setup ## mypy, strict
 statements: setup ## fail when jobs/ and udfs/ have more statements than the budget in bin/statements.py
 	@$(PYTHON) bin/statements.py --check
 
-format: setup ## mend what ruff can mend
+format: setup ## fix what ruff can fix
 	@$(PYTHON) -m ruff check --fix
 	@$(PYTHON) -m ruff format
 
@@ -89,7 +89,7 @@ docs-check: setup ## fail when a generated page is stale
 licences: setup ## write docs/licences.md again
 	@$(PYTHON) bin/licences.py
 
-supply-check: setup ## fail when a lock is not what pyproject.toml says, a hash is missing, or a licence is new or not allowed
+supply-check: setup ## fail when a lock does not fit pyproject.toml, a hash is missing, or a licence is new or not allowed
 	@$(PYTHON) bin/locks.py
 	@$(PYTHON) bin/licences.py --check
 
@@ -99,7 +99,7 @@ bench: setup ## figures of scale against a plain loop over the real Java classes
 bench-night: setup ## a night of send attempts beside DuckDB, Polars and plain Spark; BENCH_ARGS='--sends 2400000'; more in bench/README.md
 	@$(PYTHON) -m bench.night $(BENCH_ARGS)
 
-bench-recorder: recorder ## what the recorder costs a send beside the bare client (JMH), and its highest rate; two minutes, and Maven
+bench-recorder: recorder ## cost of the recorder per send (JMH), and its highest rate; two minutes, and Maven
 	@cd bench/recorder && mvn -q -B package exec:exec
 
 package: setup ## dist/faultline-<version>-py3-none-any.whl, and the same file as .zip for spark-submit --py-files

@@ -1,7 +1,7 @@
 """Writes jobs/answers/page/kinds.json, docs/findings as parts of a report: `python bin/kinds.py [--check]`.
 
-`--check` fails when the file is stale. A report is read where there is no checkout, and must be closed: so a link to
-another kind leads to that kind's part of the same report, and any other page is only named.
+`--check` fails when the file is stale. A report is read without a checkout and must be self-contained: a link to
+another kind leads to that kind's part of the report, and any other link becomes text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _part(page: str) -> dict[str, str]:
 
 
 def _closed(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The tokens of a line, no link leading out: another page than a kind's stands after its words, in brackets."""
+    """The tokens of a line without outgoing links: other pages than a kind's follow their text in brackets."""
     page: str | None = None
     for token in tokens:
         if token.type == "link_open":

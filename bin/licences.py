@@ -1,6 +1,6 @@
-"""Writes docs/licences.md: what Faultline brings and runs on, with licences: `python bin/licences.py [--check]`.
+"""Writes docs/licences.md: the licences of what Faultline bundles and runs on: `python bin/licences.py [--check]`.
 
-`--check` fails when the page is stale. Either way a licence that is unknown or not allowed fails.
+`--check` fails when the page is stale. Both fail on a licence that is unknown or not allowed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 ALLOWED = {
     "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
-ALLOWED_IN_TESTS = ALLOWED | {"EPL-1.0"}  # what is only run, never changed or passed on
+ALLOWED_IN_TESTS = ALLOWED | {"EPL-1.0"}  # what is only run, never changed or distributed
 
-# How packages without a License-Expression name theirs.
+# Licences of packages without a License-Expression.
 _NAMED = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -27,7 +27,7 @@ _NAMED = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 
-# What is never installed here, after its own licence file.
+# Packages that are never installed here, by their own licence files.
 _GIVEN = {"colorama": "BSD", "pyyaml-ft": "MIT"}
 _JARS = {
     "com.alibaba": "Apache-2.0",
@@ -55,7 +55,7 @@ Row = tuple[str, str, str]
 
 
 class UnknownLicenceError(Exception):
-    """A package whose licence cannot be told, or is not allowed."""
+    """A package whose licence is unknown or not allowed."""
 
 
 def page() -> str:
@@ -83,7 +83,7 @@ def check_allowed(row: Row, allowed: set[str]) -> None:
     """Refuse a licence that is not allowed; of `A OR B` one is enough, of `A AND B` all have to be.
 
     Raises:
-        UnknownLicenceError: names the package.
+        UnknownLicenceError: with the package.
     """
     name, version, licence = row
     if not any(set(choice.split(" AND ")) <= allowed for choice in licence.split(" OR ")):
@@ -97,7 +97,7 @@ def licence_of(name: str, told: PackageMetadata) -> str:
     """The licence by a package's metadata.
 
     Raises:
-        UnknownLicenceError: it tells none, or one in words that are not known.
+        UnknownLicenceError: it has none, or an unknown one.
     """
     for expression in told.get_all("License-Expression") or ():
         return str(expression)
@@ -123,7 +123,7 @@ def _installed(name: str) -> str:
 
 
 def _plotly_js() -> Row:
-    """plotly.js, by the head of the file that the package plotly brings."""
+    """plotly.js, by the head of the file in the package plotly."""
     head = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")[:500]
     version, licence = re.search(r"plotly\.js v(\S+)", head), re.search(r"Licensed under the (\S+) license", head)
     if version is None or licence is None:

@@ -1,7 +1,7 @@
 """Checks, without a network, that the lock files are what pyproject.toml says: `python bin/locks.py`.
 
-Each pin of pyproject.toml stands in its lock, each locked file has a hash, nothing that an installed package needs is
-missing, and nothing is locked that nobody needs. Jars have checksums too.
+Each pin of pyproject.toml is in its lock, each locked file has a hash, no dependency of an installed package is
+missing, and nothing unneeded is locked. Jars have checksums too.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) ->
 
 
 def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Requirement]:
-    """Every requirement that follows from the project, through the metadata of what is installed."""
+    """Every transitive requirement of the project, by the metadata of the installed packages."""
     own: Mapping[str, Sequence[str]] = project["optional-dependencies"]  # type: ignore[assignment]
     open_ones = [*project["dependencies"], *(each for extra in extras for each in own[extra])]  # type: ignore[misc]
     seen = set()
@@ -117,7 +117,7 @@ def jars_without_checksum(lock: str) -> list[str]:
 
 
 def main() -> int:
-    """Name every problem; 1 if there is one."""
+    """Print every problem; 1 if there is one."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     told = [
         f"{lock}: {problem}; run make lock"

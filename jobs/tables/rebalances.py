@@ -20,8 +20,8 @@ REBALANCES = Table(
         required(
             "trigger",
             TEXT,
-            "what changed; VIEW = brokers began or ceased to disagree about the members, or another broker's list counts"
-            " while they disagree (the first by name)",
+            "what changed; VIEW = brokers began or ceased to disagree about the members, or while they disagree another"
+            " broker's list counts (the first by name)",
         ),
         required("joined", ArrayType(TEXT, False), "client ids that joined"),
         required("left", ArrayType(TEXT, False), "client ids that left"),

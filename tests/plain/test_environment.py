@@ -225,7 +225,7 @@ def test_help_needs_no_package_but_click(machine: Machine, arguments: list[str])
 def test_spark_submit_with_an_older_python_is_refused_before_anything_is_imported(machine: Machine) -> None:
     code = "import sys, runpy; sys.version_info = (3, 10, 13, 'final', 0); sys.modules['tomllib'] = None;"
     refusal = machine.refusal("-c", f"{code} runpy.run_path({str(ROOT / 'bin/submit.py')!r})")
-    assert refusal.startswith(f"faultline: Python 3.10 at {sys.executable} does not fit; name one of 3.11, 3.12, 3.13")
+    assert refusal.startswith(f"faultline: Python 3.10 at {sys.executable} does not fit; set one of 3.11, 3.12, 3.13")
 
 
 @pytest.mark.fault(36, simulated="a Java, Python, Spark or package that only says its version")
