@@ -394,8 +394,8 @@ def test_standard_output_marks_the_recorders_lines(newest: Client, tmp_path: Pat
 
 def test_mistakes_in_the_options_are_said_and_the_application_runs(newest: Client, tmp_path: Path) -> None:
     said = {
-        "": "no folder is named in ''; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline",
-        "/tmp/r,colour=red": "there is no option colour (value red); there are cluster, file_mb, folder_mb,",
+        "": "no folder in ''; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline",
+        "/tmp/r,colour=red": "unknown option colour (value red); known are cluster, file_mb, folder_mb,",
         "/tmp/r,file_mb=0": "file_mb=0 is not a number from 1 to 4096; give one",
         "/tmp/r,gzip=yes": "gzip=yes is neither true nor false; give one of them",
         "/tmp/r,file_mb=9,folder_mb=10": "file_mb=9 is more than half of folder_mb=10; give a smaller file_mb",

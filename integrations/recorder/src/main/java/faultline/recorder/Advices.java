@@ -9,7 +9,7 @@ import net.bytebuddy.asm.AsmVisitorWrapper;
 import net.bytebuddy.asm.MemberSubstitution;
 import net.bytebuddy.implementation.bytecode.assign.Assigner;
 
-/** The code that the agent copies into the client's methods: each is one call. An error in it is swallowed. */
+/** Advice that the agent inlines into the client's methods: one call each. An error in it is swallowed. */
 final class Advices {
     private Advices() {
     }
@@ -135,7 +135,7 @@ final class Advices {
         }
     }
 
-    /** The detector takes items out of the table by the table's own {@code remove}. */
+    /** The detector removes items by the table's own {@code remove}. */
     static AsmVisitorWrapper dropsInRounds() {
         try {
             return MemberSubstitution.relaxed()

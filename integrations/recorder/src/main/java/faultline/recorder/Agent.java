@@ -22,14 +22,14 @@ import net.bytebuddy.asm.Advice;
  * {@code -javaagent:faultline-recorder.jar=/var/log/app/faultline} records every producer of the JVM.
  *
  * <p>Calls to {@link Hooks} are put into four classes of each copy of the client, when they are loaded. A mistake in
- * the options, or anything else that goes wrong here, is said on stderr, and the application starts unrecorded.
+ * the options, or any other failure here, is reported on stderr, and the application starts unrecorded.
  */
 public final class Agent {
     private static final String PRODUCER = "org.apache.rocketmq.client.impl.producer.DefaultMQProducerImpl";
     private static final String API = "org.apache.rocketmq.client.impl.MQClientAPIImpl";
     private static final String CONTEXT = "org.apache.rocketmq.client.hook.SendMessageContext";
     private static final String TOLERANCE = "org.apache.rocketmq.client.latency.LatencyFaultToleranceImpl";
-    /** Loaders that the sentence on stderr was about. */
+    /** Loaders that were already reported on stderr. */
     private static final Set<ClassLoader> LEFT_ALONE =
         Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private static String installed;
@@ -37,7 +37,7 @@ public final class Agent {
     private Agent() {
     }
 
-    /** What the JVM calls before {@code main}. */
+    /** Called by the JVM before {@code main}. */
     public static synchronized void premain(String options, Instrumentation instrumentation) {
         if (installed != null) {
             System.err.println("faultline-recorder: records to " + installed + " already; " + options
@@ -55,7 +55,7 @@ public final class Agent {
     }
 
     private static void install(Instrumentation instrumentation) throws NoSuchMethodException {
-        new AgentBuilder.Default(new ByteBuddy().ignore(none())) // synthetic accessors are wanted too
+        new AgentBuilder.Default(new ByteBuddy().ignore(none())) // synthetic accessors are needed too
             .with(new AgentBuilder.Listener.StreamWriting(System.err).withErrorsOnly())
             .disableClassFormatChanges()
             .type(visible(PRODUCER))
@@ -86,19 +86,19 @@ public final class Agent {
             .installOn(instrumentation);
     }
 
-    /** The class of this name, where its loader sees {@link Hooks}; of other classes nothing is asked. */
+    /** The class of this name, where its loader sees {@link Hooks}. */
     private static AgentBuilder.RawMatcher visible(String name) {
         return (type, loader, module, redefined, domain) -> type.getName().equals(name) && seesHooks(loader);
     }
 
-    /** An application whose loader hides this class would fail in its sends: it is left alone. */
+    /** An application whose loader hides this class would fail in its sends, so it is not instrumented. */
     private static boolean seesHooks(ClassLoader client) {
         try {
             if (client != null && client.loadClass(Hooks.class.getName()) == Hooks.class) {
                 return true;
             }
         } catch (ClassNotFoundException | LinkageError e) {
-            // said below
+            // reported below
         }
         if (LEFT_ALONE.add(client)) {
             System.err.println("faultline-recorder: cannot record the clients of " + client

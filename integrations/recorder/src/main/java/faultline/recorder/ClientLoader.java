@@ -3,7 +3,7 @@ package faultline.recorder;
 import java.net.URL;
 import java.net.URLClassLoader;
 
-/** Loads {@code faultline.recorder.client} anew below a client's own loader; all else comes from that one. */
+/** Loads {@code faultline.recorder.client} again below a client's own loader; everything else comes from that one. */
 final class ClientLoader extends URLClassLoader {
     private static final String OWN = "faultline.recorder.client.";
 

@@ -14,7 +14,7 @@ public abstract class ClientSide {
     private static final Map<ClassLoader, WeakReference<ClientSide>> LOADED = new WeakHashMap<>();
 
     /**
-     * Registers a hook with the producer, unless a recorder has done so.
+     * Registers a hook with the producer, unless a recorder already did.
      *
      * @param producerImpl a {@code DefaultMQProducerImpl}
      * @param queueChosenBy CALLER, CLIENT, or null: unknown, or the agent sees it
@@ -35,10 +35,10 @@ public abstract class ClientSide {
     /** A try of an async send has failed. */
     public abstract void tryFails(Object context, String brokerName, Exception failure, long nowMs);
 
-    /** Where a producer, as its caller has it, keeps its implementation. */
+    /** The field of a producer that has its implementation. */
     public abstract Object implementation(Object producer);
 
-    /** What stands beside the client's classes of this loader. */
+    /** The instance for the client's classes of this loader. */
     static synchronized ClientSide of(ClassLoader client) throws ReflectiveOperationException {
         WeakReference<ClientSide> loaded = LOADED.get(client);
         ClientSide side = loaded == null ? null : loaded.get();

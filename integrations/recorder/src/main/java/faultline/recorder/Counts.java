@@ -2,22 +2,22 @@ package faultline.recorder;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What became of the lines, since the recorder's start. Each line with a {@code seq} is counted in one of these. */
+/** Counts of lines since the recorder's start. Each line with a {@code seq} is counted in one of these. */
 public final class Counts {
     final AtomicLong sends = new AtomicLong();
     final AtomicLong faultItemUpdates = new AtomicLong();
-    /** More lines waited than may. */
+    /** Dropped because the queue was full. */
     final AtomicLong droppedQueueFull = new AtomicLong();
-    /** The disk, or the pipe that standard output is, took no line. */
+    /** Writing to disk or standard output failed. */
     final AtomicLong lostOnDisk = new AtomicLong();
     /** The recorder was switched off. */
     final AtomicLong switchedOff = new AtomicLong();
     /** No line was made: another hook replaced the context's properties, or the recorder itself failed. */
     final AtomicLong notStamped = new AtomicLong();
-    /** Files that made room: the folder was too large, or they were too old. */
+    /** Files deleted because the folder was too large, or they were too old. */
     final AtomicLong filesDeleted = new AtomicLong();
 
-    /** Counts an attempt or an update of which there is no line, not even a missing one. */
+    /** Counts an attempt or an update without a line, and without a number. */
     public void notStamped() {
         notStamped.incrementAndGet();
     }

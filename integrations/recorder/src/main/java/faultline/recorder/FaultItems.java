@@ -5,12 +5,12 @@ import java.lang.reflect.Method;
 import java.util.Map;
 
 /**
- * The fault items of one producer, as its {@code LatencyFaultToleranceImpl} holds them: each change the client makes
+ * The fault items of one producer in its {@code LatencyFaultToleranceImpl}: each change by the client
  * is a line.
  *
  * <p>The number is taken before the item is read back, and the clock after. So when two threads update an item at
- * once, whichever line has the later number holds what the item is in the end; and what a line says of the item was so
- * at its time, however long the thread stood still before it.
+ * once, the line with the later number has the item's final state; and a line's state of the item was true
+ * at its time, however long the thread was paused before it.
  */
 final class FaultItems {
     private final ProducerLog log;
@@ -21,7 +21,7 @@ final class FaultItems {
 
     /**
      * @param tolerance a {@code LatencyFaultToleranceImpl}
-     * @throws ReflectiveOperationException when it is not as releases 4.3.0 to 5.5.0 have it
+     * @throws ReflectiveOperationException when it differs from releases 4.3.0 to 5.5.0
      */
     FaultItems(Object tolerance, ProducerLog log) throws ReflectiveOperationException {
         this.log = log;
@@ -58,7 +58,7 @@ final class FaultItems {
         return field.get(owner);
     }
 
-    /** Have the items a flag that says whether the broker is reachable? From 5.1.4, with the detector that sets it. */
+    /** Whether items have a reachable flag: from 5.1.4, with the detector that sets it. */
     boolean haveFlag() {
         return reachable != null;
     }
@@ -97,7 +97,7 @@ final class FaultItems {
         write("PICKED", broker, null, null, null, true);
     }
 
-    /** Counts a change of which there is no line. */
+    /** Counts a change without a line. */
     void notStamped() {
         log.notStamped();
     }

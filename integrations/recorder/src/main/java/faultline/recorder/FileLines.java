@@ -19,7 +19,7 @@ import java.util.function.LongSupplier;
  * Files of lines in one folder, {@code sends/} and {@code fault_item_updates/}, with
  * {@code counters-<host>-<pid>.jsonl} beside them.
  *
- * <p>A disk that fails is tried again five seconds later; until then lines are lost at once, so that nobody waits.
+ * <p>A failing disk is retried after five seconds; until then lines are dropped at once, so that nobody waits.
  */
 final class FileLines implements Lines {
     private static final DateTimeFormatter HOUR =
@@ -94,7 +94,7 @@ final class FileLines implements Lines {
         }
     }
 
-    /** {@link #tick}, and what it began is done: for tests. */
+    /** {@link #tick}, waiting for its work: for tests. */
     void tickAndWait() {
         tick();
         close();
@@ -119,7 +119,7 @@ final class FileLines implements Lines {
         Files.write(counters, line.getBytes(StandardCharsets.UTF_8), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
-    /** Finishes the files without packing them: the process is ending, and the next one in this folder packs them. */
+    /** Finishes the files without compressing them: the process is ending, and the next one in this folder does it. */
     @Override
     public void close() {
         tidying.shutdown();

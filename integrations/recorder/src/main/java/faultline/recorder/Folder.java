@@ -19,11 +19,11 @@ import java.util.regex.Pattern;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * The finished files of a folder: packed, and deleted when they are old or the folder is too large.
+ * The finished files of a folder: compressed, and deleted when they are old or the folder is too large.
  *
- * <p>Several processes may share a folder. Each tidies all of it, as those that have ended cannot. A file that is not
- * packed, was written to in the last two hours and was not finished here may be another process's open one: it is left
- * alone. A living process finishes its file at the hour.
+ * <p>Several processes may share a folder. Each cleans up all of it, as ended ones cannot. A file that is not
+ * compressed, was written to in the last two hours and was not finished here may be another process's open one and
+ * is left alone. A living process finishes its file at the hour.
  *
  * <p>For one thread.
  */
@@ -34,7 +34,7 @@ final class Folder {
     private static final Pattern COUNTERS = Pattern.compile("counters-[A-Za-z0-9._-]+\\.jsonl");
     private static final long MAY_BE_OPEN_MS = TimeUnit.HOURS.toMillis(2);
 
-    /** Not packed yet, and perhaps never. */
+    /** Not compressed yet, and perhaps never. */
     private final Set<Path> finishedHere = new HashSet<>();
     private final Path root;
     private final Options options;
@@ -50,13 +50,13 @@ final class Folder {
         this.clock = clock;
     }
 
-    /** A file of this process is over. */
+    /** A file of this process is finished. */
     void finished(Path file) {
         finishedHere.add(file);
         tidy();
     }
 
-    /** Packs what is finished, that of ended processes too, then deletes what is too old or too much. */
+    /** Compresses finished files, also of ended processes, then deletes old files and those beyond the limit. */
     void tidy() {
         try {
             for (Path file : files(NAMES)) {
@@ -66,16 +66,16 @@ final class Folder {
             }
             for (Path file : files(HALF_PACKED)) {
                 if (ageMs(file) > MAY_BE_OPEN_MS) {
-                    Files.deleteIfExists(file); // its process was killed; what it was made of is still there
+                    Files.deleteIfExists(file); // its process was killed; the source file is still there
                 }
             }
             deleteOldest();
         } catch (IOException | RuntimeException e) {
-            // A folder that cannot be tidied now is tidied a minute later; a full disk is said by the lines it loses.
+            // A folder that cannot be cleaned up now is retried a minute later; a full disk shows in lost lines.
         }
     }
 
-    /** The file becomes {@code .gz} under its final name only when it is whole; on failure it stays plain until later. */
+    /** The file gets its final {@code .gz} name only when complete; on failure it stays plain until later. */
     private void pack(Path file) throws IOException {
         Path packed = file.resolveSibling(file.getFileName() + ".gz");
         Path half = file.resolveSibling("." + file.getFileName() + ".part");
@@ -147,7 +147,7 @@ final class Folder {
         try {
             return Files.getLastModifiedTime(file).toMillis();
         } catch (IOException e) {
-            return clock.getAsLong(); // gone meanwhile: another process tidies too
+            return clock.getAsLong(); // gone meanwhile: another process cleans up too
         }
     }
 

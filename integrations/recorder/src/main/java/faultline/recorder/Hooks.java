@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.WeakHashMap;
 
 /**
- * What the agent puts calls to into the client's methods. Public, as those calls stand in the client's classes.
+ * Called by the agent's advice from the client's methods. Public, as these calls are in the client's classes.
  *
- * <p>Nothing is thrown from here: the client goes on as if nobody watched.
+ * <p>Nothing is thrown from here: the client continues as without the agent.
  */
 public final class Hooks {
     private static volatile Recorder recorder;
-    /** By {@code LatencyFaultToleranceImpl}; the producer's own hook holds its log, and this holds neither. */
+    /** By {@code LatencyFaultToleranceImpl}; weak on both sides, as the producer's own hook holds its log. */
     private static final Map<Object, WeakReference<ProducerLog>> LOGS = Collections.synchronizedMap(new WeakHashMap<>());
     /** The detector's round that this thread is in. */
     private static final ThreadLocal<FaultItems> ROUND = new ThreadLocal<>();
@@ -36,7 +36,7 @@ public final class Hooks {
         recorder = agents;
     }
 
-    /** A {@code DefaultMQProducerImpl} was made. */
+    /** A {@code DefaultMQProducerImpl} was created. */
     public static void producerMade(Object producerImpl) {
         try {
             ClientSide side = ClientSide.of(producerImpl.getClass().getClassLoader());
@@ -151,7 +151,7 @@ public final class Hooks {
         ROUND.remove();
     }
 
-    /** Takes the place of the table's {@code remove} in {@code detectByOneRound}, and does what it does. */
+    /** Replaces the table's {@code remove} in {@code detectByOneRound}, with the same effect. */
     public static Object drop(Map<Object, Object> table, Object broker) {
         Object item = table.remove(broker);
         try {

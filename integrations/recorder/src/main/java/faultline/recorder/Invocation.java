@@ -7,11 +7,11 @@ import java.util.WeakHashMap;
 
 /**
  * One send of a caller for which the client chooses the queues, while it is under way on its thread; and the keys
- * that callers gave to selectors. Both are known to the agent alone: the client shows a hook neither.
+ * that callers passed to selectors. Only the agent knows them: a hook sees neither.
  */
 public final class Invocation {
     private static final ThreadLocal<Invocation> CURRENT = new ThreadLocal<>();
-    /** By message (which has no equality but its own), from the choice of the queue to the attempt. */
+    /** By message identity, from the choice of the queue to the attempt. */
     private static final Map<Object, String> KEYS = Collections.synchronizedMap(new WeakHashMap<>());
 
     private final WeakReference<Object> message;
@@ -53,7 +53,7 @@ public final class Invocation {
         }
     }
 
-    /** The key given for this message, once; null when there is none. */
+    /** Removes and returns the key passed for this message; null when there is none. */
     public static String takeKey(Object message) {
         return KEYS.isEmpty() ? null : KEYS.remove(message);
     }

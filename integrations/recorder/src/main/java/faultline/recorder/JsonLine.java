@@ -18,7 +18,7 @@ public final class JsonLine {
         return this;
     }
 
-    /** Escapes quotes, backslashes, all control characters and what some readers take for a line's end. */
+    /** Escapes quotes, backslashes, all control characters and Unicode line separators. */
     private void quote(String text) {
         out.append('"');
         for (int i = 0; i < text.length(); i++) {

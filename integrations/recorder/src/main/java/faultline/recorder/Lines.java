@@ -3,19 +3,19 @@ package faultline.recorder;
 import java.io.Closeable;
 import java.io.IOException;
 
-/** Where the writing thread puts lines. */
+/** Destination of the writing thread. */
 interface Lines extends Closeable {
     /**
-     * Writes whole lines, all of them or none that counts.
+     * Writes whole lines, all or none.
      *
      * @throws IOException when they are lost
      */
     void write(Kind kind, String lines) throws IOException;
 
-    /** What is due with time: finishes the files of a past hour, packs, deletes. Called a few times a second. */
+    /** Periodic work: finishes the files of a past hour, compresses, deletes. Called a few times a second. */
     void tick();
 
-    /** Is recording switched off from outside? Asked once a second. */
+    /** Whether recording is switched off from outside. Called once a second. */
     boolean isSwitchedOff();
 
     /** Writes a line of totals beside the logs. */

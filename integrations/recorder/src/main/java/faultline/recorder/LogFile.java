@@ -13,13 +13,13 @@ import java.nio.file.StandardOpenOption;
  * the UTC hour of writing. A file is never opened twice: a full file, a second recorder or a recovered disk takes
  * the next part.
  *
- * <p>Only the writing thread touches it, but for {@link #path}.
+ * <p>Only the writing thread uses it, except for {@link #path}.
  */
 final class LogFile {
     private final Path directory;
     private final Kind kind;
     private final String origin;
-    /** The file that is open, or null. */
+    /** The open file, or null. */
     private volatile Path path;
     private FileChannel channel;
     private long size;
@@ -52,7 +52,7 @@ final class LogFile {
         return size;
     }
 
-    /** Writes all or, as far as the disk lets it, nothing: what a full disk took of the lines is cut off again. */
+    /** Writes all or, if possible, nothing: a partial write on a full disk is truncated. */
     void write(byte[] lines, String now) throws IOException {
         if (path == null) {
             open(now);
@@ -93,7 +93,7 @@ final class LogFile {
         try {
             channel.truncate(size);
         } catch (IOException e) {
-            // A torn line stays; its reader says so.
+            // A torn line stays; readers report it.
         }
         long whole = size;
         finish();

@@ -4,8 +4,8 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 
 /**
- * What the user says to the recorder, as one text: {@code FOLDER[,name=value …]} or {@code stdout[,name=value …]}.
- * The agent's argument and {@link Recorder#start(String)} take the same.
+ * The recorder's options, as one text: {@code FOLDER[,name=value …]} or {@code stdout[,name=value …]}.
+ * The agent's argument and {@link Recorder#start(String)} have the same form.
  */
 final class Options {
     private static final String NAMES = "cluster, file_mb, folder_mb, keep_days, gzip, waiting_lines, order_keys";
@@ -20,11 +20,11 @@ final class Options {
     final long folderBytes;
     /** Finished files older than this are deleted. */
     final int keepDays;
-    /** Are finished files packed? */
+    /** Whether finished files are compressed. */
     final boolean gzip;
-    /** How many lines may wait for the writing thread: what bounds the memory. */
+    /** How many lines may wait for the writing thread, which bounds memory. */
     final int waitingLines;
-    /** Is the key given to a selector written? */
+    /** Whether selectors' keys are written. */
     final boolean orderKeys;
 
     private Options(Path folder, String[] pairs) {
@@ -62,7 +62,7 @@ final class Options {
                     break;
                 default:
                     throw new IllegalArgumentException(
-                        "there is no option " + name + " (value " + value + "); there are " + NAMES);
+                        "unknown option " + name + " (value " + value + "); known are " + NAMES);
             }
         }
         if (fileMb > folderMb / 2) {
@@ -82,14 +82,14 @@ final class Options {
     /**
      * @param text {@code /var/log/app/faultline,cluster=main}; commas in the folder's name are its own unless a name
      *     and {@code =} follow
-     * @throws IllegalArgumentException names the option, its value and what may be given
+     * @throws IllegalArgumentException with the option, its value and the allowed values
      */
     static Options parse(String text) {
         String[] parts = text == null ? new String[] {""} : text.trim().split(",(?=[a-z_]+=)");
         String where = parts[0].trim();
         if (where.isEmpty() || where.matches("[a-z_]+=.*")) {
             throw new IllegalArgumentException(
-                "no folder is named in '" + text + "'; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline");
+                "no folder in '" + text + "'; give one: -javaagent:faultline-recorder.jar=/var/log/app/faultline");
         }
         String[] pairs = new String[parts.length - 1];
         System.arraycopy(parts, 1, pairs, 0, pairs.length);
@@ -103,7 +103,7 @@ final class Options {
                 return given;
             }
         } catch (NumberFormatException e) {
-            // said below
+            // reported below
         }
         throw new IllegalArgumentException(
             name + "=" + value + " is not a number from " + least + " to " + most + "; give one");

@@ -10,9 +10,9 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The way of a line out of the sending thread: a bounded queue, and one daemon thread that writes.
+ * Takes lines from sending threads: a bounded queue, and one daemon thread that writes.
  *
- * <p>{@link #offer} neither waits nor throws. A full queue or a broken disk loses lines, never sends, and each lost
+ * <p>{@link #offer} neither blocks nor throws. A full queue or a broken disk loses lines, never sends, and each lost
  * line is counted.
  */
 final class Output implements Runnable, AutoCloseable {
@@ -31,7 +31,7 @@ final class Output implements Runnable, AutoCloseable {
     private volatile boolean isOffOutside;
     private volatile boolean isClosing;
 
-    // The writing thread's own.
+    // Used by the writing thread only.
     private long lossesCounted;
     private long countedAtMs;
     private long askedAtMs;
@@ -49,7 +49,7 @@ final class Output implements Runnable, AutoCloseable {
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
-    /** Is a line wanted? When not, it is counted here, and whoever asks need not make it. */
+    /** Whether a line is wanted. If not, it is counted here, and the caller need not build it. */
     boolean wants() {
         if (!isOn()) {
             counts.switchedOff.incrementAndGet();
@@ -128,7 +128,7 @@ final class Output implements Runnable, AutoCloseable {
                 isOffOutside = lines.isSwitchedOff();
             }
         } catch (RuntimeException e) {
-            // Whatever it was, the next line is written or counted as lost.
+            // Whatever failed, the next line is written or counted as lost.
         }
         count(false);
     }
@@ -145,7 +145,7 @@ final class Output implements Runnable, AutoCloseable {
         try {
             lines.count(counts.json(nowMs, process));
         } catch (IOException | RuntimeException e) {
-            // The same disk as the lines': the next count says it.
+            // The same disk as the lines': the next count shows it.
         }
     }
 

@@ -15,10 +15,10 @@ public final class ProducerLog {
     private final AtomicLong seq = new AtomicLong();
     private final AtomicLong invokeIds = new AtomicLong();
     private volatile String clientId;
-    /** Held here alone, so that it lives as long as the producer, whose hook holds this. */
+    /** Referenced only here, so that it lives as long as the producer, whose hook references this. */
     private FaultItems items;
 
-    /** The suppliers are asked at each line, the client's id once: at the first line. */
+    /** The suppliers are called at each line, that of the client id only at the first. */
     public ProducerLog(Recorder recorder, Supplier<String> clientId, Supplier<String> producerGroup) {
         this.output = recorder.output;
         this.counts = recorder.counts;
@@ -48,17 +48,17 @@ public final class ProducerLog {
         return invokeIds.incrementAndGet();
     }
 
-    /** Is a line wanted for the number just taken? When not, it is counted as switched off. */
+    /** Whether a line is wanted for the number just taken. If not, it is counted as switched off. */
     public boolean wants() {
         return output.wants();
     }
 
-    /** Are order keys to be written? */
+    /** Whether order keys are written. */
     public boolean hasOrderKeys() {
         return orderKeys;
     }
 
-    /** A line with the fields that say whose it is. */
+    /** A line with the fields that identify its producer. */
     public JsonLine line() {
         if (clientId == null) {
             clientId = Texts.cut(askedClientId.get()); // known only once the producer has started

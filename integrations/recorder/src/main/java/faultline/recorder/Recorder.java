@@ -15,7 +15,7 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
  * … producer.shutdown(); recorder.close();
  * </pre>
  *
- * <p>With the agent none of this is needed, and producers that the agent records are left alone here.
+ * <p>Not needed with the agent; producers that the agent records are ignored here.
  *
  * <p>It never blocks or fails a send: see {@code README.md}.
  */
@@ -41,7 +41,7 @@ public final class Recorder implements AutoCloseable {
 
     /**
      * @param options {@code FOLDER} or {@code stdout}, and options after commas, as the agent takes them
-     * @throws IllegalArgumentException names the option, its value and what may be given
+     * @throws IllegalArgumentException with the option, its value and the allowed values
      */
     public static Recorder start(String options) {
         return new Recorder(Options.parse(options));
@@ -88,7 +88,7 @@ public final class Recorder implements AutoCloseable {
         return log;
     }
 
-    /** With the first producer, not before: an agent that asks for the server early keeps an application from its own. */
+    /** With the first producer, not before: asking for the MBean server early keeps an application from its own. */
     private synchronized void register() {
         try {
             ObjectName name = new ObjectName("faultline:type=Recorder,folder="
@@ -101,7 +101,7 @@ public final class Recorder implements AutoCloseable {
         }
     }
 
-    /** Writes what waits, for at most 2 s, and ends the writing thread. Call it after the producers' shutdown. */
+    /** Writes what is queued, for at most 2 s, and ends the writing thread. Call it after the producers' shutdown. */
     @Override
     public synchronized void close() {
         output.close();

@@ -2,7 +2,7 @@ package faultline.recorder;
 
 /** {@code faultline:type=Recorder}: what the recorder has done since its start, and its switch. */
 public interface RecorderMXBean {
-    /** Does it record? Set to false, sends go on unrecorded; their numbers leave a gap in {@code seq}. */
+    /** Whether it records. If false, sends are not recorded; their numbers leave a gap in {@code seq}. */
     boolean isRecording();
 
     void setRecording(boolean recording);

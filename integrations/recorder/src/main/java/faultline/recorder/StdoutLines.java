@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Standard output, for a pod without a disk. Each line begins with {@code {"faultline":"sends",}, or with
- * {@code fault_item_updates} or {@code counts} there, so that it can be told from the application's own.
+ * {@code fault_item_updates} or {@code counts} there, to distinguish it from the application's own.
  */
 final class StdoutLines implements Lines {
     private final PrintStream out;
@@ -34,7 +34,7 @@ final class StdoutLines implements Lines {
         print("{\"faultline\":\"counts\"," + line.substring(1));
     }
 
-    /** One call for whole lines, so that those of other threads do not come between. */
+    /** One call for whole lines, so that lines of other threads are not mixed in. */
     private void print(String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         out.write(bytes, 0, bytes.length);

@@ -1,7 +1,7 @@
 package faultline.recorder;
 
-/** The call by which an async send is handed to the client's network. */
+/** The call that hands an async send to the client's network layer. */
 public interface SubmitCall {
-    /** It is over; the client may have thrown this out of it, else null. */
+    /** It returned, or threw this exception. */
     void returned(Throwable thrown);
 }

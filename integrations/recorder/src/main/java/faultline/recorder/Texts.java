@@ -2,9 +2,9 @@ package faultline.recorder;
 
 import java.util.UUID;
 
-/** Texts as they stand in a line: short. */
+/** Shortened texts for lines. */
 public final class Texts {
-    /** No text of a line is longer, which bounds the memory that waiting lines take. */
+    /** Maximum length of a text, which bounds the memory of queued lines. */
     public static final int LONGEST = 300;
 
     private Texts() {
@@ -22,7 +22,7 @@ public final class Texts {
         return cut(advice < 0 ? text : text.substring(0, advice));
     }
 
-    /** {@code text <- cause}, or the one of them that there is. */
+    /** {@code text <- cause}, or whichever of them is present. */
     public static String joined(String text, String cause) {
         return text == null ? cause : cause == null ? text : text + " <- " + cause;
     }

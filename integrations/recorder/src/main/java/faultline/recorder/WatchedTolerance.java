@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Stands between a producer and its {@code LatencyFaultTolerance}, where no agent is, and writes what the client calls.
+ * A proxy between a producer and its {@code LatencyFaultTolerance}, without the agent, that writes the client's calls.
  *
- * <p>The detector (5.1.4 and later) is the implementation's own and does not come this way: of it the two are wrapped
- * that it asks, for a broker's address and whether the broker answers. What it then does follows from their answers.
+ * <p>The detector (5.1.4 and later) is inside the implementation and bypasses the proxy: the two objects that it asks
+ * are wrapped, for a broker's address and whether the broker answers. Its actions follow from their answers.
  */
 final class WatchedTolerance implements InvocationHandler {
     private final Object own;
@@ -24,10 +24,10 @@ final class WatchedTolerance implements InvocationHandler {
     }
 
     /**
-     * Takes its place in the producer, or changes nothing.
+     * Installs the proxy in the producer, or changes nothing.
      *
-     * @throws ReflectiveOperationException or RuntimeException when the producer is not as releases 4.3.0 to 5.5.0 have
-     *     it, or the JVM lets nobody change its fields
+     * @throws ReflectiveOperationException or RuntimeException when the producer differs from releases 4.3.0 to 5.5.0
+     *     or the JVM does not allow changing its fields
      */
     static void watch(Object producerImpl, ProducerLog log) throws ReflectiveOperationException {
         Object strategy = FaultItems.field(producerImpl, "mqFaultStrategy");
@@ -87,12 +87,12 @@ final class WatchedTolerance implements InvocationHandler {
         }
     }
 
-    /** What a wrapped call gave. */
+    /** Receives the result of a wrapped call. */
     private interface Answered {
         void by(Object[] arguments, Object result);
     }
 
-    /** The detector's round, as it shows in what it asks: an item's address, and then whether the broker answers there. */
+    /** The detector's round, seen by its questions: an item's address, and then whether the broker answers there. */
     private static final class Detector {
         private final FaultItems items;
         private final ThreadLocal<String> broker = new ThreadLocal<>();
@@ -101,7 +101,7 @@ final class WatchedTolerance implements InvocationHandler {
             this.items = items;
         }
 
-        /** An item of whose broker no address is known is taken out of the table next. */
+        /** An item without a known broker address is removed from the table next. */
         void resolved(Object[] arguments, Object address) {
             String name = (String) arguments[0];
             if (address == null && items.has(name)) {
@@ -120,7 +120,7 @@ final class WatchedTolerance implements InvocationHandler {
         }
     }
 
-    /** A field of the client's, what it held, and what is to stand there. */
+    /** A field of the client, its old value, and its new one. */
     private static final class Place {
         final Object held;
         private final Object owner;
@@ -130,11 +130,11 @@ final class WatchedTolerance implements InvocationHandler {
         Place(Object owner, String name) throws ReflectiveOperationException {
             this.owner = owner;
             this.field = owner.getClass().getDeclaredField(name);
-            field.setAccessible(true); // lifts what protects a final field, too
+            field.setAccessible(true); // also for final fields
             this.held = field.get(owner);
         }
 
-        /** Passes every call on, and tells its answer. */
+        /** Forwards every call, and reports its result. */
         Place around(Answered answered, FaultItems items) {
             Object asked = held;
             return by((proxy, method, arguments) -> {

@@ -16,7 +16,7 @@ class OutputTest {
     private final CountDownLatch stuck = new CountDownLatch(1);
     private final CountDownLatch free = new CountDownLatch(1);
 
-    /** A disk that takes its time with the first lines. */
+    /** A disk that is slow with the first lines. */
     private final class Slow implements Lines {
         @Override
         public void write(Kind kind, String lines) throws IOException {

@@ -1,6 +1,6 @@
 package faultline.recorder.client;
 
-/** One attempt of a {@link Sending}: what its line says beside what all attempts of the send share. */
+/** One attempt of a {@link Sending}: the fields of its line that are not shared by all attempts of the send. */
 final class Attempt {
     final String brokerAddr;
     final int queueId;

@@ -18,7 +18,7 @@ public final class Producers extends ClientSide {
         return implementationOf((DefaultMQProducer) producer);
     }
 
-    @SuppressWarnings("deprecation") // the one way to the implementation, and to its hooks, in every release
+    @SuppressWarnings("deprecation") // the only way to the implementation and its hooks in every release
     private static DefaultMQProducerImpl implementationOf(DefaultMQProducer producer) {
         return producer.getDefaultMQProducerImpl();
     }

@@ -20,13 +20,13 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
  * Writes one line per send attempt of one producer: what Faultline reads as {@code sends}. The thread on which the
- * attempt ends builds the line; it neither waits nor throws.
+ * attempt ends builds the line; it neither blocks nor throws.
  */
 final class SendHook implements SendMessageHook {
-    /** Also how recorders of other class loaders know it. */
+    /** Recorders of other class loaders recognise it by this name. */
     static final String NAME = "FaultlineRecorder";
 
-    @SuppressWarnings("unused") // holds on to what its class loader keeps but weakly
+    @SuppressWarnings("unused") // keeps alive what its class loader references weakly
     private final Producers producers;
     private final DefaultMQProducer producer;
     private final ProducerLog log;
@@ -93,7 +93,7 @@ final class SendHook implements SendMessageHook {
         return sending.call.attempts;
     }
 
-    /** What this hook's before has put into the context; null when another hook replaced it. */
+    /** What this hook's before put into the context; null when another hook replaced it. */
     private Sending of(SendMessageContext context) {
         Map<String, String> props = context.getProps();
         return props instanceof Sending && ((Sending) props).owner == this ? (Sending) props : null;
@@ -255,7 +255,7 @@ final class SendHook implements SendMessageHook {
             .add("fault_latency_enabled", producer.isSendLatencyFaultEnable())
             .add("detector_enabled", detectorEnabled())
             .add("order_key", sending.orderKey);
-        // Refused before it came to a try (its time was over): the only one that there is.
+        // Refused before any try (no time left): the only attempt.
         if (sending.tries != null || (hasAgent && sending.failedAtSubmit)) {
             line.add("one_line_per", "TRY");
             if (attempt != sending.attempt) {

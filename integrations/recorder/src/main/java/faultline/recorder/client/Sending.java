@@ -5,8 +5,8 @@ import java.util.Map;
 import org.apache.rocketmq.client.impl.CommunicationMode;
 
 /**
- * What the hook was shown before one message went out. It travels as the context's own map of properties, with the
- * entries that other hooks put there, so it is gone when the client drops the context, whatever became of the send.
+ * What the hook saw before one message was sent. It is passed on as the context's own map of properties, with the
+ * entries of other hooks, so it is gone when the client drops the context, however the send ended.
  */
 final class Sending extends HashMap<String, String> {
     private static final long serialVersionUID = 1L;
@@ -21,7 +21,7 @@ final class Sending extends HashMap<String, String> {
     long invokeId;
     /** The one attempt that a hook knows; of an async send under the agent, the first of {@link #tries}. */
     transient Attempt attempt;
-    /** Null but for an async send that the agent follows into the client. */
+    /** Null except for an async send that the agent follows into the client. */
     transient Tries tries;
     boolean failedAtSubmit;
     boolean submitReturned;
@@ -33,7 +33,7 @@ final class Sending extends HashMap<String, String> {
         }
     }
 
-    /** Is this the thread that sends, and has its call not returned yet? */
+    /** Whether this is the sending thread, and its call has not returned yet. */
     boolean isBeingSubmitted() {
         return Thread.currentThread().getId() == threadId && !submitReturned;
     }

@@ -7,12 +7,12 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.message.Message;
 
 /**
- * Which attempts are of one sync send, without the agent's help.
+ * Finds the attempts of one sync send without the agent.
  *
  * <p>The client repeats a sync send on the caller's thread, with the caller's Message object, at once, and only after
  * an exception or, if so configured, a status other than SEND_OK. So an attempt continues the thread's last call when
  * all that holds and the producer's retries are not used up. A caller that sends the same object again by itself
- * after a failure is counted into the same invoke id until they are. Async retries and one-way sends do not come one
+ * after a failure gets the same invoke id until they are. Async retries and one-way sends do not come one
  * by one: each is attempt 1 of its own id.
  */
 final class SyncCalls {
@@ -41,7 +41,7 @@ final class SyncCalls {
         return call;
     }
 
-    /** One sync send as its caller sees it. Touched by the sending thread alone. */
+    /** One sync send as its caller sees it. Used by the sending thread only. */
     static final class Call {
         final WeakReference<Message> message;
         final long invokeId;

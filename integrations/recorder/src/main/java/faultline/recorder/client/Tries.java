@@ -9,7 +9,7 @@ import org.apache.rocketmq.client.producer.SendResult;
 
 /**
  * The tries of one async send, which the client repeats by itself: it calls {@code sendMessageAsync} for each, and
- * {@code onExceptionImpl} when one has failed. The agent stands at both.
+ * {@code onExceptionImpl} when one has failed. The agent instruments both.
  *
  * <p>The first try's line waits until the submit call has returned too, as that charges a fault item once more. A retry's
  * line is written when it ends. Mostly one try is open; there are two when the client, having reported a failed write
@@ -54,7 +54,7 @@ final class Tries implements SubmitCall {
         synchronized (sending) {
             hasLeftSubmit = true;
             if (thrown != null && !sending.attempt.ended) {
-                sending.submitReturned = true; // the hook that may follow has nothing to add
+                sending.submitReturned = true; // a hook that may follow has nothing to add
                 end(sending.attempt, thrown, null, nowMs);
             }
         }
@@ -74,14 +74,14 @@ final class Tries implements SubmitCall {
             boolean isNamed = result != null && result.getMessageQueue() != null;
             Attempt answered = isNamed ? openAt(result.getMessageQueue().getBrokerName()) : null;
             end(answered == null ? newest() : answered, null, result, nowMs);
-        } else if (context.getException() != failure) { // else this failure has been told
+        } else if (context.getException() != failure) { // else this failure has been written
             end(newest(), context.getException(), null, nowMs);
         }
     }
 
     private void end(Attempt attempt, Throwable reason, SendResult result, long nowMs) {
         if (attempt == null) {
-            return; // told before: the client came to a second end of one try
+            return; // written before: a second end of one try
         }
         open.remove(attempt);
         hook.end(sending, attempt, reason, result, nowMs);
