@@ -41,7 +41,7 @@ _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?
 
 
 def read_client_logs(
-    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
+    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about ownership.
 
@@ -54,9 +54,9 @@ def read_client_logs(
         manifest: the files.
         settings: cluster, limits, `client_logs`.
         days: first and last requested UTC day.
-        counted: gets `rows_read`, counted where the lines are read.
+        row_count: gets `rows_read` when the lines are read.
     """
-    with_event = log_entries(spark, manifest, settings, counted, ownership_message).withColumn(
+    with_event = log_entries(spark, manifest, settings, row_count, ownership_message).withColumn(
         "event", log_event(F.col("message"))
     )
     event, text = F.col("event"), F.col("message")
@@ -82,7 +82,7 @@ def log_entries(
     spark: SparkSession,
     manifest: Manifest,
     settings: Settings,
-    counted: Observation,
+    row_count: Observation,
     message: Callable[[Column], Column],
 ) -> DataFrame:
     """One row per line of the logs: place, `raw`, `message`, `damage`, `cluster`, `process`, `at_ms`, `said_client_id`.
@@ -91,7 +91,7 @@ def log_entries(
         spark: the session.
         manifest: the files.
         settings: cluster, limits, `client_logs`.
-        counted: gets `rows_read`, counted where the lines are read.
+        row_count: gets `rows_read` when the lines are read.
         message: from the line's text to the message to parse; not applied to a line that is too long.
     """
     of_files = spark.createDataFrame(
@@ -99,7 +99,7 @@ def log_entries(
     )
     texts = text_lines(spark, manifest.readable_paths)
     lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
-    counted_lines = lines.observe(counted, F.count_if(_is_entry()).alias("rows_read"))
+    counted_lines = lines.observe(row_count, F.count_if(_is_entry()).alias("rows_read"))
     placed = counted_lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(of_files), "shown", "left")
     at_ms = F.when(_is_entry(), logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
     is_short = F.octet_length("raw") <= settings.max_line_bytes

@@ -65,8 +65,8 @@ def line_counts(staged: DataFrame, *places: Column) -> DataFrame:
         places: further columns to count by.
     """
     hashes = [name for name in HASHES if name in staged.columns]
-    counted = staged.where(F.col("disposition") != BLANK)
-    equal = counted.groupBy("disposition", "cluster", "day", *places, *hashes).agg(F.count("*").alias("equal"))
+    lines = staged.where(F.col("disposition") != BLANK)
+    equal = lines.groupBy("disposition", "cluster", "day", *places, *hashes).agg(F.count("*").alias("equal"))
     is_copied = (F.col("disposition") == PUBLISHED) & F.lit(bool(hashes))
     copies = F.sum(F.when(is_copied, F.col("equal") - 1).otherwise(0))
     by = [name for name in equal.columns if name not in (*hashes, "equal")]

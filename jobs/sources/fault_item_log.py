@@ -23,7 +23,7 @@ SCHEMA = (
 
 
 def read_fault_item_logs(
-    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], counted: Observation
+    spark: SparkSession, manifest: Manifest, settings: Settings, days: tuple[dt.date, dt.date], row_count: Observation
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about a fault item.
 
@@ -37,9 +37,9 @@ def read_fault_item_logs(
         manifest: the files.
         settings: cluster, limits, `client_logs`.
         days: first and last requested UTC day.
-        counted: gets `rows_read`, counted where the lines are read.
+        row_count: gets `rows_read` when the lines are read.
     """
-    with_event = log_entries(spark, manifest, settings, counted, fault_item_message).withColumn(
+    with_event = log_entries(spark, manifest, settings, row_count, fault_item_message).withColumn(
         "event", fault_item_event(F.col("message"))
     )
     fields = fault_item_fields(F.col("message"), F.col("event"))

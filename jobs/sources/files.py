@@ -70,15 +70,15 @@ def list_files(
     listing = list_local([path for path in paths if stores.is_local(path)], lake)
     if listing.problems:
         raise listing.first_problem
-    found = {file.name: file for file in listing.files}
+    files_by_name = {file.name: file for file in listing.files}
     hidden = set(listing.hidden)
     for path in paths:
         for file, is_hidden in () if stores.is_local(path) else stores.found(path):
             if is_hidden:
                 hidden.add(file.name)
             else:
-                found[file.name] = file
-    files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(found.values()))
+                files_by_name[file.name] = file
+    files = tuple(_checked(stores, file, kind_of(file.name)) for file in sorted(files_by_name.values()))
     return Manifest(files, tuple(sorted(hidden)), listing.repeated)
 
 
@@ -105,7 +105,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | None:
     """The error of a failed read, or None when a file did not cause it."""
     text = str(error)
-    named = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
+    match = re.search(r"(?:reading file|FAILED_READ_FILE)[^\n]*?((?:[a-z0-9]+:)?/[^\s\"']+)", text)
     signs = (
         "FAILED_READ_FILE",
         "Unexpected end of input stream",
@@ -119,7 +119,7 @@ def unreadable(error: Exception, manifest: Manifest) -> InputUnreadableError | N
     )
     if not any(sign in text for sign in signs):
         return None
-    culprit = named.group(1).rstrip(".") if named else ""
+    culprit = match.group(1).rstrip(".") if match else ""
     names = [file.name for file in manifest.files if unquote(culprit).endswith(file.name.removeprefix("file:"))]
     name = names[0] if names else culprit or "an input file"
     return InputUnreadableError(

@@ -64,8 +64,8 @@ def alternatives(pattern: str) -> list[str]:
     if innermost is None:
         return [pattern]
     head, tail = pattern[: innermost.start()], pattern[innermost.end() :]
-    found = (each for choice in innermost[1].split(",") for each in alternatives(f"{head}{choice}{tail}"))
-    return list(dict.fromkeys(found))
+    expanded = (each for choice in innermost[1].split(",") for each in alternatives(f"{head}{choice}{tail}"))
+    return list(dict.fromkeys(expanded))
 
 
 def _covers(pattern: str, folder: str) -> bool:

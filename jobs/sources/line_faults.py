@@ -90,8 +90,8 @@ def with_faults(typed: DataFrame, rules: Sequence[Rule], follows: Mapping[str, C
 
     def fault(name: str, condition: Column, detail: Column | None) -> Column:
         bounded = F.lit(None).cast("string") if detail is None else F.left(detail, F.lit(_DETAIL_CHARACTERS))
-        found = F.when(condition, F.struct(F.lit(name).alias("reason"), bounded.alias("detail")))
-        judged = found if name not in follows else F.when(~F.coalesce(follows[name], F.lit(False)), found)
+        broken = F.when(condition, F.struct(F.lit(name).alias("reason"), bounded.alias("detail")))
+        judged = broken if name not in follows else F.when(~F.coalesce(follows[name], F.lit(False)), broken)
         return judged if name in LINE_REASONS else F.when(is_apart, judged)
 
     return (

@@ -58,7 +58,7 @@ def read_lines(
     manifest: Manifest,
     settings: Settings,
     days: tuple[dt.date, dt.date],
-    counted: Observation,
+    row_count: Observation,
 ) -> DataFrame:
     """One row per input line, with its fields and its disposition.
 
@@ -71,13 +71,13 @@ def read_lines(
         manifest: the files.
         settings: cluster and limits.
         days: first and last requested UTC day.
-        counted: gets `rows_read`, counted where the lines are read.
+        row_count: gets `rows_read` when the lines are read.
     """
     instant = kind.instant
     head = [text_field("cluster"), StructField(instant, LongType())]
     schema = StructType([*head, *kind.fields.fields])
     lines = json_lines(spark, manifest.readable_paths, schema)
-    read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
+    read = lines.observe(row_count, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = read.select(*PLACE, "raw", "damage", "parsed.*").drop("_corrupt_record")
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))

@@ -122,22 +122,22 @@ class _Walk:
     repeated: dict[str, str] = field(default_factory=dict)
     problems: dict[str, FaultlineError] = field(default_factory=dict)
 
-    def list(self, given: str) -> None:
+    def list(self, source: str) -> None:
         """Find the files of one path of the input."""
-        path = os.path.abspath(re.sub("^file:(//)?", "", given))
+        path = os.path.abspath(re.sub("^file:(//)?", "", source))
         try:
             os.lstat(path)
-            found = [path]
+            matches = [path]
         except (FileNotFoundError, NotADirectoryError, ValueError):
-            found = sorted({each for pattern in alternatives(path) for each in glob.glob(pattern)})
+            matches = sorted({each for pattern in alternatives(path) for each in glob.glob(pattern)})
         except OSError as error:
             self._unreadable(error)
             return
-        if not found:
+        if not matches:
             self.problems[path] = InputMissingError(
-                f"input {_shown(given)} does not exist; give a file, a folder or a glob that matches"
+                f"input {_shown(source)} does not exist; give a file, a folder or a glob that matches"
             )
-        for each in found:
+        for each in matches:
             if each != path and is_hidden(os.path.basename(each)):
                 self.hidden.add(_shown(each))
             elif os.path.isdir(each):
@@ -168,14 +168,14 @@ class _Walk:
 
     def _take(self, path: str) -> None:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError as error:
             self._unreadable(error)
             return
         real = os.path.realpath(path)
         if self.lake and leads_into(real, self.lake):
             self.problems[path] = too_close(f"{_shown(path)} leads into the lake {self.lake}")
-        elif not stat.S_ISREG(found.st_mode):
+        elif not stat.S_ISREG(status.st_mode):
             self._wrong(path, "is not a regular file; remove it, or select the files with a glob")
         elif not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             self._wrong(path, "cannot be read: Permission denied; correct or remove it")
@@ -184,7 +184,7 @@ class _Walk:
         else:
             before = self.files.get(real)
             if before is None or path == real:
-                self.files[real] = InputFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+                self.files[real] = InputFile(path, status.st_size, status.st_mtime_ns // 1_000_000)
             other = before.name if before and path == real else path
             if before and other != self.files[real].name:
                 self.repeated[other] = real

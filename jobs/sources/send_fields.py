@@ -49,8 +49,8 @@ def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
     if not ours:
         return F.nullif(text, F.lit(""))
     table = F.create_map(*(F.lit(each) for pair in ours.items() for each in pair))
-    given = F.coalesce(text, F.lit(""))
-    return F.nullif(F.coalesce(F.try_element_at(table, given), given), F.lit(""))
+    key = F.coalesce(text, F.lit(""))
+    return F.nullif(F.coalesce(F.try_element_at(table, key), key), F.lit(""))
 
 
 def json_schema(sends_input: SendsInput) -> StructType:

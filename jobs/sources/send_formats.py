@@ -140,8 +140,8 @@ def _of_lines(
     understood = read.withColumns({name: meant(name, F.col(name), sends_input) for name in texts})
     kinds = {name: source_type(name, sends_input) for name in FIELDS}
     constants = {name: F.lit(sends_input.source_of(name).constant or None) for name in FIELDS}
-    given = {name: F.col(name) if name in {**texts, **typed} else constants[name] for name in FIELDS}
-    casts = {name: value if name in typed else value.try_cast(kinds[name]) for name, value in given.items()}
+    values = {name: F.col(name) if name in {**texts, **typed} else constants[name] for name in FIELDS}
+    casts = {name: value if name in typed else value.try_cast(kinds[name]) for name, value in values.items()}
     wrong_type = reduce(
         Column.__or__,
         (F.col(name).isNotNull() & casts[name].isNull() for name in texts if kinds[name] != StringType()),

@@ -14,5 +14,5 @@ def format_of(name: str, configured: str) -> str:
     if configured == "text":
         return TEXT
     plain = name.removesuffix(".gz").lower()
-    named = CSV if plain.endswith(".csv") else PARQUET if plain.endswith(".parquet") else TEXT
-    return named if configured == "auto" else configured
+    by_name = CSV if plain.endswith(".csv") else PARQUET if plain.endswith(".parquet") else TEXT
+    return by_name if configured == "auto" else configured

@@ -64,7 +64,7 @@ def read_sends(
     settings: Settings,
     broker_names: DataFrame | None,
     days: tuple[dt.date, dt.date],
-    counted: Observation,
+    row_count: Observation,
 ) -> DataFrame:
     """One row per input line, with its typed fields and its disposition.
 
@@ -77,14 +77,14 @@ def read_sends(
         settings: mapping of fields, cluster, limits.
         broker_names: broker_addr → routed_broker_name, for lines without a broker name; None = no routes.
         days: first and last requested UTC day.
-        counted: gets `rows_read`, counted where the lines are read.
+        row_count: gets `rows_read` when the lines are read.
 
     Raises:
         SettingsError: the mapping names columns that cannot be read as configured.
     """
     sends_input = settings.inputs.sends
     lines = read_by_format(spark, manifest, sends_input)
-    read = lines.observe(counted, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
+    read = lines.observe(row_count, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
     typed = _with_broker_name(_typed(read, settings), broker_names)
     validated = typed.transform(_validated, settings)
     return validated.transform(with_disposition, "ended_at_ms", *days)
@@ -115,10 +115,10 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
 
 def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataFrame:
     """One row per line, with the broker's name: by its address where the line has none."""
-    named = typed.withColumn("broker_name", F.when(F.trim("broker_name") != "", F.col("broker_name")))
+    with_name = typed.withColumn("broker_name", F.when(F.trim("broker_name") != "", F.col("broker_name")))
     if broker_names is None:
-        return named
-    resolved = named.join(F.broadcast(broker_names), "broker_addr", "left")
+        return with_name
+    resolved = with_name.join(F.broadcast(broker_names), "broker_addr", "left")
     return resolved.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop(
         "routed_broker_name"
     )

@@ -175,8 +175,8 @@ class Staged:
     def _bad_of(self, day: Day) -> list[str]:
         """The clusters whose bad lines the day takes: its own, for the date's first also those without good lines."""
         hosts = self.clusters(day.date)
-        counted = (key for each in self.read for key in each.line_counts)
-        bad = {cluster for disposition, cluster, _ in counted if disposition == QUARANTINED}
+        keys = (key for each in self.read for key in each.line_counts)
+        bad = {cluster for disposition, cluster, _ in keys if disposition == QUARANTINED}
         strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
         return sorted({day.cluster} | strays)
 

@@ -40,13 +40,13 @@ class StagedSends(Staged):
         updates = self[UPDATE_LINES.name]
         if updates is None:
             return no_rows(self.inputs[0].lines.sparkSession, FAULT_ITEM_UPDATES.schema)
-        named = {
+        columns = {
             "event_date": F.col("day"),
             "producer_group": F.coalesce("producer_group", F.lit("")),
             "called_at_ms": F.col("at_ms"),
             "called_at": F.timestamp_millis("at_ms"),
         }
-        return updates.published(day).withColumns(named).select(*FAULT_ITEM_UPDATES.schema.fieldNames())
+        return updates.published(day).withColumns(columns).select(*FAULT_ITEM_UPDATES.schema.fieldNames())
 
     def topic_brokers(self, day: Day) -> DataFrame:
         """Rows of the table `topic_brokers` of the day; empty without routes."""

@@ -46,14 +46,14 @@ class _Written:
 
     Attributes:
         path: where they are.
-        counted: has `rows_read`, observed where they were read.
+        row_count: has `rows_read`, observed where they were read.
     """
 
     name: str
     manifest: Manifest
     path: str
     lines: DataFrame
-    counted: Observation
+    row_count: Observation
 
 
 def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date], folder: str) -> StagedSends:
@@ -73,8 +73,8 @@ def stage_sends(spark: SparkSession, settings: Settings, days: tuple[dt.date, dt
     answers = routes.lines.where(F.col("disposition") == PUBLISHED).select(*_OF_ROUTES) if routes else None
     names = broker_names(answers) if answers is not None else None
 
-    def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        return read_sends(spark, manifest, settings, names, days, counted)
+    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+        return read_sends(spark, manifest, settings, names, days, row_count)
 
     written = [_written(spark, "sends", manifest, read, folder)]
     if of_updates:
@@ -93,13 +93,13 @@ def stage_snapshots(spark: SparkSession, settings: Settings, days: tuple[dt.date
         ReconciliationError: lines read and lines staged differ in number.
     """
 
-    def read_logs(manifest: Manifest, counted: Observation) -> DataFrame:
-        return read_client_logs(spark, manifest, settings, days, counted)
+    def read_logs(manifest: Manifest, row_count: Observation) -> DataFrame:
+        return read_client_logs(spark, manifest, settings, days, row_count)
 
     readers = {**{kind.name: _reader_of(kind, spark, settings, days) for kind in KINDS}, CLIENT_LOGS: read_logs}
-    named = [name for name in readers if getattr(settings.inputs, name).path]
-    manifests = {name: _files(spark, name, settings) for name in named}  # list all before reading any
-    written = [_written(spark, name, manifests[name], readers[name], folder) for name in named]
+    inputs = [name for name in readers if getattr(settings.inputs, name).path]
+    manifests = {name: _files(spark, name, settings) for name in inputs}  # list all before reading any
+    written = [_written(spark, name, manifests[name], readers[name], folder) for name in inputs]
     return Staged(_staged(spark, written))
 
 
@@ -114,8 +114,8 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
         ReconciliationError: lines read and lines staged differ in number.
     """
 
-    def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        return read_fault_item_logs(spark, manifest, settings, _EVERY_DAY, counted)
+    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+        return read_fault_item_logs(spark, manifest, settings, _EVERY_DAY, row_count)
 
     if not settings.inputs.client_logs.path:
         return Staged(())
@@ -124,30 +124,30 @@ def stage_fault_item_logs(spark: SparkSession, settings: Settings, folder: str) 
 
 
 def _files(spark: SparkSession, name: str, settings: Settings) -> Manifest:
-    given: SendsInput | FilesInput = getattr(settings.inputs, name)
-    format_asked_for = given.format if isinstance(given, SendsInput) else TEXT
+    source: SendsInput | FilesInput = getattr(settings.inputs, name)
+    format_asked_for = source.format if isinstance(source, SendsInput) else TEXT
     manifest = list_files(
         spark,
-        given.path,
+        source.path,
         lake=settings.lake,
         kind_of=lambda file: format_of(file, format_asked_for),
     )
     if not manifest.files:
         raise InputMissingError(
-            f"no file in {', '.join(given.path)} (hidden ones are not read); give a folder that holds the {name}"
+            f"no file in {', '.join(source.path)} (hidden ones are not read); give a folder that holds the {name}"
         )
     return manifest
 
 
 def _reader_of(kind: LineKind, spark: SparkSession, settings: Settings, days: tuple[dt.date, dt.date]) -> _Read:
-    return lambda manifest, counted: read_lines(spark, kind, manifest, settings, days, counted)
+    return lambda manifest, row_count: read_lines(spark, kind, manifest, settings, days, row_count)
 
 
 def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
     """Lines of topic routes of any day, each with its answer's route; a line without a code is an answer here."""
 
-    def read(manifest: Manifest, counted: Observation) -> DataFrame:
-        lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, counted)
+    def read(manifest: Manifest, row_count: Observation) -> DataFrame:
+        lines = read_lines(spark, ROUTES, manifest, settings, _EVERY_DAY, row_count)
         route = answered_route(F.coalesce("code", F.lit(ANSWER)), F.col("body"))
         return lines.withColumn("route", route).drop("code", "body")
 
@@ -155,22 +155,22 @@ def _reader_of_routes(spark: SparkSession, settings: Settings) -> _Read:
 
 
 def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, folder: str) -> _Written:
-    counted = Observation(name)
+    row_count = Observation(name)
     path = f"{folder}/{name}"
     try:
-        lines = _thinned(read(manifest, counted))
+        lines = _thinned(read(manifest, row_count))
         lines.write.parquet(path)
     except (Py4JJavaError, PySparkException) as error:
         check_unchanged(spark, manifest)
         raise unreadable(error, manifest) or error from error
     check_unchanged(spark, manifest)
-    return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), counted)
+    return _Written(name, manifest, path, spark.read.schema(lines.schema).parquet(path), row_count)
 
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
     """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
-    counted = reduce(DataFrame.unionByName, map(_line_counts, inputs)).collect()
-    return tuple(_reconciled(spark, each, [row for row in counted if row["input"] == each.name]) for each in inputs)
+    counts = reduce(DataFrame.unionByName, map(_line_counts, inputs)).collect()
+    return tuple(_reconciled(spark, each, [row for row in counts if row["input"] == each.name]) for each in inputs)
 
 
 def _line_counts(written: _Written) -> DataFrame:
@@ -180,24 +180,24 @@ def _line_counts(written: _Written) -> DataFrame:
     return line_counts(written.lines, shown.alias("shown")).withColumn("input", F.lit(written.name))
 
 
-def _reconciled(spark: SparkSession, written: _Written, counted: Sequence[Row]) -> StagedInput:
+def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row]) -> StagedInput:
     """The input with its counts; equal lines after the first are duplicates."""
-    read, staged = written.counted.get["rows_read"], sum(row["lines"] for row in counted)
+    read, staged = written.row_count.get["rows_read"], sum(row["lines"] for row in count_rows)
     if read != staged:
         raise ReconciliationError(
             f"{read} lines of {written.name} were read but {staged} staged; run again and report it"
         )
     if written.name in _LOGS:
-        _check_logs(written.manifest, {row["shown"] for row in counted})
+        _check_logs(written.manifest, {row["shown"] for row in count_rows})
     counts: Counter[tuple[str, str, dt.date | None]] = Counter()
-    for row in counted:
+    for row in count_rows:
         counts[row["disposition"], row["cluster"], row["day"]] += row["lines"] - row["copies"]
         counts[DUPLICATE, row["cluster"], row["day"]] += row["copies"]
     lines = written.lines
-    if any(row["copies"] for row in counted):
-        found, path = copies(lines), f"{written.path}-copies"
-        found.write.parquet(path)
-        lines = with_copies(lines, spark.read.schema(found.schema).parquet(path))
+    if any(row["copies"] for row in count_rows):
+        duplicates, path = copies(lines), f"{written.path}-copies"
+        duplicates.write.parquet(path)
+        lines = with_copies(lines, spark.read.schema(duplicates.schema).parquet(path))
     return StagedInput(written.name, lines, written.manifest, +counts)
 
 

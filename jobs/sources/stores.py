@@ -31,10 +31,10 @@ class Stores:
         """Size and time of the last change (epoch ms) of a file; None when it is gone."""
         if self.is_local(name):
             try:
-                found = Path(name).stat()
+                status = Path(name).stat()
             except OSError:
                 return None
-            return (found.st_size, found.st_mtime_ns // 1_000_000) if stat.S_ISREG(found.st_mode) else None
+            return (status.st_size, status.st_mtime_ns // 1_000_000) if stat.S_ISREG(status.st_mode) else None
         try:
             status = self._system(name).getFileStatus(self._path(name))
         except Py4JJavaError:
@@ -61,14 +61,14 @@ class Stores:
                 f"{name} cannot be read to its end ({root_cause(error)}); replace it with a complete copy"
             ) from error
 
-    def found(self, given: str) -> Iterator[tuple[InputFile, bool]]:
+    def found(self, pattern: str) -> Iterator[tuple[InputFile, bool]]:
         """Each file of another store below a path, and whether it is hidden there.
 
         Raises:
             InputMissingError: the path does not exist, or the store does not answer.
         """
         try:
-            path, system = self._path(given), self._system(given)
+            path, system = self._path(pattern), self._system(pattern)
             is_named = system.exists(path)
             matches = [system.getFileStatus(path)] if is_named else list(system.globStatus(path) or [])
             for match in matches:
@@ -80,9 +80,9 @@ class Stores:
                 else:
                     yield _found(match, root)
         except (Py4JError, ValueError) as error:
-            raise InputMissingError(f"input {given} cannot be listed: {root_cause(error)}; check the path") from error
+            raise InputMissingError(f"input {pattern} cannot be listed: {root_cause(error)}; check the path") from error
         if not matches:
-            raise InputMissingError(f"input {given} does not exist; give a file, a folder or a glob that matches")
+            raise InputMissingError(f"input {pattern} does not exist; give a file, a folder or a glob that matches")
 
     def _path(self, name: str) -> Any:
         return self._spark._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
