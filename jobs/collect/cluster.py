@@ -34,8 +34,8 @@ def parsed(body: str) -> dict[str, Any]:
         ValueError: it is invalid.
     """
     quoted = _PART.sub(lambda part: f'{part[1]}"{part[2]}"' if part[2] else part[0], body)
-    found = json.loads(quoted)
-    return dict(found)
+    content = json.loads(quoted)
+    return dict(content)
 
 
 def masters(info: str) -> dict[str, str]:
@@ -57,9 +57,9 @@ def masters(info: str) -> dict[str, str]:
 
 def own_names(info: str) -> set[str]:
     """Names of clusters and brokers, which are topics too."""
-    found = parsed(info)
-    clusters = set(found.get("clusterAddrTable") or {})
-    return clusters | set(found.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
+    table = parsed(info)
+    clusters = set(table.get("clusterAddrTable") or {})
+    return clusters | set(table.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
 
 
 def topics_in(body: str, info: str) -> list[str]:
@@ -69,8 +69,8 @@ def topics_in(body: str, info: str) -> list[str]:
         ValueError: it is invalid.
     """
     own = _SYSTEM_TOPICS | own_names(info)
-    named = parsed(body).get("topicList") or []
-    return sorted(topic for topic in named if topic not in own and not topic.startswith(_SYSTEM_TOPIC))
+    topics = parsed(body).get("topicList") or []
+    return sorted(topic for topic in topics if topic not in own and not topic.startswith(_SYSTEM_TOPIC))
 
 
 def groups_in(body: str) -> set[str]:
@@ -98,5 +98,5 @@ def topics_read(bodies: Iterable[str]) -> set[str]:
     Raises:
         ValueError: one is invalid.
     """
-    named = {topic for body in bodies for topic in parsed(body).get("subscriptionTable") or {}}
-    return {topic for topic in named if not topic.startswith(RETRY)}
+    topics = {topic for body in bodies for topic in parsed(body).get("subscriptionTable") or {}}
+    return {topic for topic in topics if not topic.startswith(RETRY)}

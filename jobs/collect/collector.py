@@ -103,8 +103,8 @@ class Collector:
         for group in scope.groups:
             for broker, address in scope.brokers.items():
                 answer = self._answer(address, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
-                named = {"consumer_group": group, "broker_name": broker, "broker_addr": address}
-                consumers.append(self._line(named, answer))
+                subject = {"consumer_group": group, "broker_name": broker, "broker_addr": address}
+                consumers.append(self._line(subject, answer))
                 for client_id in _members(answer):
                     members.setdefault((group, client_id), address)
         return Round(routes, consumers, members)
@@ -136,8 +136,8 @@ class Collector:
     def _groups(self, addresses: Iterable[str]) -> list[str]:
         """All groups that a broker has a configuration of; a broker that does not answer has none."""
         answers = [self._answer(address, of_cluster.SUBSCRIPTION_GROUPS, {}) for address in addresses]
-        named = (of_cluster.groups_in(answer.body) for answer in answers if answer and answer.code == 0)
-        return sorted(set().union(*named))
+        groups = (of_cluster.groups_in(answer.body) for answer in answers if answer and answer.code == 0)
+        return sorted(set().union(*groups))
 
     def _topics(self, info: str, brokers: Mapping[str, str], groups: Sequence[str]) -> list[str]:
         if not self._wanted.groups and not self._wanted.topics:
@@ -163,12 +163,12 @@ class Collector:
             return self._asking(address, code, fields)
         return None
 
-    def _line(self, named: Mapping[str, Any], answer: Answer | None) -> Line:
+    def _line(self, subject: Mapping[str, Any], answer: Answer | None) -> Line:
         """The line of an answer: code null when there was none; the body only of code 0."""
         of_cluster_too = {"cluster": self._wanted.cluster} if self._wanted.cluster is not None else {}
         captured_at_ms = int(self._clock().timestamp() * 1000)
         code, body = (answer.code, answer.body or None) if answer else (None, None)
-        return {"captured_at_ms": captured_at_ms, **of_cluster_too, **named, "code": code, "body": body}
+        return {"captured_at_ms": captured_at_ms, **of_cluster_too, **subject, "code": code, "body": body}
 
 
 def _members(answer: Answer | None) -> list[str]:

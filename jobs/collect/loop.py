@@ -81,13 +81,13 @@ class Loop:
         scope = self._scope_at(now_s)
         if scope is None:
             return
-        found = self.collector.round(scope)
-        self._write("routes", found.routes)
-        self._write("consumers", found.consumers)
+        answers = self.collector.round(scope)
+        self._write("routes", answers.routes)
+        self._write("consumers", answers.consumers)
         every_s = self.pace.running_info_every_s
         if every_s is not None and now_s - self._asked_consumers_s >= every_s:
             self._asked_consumers_s = now_s
-            self._write("running_info", list(self.collector.running_info(found.members)))
+            self._write("running_info", list(self.collector.running_info(answers.members)))
 
     def _scope_at(self, now_s: float) -> Scope | None:
         """What to ask about: brokers as of now, groups and topics of the last minute.

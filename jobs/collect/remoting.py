@@ -51,10 +51,10 @@ class Keys:
         >>> Keys("a", "s").signed({"topic": "T"})["Signature"]
         'A3JnjB6AcC/K7do3NWaLZiD5C0Y='
         """
-        named = {**fields, "AccessKey": self.access_key, **({"SecurityToken": self.token} if self.token else {})}
-        content = "".join(named[name] for name in sorted(named)).encode()
+        all_fields = {**fields, "AccessKey": self.access_key, **({"SecurityToken": self.token} if self.token else {})}
+        content = "".join(all_fields[name] for name in sorted(all_fields)).encode()
         signature = hmac.new(self.secret_key.encode(), content, hashlib.sha1).digest()
-        return {**named, "Signature": base64.b64encode(signature).decode()}
+        return {**all_fields, "Signature": base64.b64encode(signature).decode()}
 
 
 @dataclass(frozen=True)
