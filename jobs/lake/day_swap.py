@@ -46,15 +46,15 @@ class DaySwap:
         noted = noted_files(self._jvm, self._transaction.snapshot())
         if noted is None:
             return None
-        found = []
+        files = []
         for file, added in noted:
             if file["partitionValues"]["event_date"] == day.isoformat():
                 is_its = only_of(cluster, file["stats"])
                 if is_its is None:
                     return None
                 if is_its:
-                    found.append(added())
-        return found
+                    files.append(added())
+        return files
 
     def as_stored(self, rows: DataFrame) -> DataFrame | None:
         """The rows with their columns in the table's order; None where these are not the table's columns."""

@@ -48,10 +48,10 @@ def check_table(snapshot: Any, path: str, table: Table) -> None:
     if folder and (problem := broken_log(folder)):
         raise LakeError(f"table {path}: {problem}; {BROKEN_LOG}")
     properties = snapshot.metadata().configuration()
-    found = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None
-    if found != str(table.version):
+    version = properties.apply(VERSION_PROPERTY) if properties.contains(VERSION_PROPERTY) else None
+    if version != str(table.version):
         raise LakeError(
-            f"table {path} has version {found}, this program writes {table.version};"
+            f"table {path} has version {version}, this program writes {table.version};"
             " use the program that made it, or another --lake"
         )
 

@@ -150,15 +150,15 @@ def _taken(folder: Path, own: Holder, *, break_lock: bool) -> RunLock:
     old, flocked = _opened(folder / _NAME)
     try:
         content = os.pread(old, _LONGEST, 0)
-        found = _holder(content)
-        elsewhere = found is not None and (found.host != own.host or flocked is None)
-        is_held = flocked is False or (elsewhere and found is not None and found.lease_until > own.since)
+        current = _holder(content)
+        elsewhere = current is not None and (current.host != own.host or flocked is None)
+        is_held = flocked is False or (elsewhere and current is not None and current.lease_until > own.since)
         if is_held and not break_lock:
             raise LakeBusyError(
-                f"lake {folder} is held by {_described(found)}; try again when it has ended,"
+                f"lake {folder} is held by {_described(current)}; try again when it has ended,"
                 " or take the lock from it with --break-lock"
             )
-        return RunLock(folder, _replaced(folder, own), own, _sentence(found, content, own, was_locked=is_held))
+        return RunLock(folder, _replaced(folder, own), own, _sentence(current, content, own, was_locked=is_held))
     finally:
         os.close(old)
 
@@ -208,19 +208,19 @@ def _renew(lock: RunLock, clock: Clock, over: threading.Event) -> None:
             lock.renew(clock())
 
 
-def _sentence(found: Holder | None, content: bytes, own: Holder, *, was_locked: bool) -> str | None:
+def _sentence(previous: Holder | None, content: bytes, own: Holder, *, was_locked: bool) -> str | None:
     if was_locked:
-        return f"broke the lock of {_described(found)}"
-    if found is None:
+        return f"broke the lock of {_described(previous)}"
+    if previous is None:
         return "took over a lock whose file does not tell its holder" if content.strip() else None
-    ended = "whose lease ended at" if found.lease_until <= own.since else "which is gone; its lease ran until"
-    return f"took over the lock of {found}, {ended} {_shown(found.lease_until)}"
+    ended = "whose lease ended at" if previous.lease_until <= own.since else "which is gone; its lease ran until"
+    return f"took over the lock of {previous}, {ended} {_shown(previous.lease_until)}"
 
 
-def _described(found: Holder | None) -> str:
-    if found is None:
+def _described(holder: Holder | None) -> str:
+    if holder is None:
         return "an unknown run"
-    return f"{found} since {_shown(found.since)}, lease until {_shown(found.lease_until)}"
+    return f"{holder} since {_shown(holder.since)}, lease until {_shown(holder.lease_until)}"
 
 
 def _shown(instant: dt.datetime) -> str:
@@ -237,8 +237,8 @@ def _text(holder: Holder) -> bytes:
 
 def _holder(content: bytes) -> Holder | None:
     try:
-        named = json.loads(content)
-        since, until = (dt.datetime.fromisoformat(named[name]).astimezone(dt.UTC) for name in ("since", "lease_until"))
-        return Holder(safe(str(named["run_id"])), safe(str(named["host"])), int(named["process"]), since, until)
+        fields = json.loads(content)
+        since, until = (dt.datetime.fromisoformat(fields[name]).astimezone(dt.UTC) for name in ("since", "lease_until"))
+        return Holder(safe(str(fields["run_id"])), safe(str(fields["host"])), int(fields["process"]), since, until)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

@@ -27,10 +27,10 @@ class MaintainedLake(Lake):
     def files(self, table: Table) -> list[tuple[dt.date, int]]:
         """Day and bytes of each file of the table's newest version."""
         with explained(f"cannot list the files of table {table.name}"):
-            found = DataFrame(self.newest(table).allFiles().toDF(), self._spark)
+            files = DataFrame(self.newest(table).allFiles().toDF(), self._spark)
             return [
                 (dt.date.fromisoformat(row["partition"]), row["size"])
-                for row in found.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()
+                for row in files.select(F.col("partitionValues.event_date").alias("partition"), "size").collect()
             ]
 
     def compact(self, table: Table, day: dt.date, small: int, metadata: Mapping[str, str]) -> None:
@@ -54,10 +54,10 @@ class MaintainedLake(Lake):
     def size(self, path: str) -> int:
         """Bytes of a file or folder; 0 when it does not exist."""
         jvm: Any = self._spark._jvm
-        found = jvm.org.apache.hadoop.fs.Path(path)
+        file = jvm.org.apache.hadoop.fs.Path(path)
         with suppress(Py4JJavaError):
-            store = found.getFileSystem(self._spark._jsc.hadoopConfiguration())
-            return int(store.getContentSummary(found).getLength())
+            store = file.getFileSystem(self._spark._jsc.hadoopConfiguration())
+            return int(store.getContentSummary(file).getLength())
         return 0
 
 
