@@ -50,14 +50,14 @@ def answer_intervals(
     )
     is_unanswered = F.col(value).isNull().cast("bigint")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = today.unionByName(before).withColumns(
+    captures = today.unionByName(before).withColumns(
         {
             "nothing_so_far": F.sum(is_unanswered).over(so_far),
             "nothing": F.sum(is_unanswered).over(of_key),
             "captures_end_ms": F.max("captures_end_ms").over(of_key),
         }
     )
-    answered = counted.where(F.col(value).isNotNull())
+    answered = captures.where(F.col(value).isNotNull())
     next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")

@@ -89,8 +89,8 @@ def _is_left_to_the_broker(of: Input) -> bool:
     """Whether the broker assigns to all members, or some pop; from a retry topic nobody pops."""
     if of.strategy != "MIXED":
         return of.strategy.startswith((POP, BY_BROKER))
-    given = json.loads(of.strategies_json)
-    names = (given.get(client_id, given[EVERYONE])["name"] for client_id in of.client_ids)
+    strategies = json.loads(of.strategies_json)
+    names = (strategies.get(client_id, strategies[EVERYONE])["name"] for client_id in of.client_ids)
     return not of.is_of_retries and any(name.startswith(POP) for name in names)
 
 

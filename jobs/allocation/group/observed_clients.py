@@ -80,9 +80,9 @@ def observed_clients(
         clients[shown.client_id] = ObservedClient(
             shown.client_id, client_version=version, message_model=shown.message_model
         )
-    for named in logged:
-        client = clients.get(named.client_id, ObservedClient(named.client_id))
-        clients[named.client_id] = dataclasses.replace(client, strategy=named.strategy, strategy_source="CLIENT_LOG")
+    for line in logged:
+        client = clients.get(line.client_id, ObservedClient(line.client_id))
+        clients[line.client_id] = dataclasses.replace(client, strategy=line.strategy, strategy_source="CLIENT_LOG")
     for answer in running:
         client = clients.get(answer.client_id, ObservedClient(answer.client_id))
         clients[answer.client_id] = _with_answer(client, answer)

@@ -65,8 +65,8 @@ class Strategies:
         """Shares of the different clients, computed on first use."""
         of = each.strategies_json, each.topic, each.queues, each.client_ids
         if of not in self._computed:
-            given = json.loads(each.strategies_json)
-            self._computed[of] = tuple(shares_of_group(given, each.topic, each.queues, each.client_ids))
+            strategies = json.loads(each.strategies_json)
+            self._computed[of] = tuple(shares_of_group(strategies, each.topic, each.queues, each.client_ids))
         return self._computed[of]
 
     def allocated(self, inputs: Iterable[Input], before: Sequence[Had] = ()) -> list[Allocated]:

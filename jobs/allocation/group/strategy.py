@@ -112,15 +112,15 @@ def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) ->
     common = in_common(observed)
     if any(each.strategy for each in observed):
         return common
-    named = {
+    strategies = {
         (each.strategy.removeprefix(BY_BROKER).removeprefix(POP), each.strategy_source)
         for each in before
         if each.strategy is not None and each.strategy_source in _BY_CLIENTS
     }
-    names = {name for name, _ in named} - {"MIXED"}
+    names = {name for name, _ in strategies} - {"MIXED"}
     if len(names) != 1:
         return common
-    sources = (source for _, source in named)
+    sources = (source for _, source in strategies)
     return dataclasses.replace(common, strategy=names.pop(), strategy_source=min(sources, key=SOURCES.index))
 
 
@@ -162,8 +162,8 @@ def _asks_the_broker(configured: GroupSettings, observed: ObservedClient, common
 def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedClient) -> tuple[dict[str, Any], str]:
     name, source = own.strategy or configured.strategy, "SETTINGS"
     if name is None:
-        named = next((each for each in observed if each.strategy), None)
-        name, source = (named.strategy, named.strategy_source or "RUNNING_INFO") if named else (_ASSUMED, "ASSUMED")
+        client = next((each for each in observed if each.strategy), None)
+        name, source = (client.strategy, client.strategy_source or "RUNNING_INFO") if client else (_ASSUMED, "ASSUMED")
     spec: dict[str, Any] = {"name": name}
     for key in _PARAMETERS:
         value = getattr(own, key)
