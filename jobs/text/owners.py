@@ -25,5 +25,5 @@ def owner_of(group: str | None, owners: Mapping[str, str]) -> str | None:
 
 def owners_of(groups: Iterable[str | None], owners: Mapping[str, str]) -> dict[str, str]:
     """Owner by group, for groups that have one."""
-    found = {group: owner_of(group, owners) for group in groups if group}
-    return {group: owner for group, owner in sorted(found.items()) if owner is not None}
+    owner_by_group = {group: owner_of(group, owners) for group in groups if group}
+    return {group: owner for group, owner in sorted(owner_by_group.items()) if owner is not None}

@@ -28,15 +28,15 @@ def is_secret(name: str) -> bool:
     return re.search(SECRET_NAME, name) is not None
 
 
-def secrets_of(named: Mapping[str, str]) -> set[str]:
+def secrets_of(values_by_name: Mapping[str, str]) -> set[str]:
     """The values whose names are secret, of Spark's settings or the environment; existing paths are not secrets.
 
     >>> secrets_of({"spark.driver.extraJavaOptions": "-Xss4m -Djavax.net.ssl.keyStorePassword=xyzzy1"})
     {'xyzzy1'}
     """
-    found = {value for name, value in named.items() if is_secret(name)}
-    found |= {text[start:end].strip("\"'") for text in named.values() for start, end in _named_values(text)}
-    return {value for value in found if len(value) >= _SHORTEST and not os.path.exists(value)}  # noqa: PTH110 - any text
+    secrets = {value for name, value in values_by_name.items() if is_secret(name)}
+    secrets |= {text[start:end].strip("\"'") for text in values_by_name.values() for start, end in _named_values(text)}
+    return {value for value in secrets if len(value) >= _SHORTEST and not os.path.exists(value)}  # noqa: PTH110 - any text
 
 
 def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> str:
