@@ -14,7 +14,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from bench.took import Took, all_rows, run_once, run_warm, together
 from jobs.allocation.client_answers import connected_clients
 from jobs.allocation.group.inputs import Input, inputs
-from jobs.allocation.group.known import KINDS, known
+from jobs.allocation.group.known import KINDS, GroupFacts
 from jobs.allocation.group.observed_clients import observed_clients
 from jobs.allocation.group.shares import Strategies
 from jobs.allocation.group.strategy import group_strategy
@@ -97,7 +97,7 @@ def _inputs(facts: DataFrame, settings: Settings) -> list[Input]:
 
 
 def _of_group(group: str, rows: list[dict[str, Any]], settings: Settings) -> list[Input]:
-    of_group = known({kind: [row[kind] for row in rows if row.get(kind)] for kind in KINDS})
+    of_group = GroupFacts.from_rows({kind: [row[kind] for row in rows if row.get(kind)] for kind in KINDS})
     observed = observed_clients(of_group.connected, of_group.logged, of_group.running)
     strategy = group_strategy(settings.groups.get(group, GroupSettings()), observed)
     return inputs(of_group.topics, of_group.member_lists, strategy)

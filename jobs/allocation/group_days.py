@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from jobs.allocation.frames import GROUP_DAYS
 from jobs.allocation.group.day import group_day
-from jobs.allocation.group.known import KINDS, Known, known
+from jobs.allocation.group.known import KINDS, GroupFacts
 from jobs.settings.model import Settings
 from jobs.tables import Table
 from jobs.tables.day import Day
@@ -32,7 +32,7 @@ def group_days(facts: DataFrame, day: Day, settings: Settings) -> DataFrame:
 
     def walk(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         consumer_group = key[0].as_py()
-        rows = group_day(consumer_group, _known(batches), groups.get(consumer_group), day, stale_ms)
+        rows = group_day(consumer_group, _facts(batches), groups.get(consumer_group), day, stale_ms)
         for table, of_table in vars(rows).items():
             if of_table:
                 yield _batch(consumer_group, table, of_table, arrow_schema)
@@ -52,12 +52,12 @@ def rows_of(table: Table, days: DataFrame) -> DataFrame:
     return days.where(F.col(table.name).isNotNull()).select("consumer_group", f"{table.name}.*")
 
 
-def _known(batches: Iterator[pa.RecordBatch]) -> Known:
+def _facts(batches: Iterator[pa.RecordBatch]) -> GroupFacts:
     rows: dict[str, list[dict[str, Any]]] = {}
     for batch in batches:
         for kind in KINDS.keys() & set(batch.schema.names):
             rows.setdefault(kind, []).extend(batch.column(kind).drop_null().to_pylist())
-    return known(rows)
+    return GroupFacts.from_rows(rows)
 
 
 def _batch(consumer_group: str, table: str, rows: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:

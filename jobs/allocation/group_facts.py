@@ -15,7 +15,7 @@ def group_facts(facts: Mapping[str, DataFrame]) -> DataFrame:
     """`consumer_group` and, of each row, one struct that is not null, named after its kind.
 
     Args:
-        facts: rows by attribute of `jobs.allocation.group.known.Known`: `consumer_group` and the kind's attributes.
+        facts: rows by attribute of `group.known.GroupFacts`: `consumer_group` and the kind's attributes.
     """
     of_kinds = (
         rows.select(CONSUMER_GROUP, F.struct(*(name for name in rows.columns if name != CONSUMER_GROUP)).alias(kind))

@@ -20,7 +20,7 @@ from jobs.allocation.group.flapping import Flap, flaps
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
     AnswerGap,
-    Known,
+    GroupFacts,
     Languages,
     MemberList,
     Refusal,
@@ -163,7 +163,7 @@ def test_each_broker_and_member_returns_by_itself() -> None:
     assert flaps(_lists(("a", "x", 0, 0), *of_a, *of_b)) == [Flap("x", _ms(10), _ms(71))]
 
 
-def _causes(known: Known, *sights: Sight) -> list[Cause]:
+def _causes(known: GroupFacts, *sights: Sight) -> list[Cause]:
     return causes(known, [], sights, [], DAY, STALE_MS)
 
 
@@ -173,7 +173,7 @@ def _topic(name: str = "T", *routes: Route) -> Topic:
 
 @pytest.mark.parametrize(("topics", "expected"), [(("U",), 1), (("T", "U"), 0), ((None, "U"), 0)])
 def test_a_client_without_the_topic(topics: tuple[str | None, ...], expected: int) -> None:
-    known = Known(topics=[_topic()], subscribed=[Subscribed("x", topics, _ms(1_000), _ms(1_010))])
+    known = GroupFacts(topics=[_topic()], subscribed=[Subscribed("x", topics, _ms(1_000), _ms(1_010))])
     acting = [Cause("NOT_SUBSCRIBED", _ms(700), _ms(1_310), topic="T", client_id="x")]
     assert _causes(known) == acting * expected
 
@@ -198,34 +198,34 @@ def test_a_client_without_the_topic_acts_no_longer_than_to_an_answer_with_it(
 ) -> None:
     subscribed = [Subscribed("x", (topic,), _ms(since), _ms(until)) for topic, since, until in answers]
     other = Subscribed("y", ("T",), _ms(0), _ms(2_000))
-    assert _acts(_causes(Known(topics=[_topic()], subscribed=[other, *subscribed]))) == expected
+    assert _acts(_causes(GroupFacts(topics=[_topic()], subscribed=[other, *subscribed]))) == expected
 
 
 def test_a_route_that_changed_acts_on_its_topic() -> None:
     before = Route((), _ms(0), _ms(500), _ms(495))
     after = Route((RoutedBroker("a", 1),), _ms(500), _ms(900), _ms(900))
-    assert _causes(Known(topics=[_topic("T", after, before), _topic("U", before)])) == [
+    assert _causes(GroupFacts(topics=[_topic("T", after, before), _topic("U", before)])) == [
         Cause("STALE_ROUTE", _ms(495), _ms(551), topic="T")
     ]
     not_heard = replace(before, end_ms=_ms(400)), replace(before, start_ms=_ms(700), end_ms=_ms(900))
-    assert _causes(Known(topics=[_topic("T", *not_heard)])) == []
+    assert _causes(GroupFacts(topics=[_topic("T", *not_heard)])) == []
 
 
 def test_what_acts_on_the_whole_group() -> None:
     languages, flap = Languages(_ms(100), _ms(200)), Flap("x", _ms(300), _ms(400))
-    assert causes(Known(languages=[languages]), [], [], [flap], DAY, STALE_MS) == [
+    assert causes(GroupFacts(languages=[languages]), [], [], [flap], DAY, STALE_MS) == [
         Cause("FLAPPING", _ms(300), _ms(400)), Cause("MIXED_LANGUAGES", _ms(100), _ms(500))
     ]  # fmt: skip
 
 
 def test_a_broker_that_dropped_the_group_at_midnight_does_not_count_as_one_that_has_it() -> None:
     lists = _lists(("b", "x", 0, 0), ("a", "xxy", 0, 200))
-    assert _causes(Known(member_lists=lists)) == [Cause("DUPLICATE_CLIENT_ID", _ms(0), _ms(221))]
+    assert _causes(GroupFacts(member_lists=lists)) == [Cause("DUPLICATE_CLIENT_ID", _ms(0), _ms(221))]
 
 
 def test_a_client_that_is_gone() -> None:
     gone, there = (Sight(name, LOG, _ms(1), _ms(50), ended) for name, ended in (("x", True), ("y", False)))
-    assert _causes(Known(), gone, there) == [Cause("STOPPED_NOT_EXPIRED", _ms(49), _ms(201), client_id="x")]
+    assert _causes(GroupFacts(), gone, there) == [Cause("STOPPED_NOT_EXPIRED", _ms(49), _ms(201), client_id="x")]
 
 
 def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
@@ -234,7 +234,9 @@ def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
     def until(*lives: tuple[float, float]) -> list[tuple[float, float]]:
         other = Sight("y", LOG, _ms(1), _ms(900), ended=False)
         later = Sight("x", ANSWERS, _ms(60), _ms(900), ended=False)
-        return _acts(_causes(Known(), other, later, *(Sight("x", LOG, _ms(a), _ms(b), ended=True) for a, b in lives)))
+        return _acts(
+            _causes(GroupFacts(), other, later, *(Sight("x", LOG, _ms(a), _ms(b), ended=True) for a, b in lives))
+        )
 
     assert until((1, 50), (55, 300)) == [(49, 76), (299, 451)]
     assert until((1, 50), (200, 300)) == [(49, 201), (299, 451)]
@@ -244,12 +246,12 @@ def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
 
 def test_a_process_that_stood_still() -> None:
     silences = [Silence("x", _ms(100), _ms(130)), Silence("y", _ms(100), _ms(130.001))]
-    assert _causes(Known(silences=silences)) == [Cause("CLIENT_SILENT", _ms(100), _ms(151.001), client_id="y")]
+    assert _causes(GroupFacts(silences=silences)) == [Cause("CLIENT_SILENT", _ms(100), _ms(151.001), client_id="y")]
 
 
 def test_queues_that_a_client_could_not_take() -> None:
     refusals = [Refusal("T", "a", 0, _ms(100), "LOCK_FAILED"), Refusal("T", "a", 1, _ms(200), "OFFSET_UNKNOWN")]
-    assert _causes(Known(refusals=refusals)) == [
+    assert _causes(GroupFacts(refusals=refusals)) == [
         Cause("LOCK_NOT_GRANTED", _ms(79), _ms(121), "T", "a", 0),
         Cause("OFFSET_UNKNOWN", _ms(179), _ms(221), "T", "a", 1),
     ]
@@ -257,7 +259,7 @@ def test_queues_that_a_client_could_not_take() -> None:
 
 def test_causes_act_longer_where_members_are_seen_by_answers_only() -> None:
     gaps = [AnswerGap("x", 5_000), AnswerGap("y", 9_000), AnswerGap("z", None)]
-    known = Known(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=gaps)
+    known = GroupFacts(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=gaps)
     assert _acts(_causes(known)) == [(-9, 230)]
     assert _acts(_causes(known, Sight("y", ANSWERS, 0, 1, ended=False))) == [(-9, 230)]
     assert _acts(_causes(known, Sight("y", LOG, 0, 1, ended=False))) == [(-5, 226)]
@@ -265,5 +267,5 @@ def test_causes_act_longer_where_members_are_seen_by_answers_only() -> None:
 
 def test_causes_act_no_longer_than_an_answer_holds() -> None:
     """A client that answered twice, 800 s apart."""
-    known = Known(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=[AnswerGap("x", 800_000)])
+    known = GroupFacts(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=[AnswerGap("x", 800_000)])
     assert _acts(_causes(known)) == [(-300, 521)]

@@ -14,7 +14,7 @@ from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.known import (
     Answered,
     AnswerGap,
-    Known,
+    GroupFacts,
     Languages,
     Lifetime,
     LoggedHolding,
@@ -58,8 +58,8 @@ def answer(client_id: str, queue_ids: str, since: float, until: float) -> Answer
     return Answered(client_id, queues, at(since), at(until), at(until - 1))
 
 
-def of(known: Known, configured: GroupSettings | None = AVG) -> GroupDay:
-    return group_day("g", known, configured, DAY, STALE_MS)
+def of(facts: GroupFacts, configured: GroupSettings | None = AVG) -> GroupDay:
+    return group_day("g", facts, configured, DAY, STALE_MS)
 
 
 def found(day: GroupDay) -> list[tuple[str, str, float, float]]:
@@ -77,7 +77,7 @@ def given_to(day: GroupDay) -> list[tuple[int, int, str | None, bool]]:
     ]
 
 
-JOINS = Known(
+JOINS = GroupFacts(
     member_lists=[members("x", 0, 400, 390), members("xy", 400, 1_000)],
     topics=[topic()],
     running=[Running(each, "AVG", "4.9.8", None, None, "CLUSTERING") for each in "xy"],
@@ -127,20 +127,20 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
 @pytest.mark.parametrize(
     ("shown", "configured", "source"),
     [
-        (Known(connected=[Connected("x", "CLUSTERING", None)]), None, "ASSUMED"),
-        (Known(logged=[Logged("x", "AVG")]), None, "CLIENT_LOG"),
-        (Known(running=[Running("x", "AVG", None, None, None, None)]), None, "RUNNING_INFO"),
-        (Known(), AVG, "SETTINGS"),
-        (Known(), GroupSettings(), "ASSUMED"),
-        (Known(), None, None),
+        (GroupFacts(connected=[Connected("x", "CLUSTERING", None)]), None, "ASSUMED"),
+        (GroupFacts(logged=[Logged("x", "AVG")]), None, "CLIENT_LOG"),
+        (GroupFacts(running=[Running("x", "AVG", None, None, None, None)]), None, "RUNNING_INFO"),
+        (GroupFacts(), AVG, "SETTINGS"),
+        (GroupFacts(), GroupSettings(), "ASSUMED"),
+        (GroupFacts(), None, None),
     ],
 )
 def test_a_strategy_is_known_by_clients_or_by_settings(
-    shown: Known, configured: GroupSettings | None, source: str | None
+    shown: GroupFacts, configured: GroupSettings | None, source: str | None
 ) -> None:
     """Of a group that neither shows nothing can be expected; what else there is to say of it is said."""
-    known = replace(shown, topics=[topic()], member_lists=[members("xx", 0, 1_000)], answered=[answer("x", "0", 0, 9)])
-    day = of(known, configured)
+    facts = replace(shown, topics=[topic()], member_lists=[members("xx", 0, 1_000)], answered=[answer("x", "0", 0, 9)])
+    day = of(facts, configured)
     assert {row.strategy_source for row in day.queue_allocation} == ({source} if source else set())
     assert ("DUPLICATE_CLIENT_ID", "NONE_NEEDED", 0, 1_000) in found(day)
     assert len(day.queue_ownership) == 1
@@ -148,10 +148,10 @@ def test_a_strategy_is_known_by_clients_or_by_settings(
 
 def test_a_client_whose_strategy_throws_keeps_what_it_had_at_midnight() -> None:
     throws = StrategySettings(strategy="CONSISTENT_HASH", virtual_nodes=-1)
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=[OwnerBefore("T", None, "a", 0, "y")]
     )
-    day = of(known, GroupSettings(strategy="AVG", clients={"y": throws}))
+    day = of(facts, GroupSettings(strategy="AVG", clients={"y": throws}))
     assert given_to(day) == [(0, 0, "x", False), (0, 0, "y", True), (1, 0, None, False)]
     assert found(day) == [
         ("DOUBLY_OWNED", "STRATEGY_FAILS", 0, 1_000), ("UNASSIGNED", "STRATEGY_FAILS", 0, 1_000),
@@ -162,10 +162,10 @@ def test_a_client_whose_strategy_throws_keeps_what_it_had_at_midnight() -> None:
 def test_what_was_carried_over_midnight_counts_in_the_own_strategy_and_in_no_other() -> None:
     """No room is known of x, on which both strategies near by throw: x keeps queue 0, by the group's own."""
     nearby = GroupSettings(strategy="MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE", client_room="^(room)")
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("x", 0, 1_000)], topics=[topic()], owners_before=[OwnerBefore("T", None, "a", 0, "x")]
     )
-    day = of(known, nearby)
+    day = of(facts, nearby)
     assert given_to(day) == [(0, 0, "x", True), (1, 0, None, False)]
     compared = {(each.strategy, each.is_own): each.unassigned_max for each in day.strategy_comparison}
     assert compared == {
@@ -174,7 +174,7 @@ def test_what_was_carried_over_midnight_counts_in_the_own_strategy_and_in_no_oth
     }  # fmt: skip
 
 
-BEFORE = Known(
+BEFORE = GroupFacts(
     topics=[topic()],
     members_before=[MembersBefore("a", ("x",))],
     owners_before=[OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "x")],
@@ -201,18 +201,18 @@ def test_what_changed_at_midnight_is_a_rebalance_of_the_day_and_counts_under_eac
 def test_where_each_client_takes_everything_nothing_moves(configured: GroupSettings) -> None:
     """y joins at second 400 and leaves at 700: x has both queues all the time."""
     lists = [members("x", 0, 400), members("xy", 400, 700), members("x", 700, 1_000)]
-    changes = of(Known(member_lists=lists, topics=[topic()]), configured).rebalances
+    changes = of(GroupFacts(member_lists=lists, topics=[topic()]), configured).rebalances
     assert [(each.trigger, each.moved, each.fewest_moves) for each in changes] == [("JOINED", 0, 0), ("LEFT", 0, 0)]
 
 
 def test_owners_at_midnight_are_those_that_the_day_before_published() -> None:
     """Whatever the strategy would have given them: z owned queue 1, and y now has it."""
     owners = [OwnerBefore("T", None, "a", 0, "x"), OwnerBefore("T", None, "a", 1, "z")]
-    known = replace(BEFORE, members_before=[MembersBefore("a", ("x", "z"))], owners_before=owners)
-    (change,) = of(replace(known, member_lists=[members("xy", 0, 1_000)])).rebalances
+    facts = replace(BEFORE, members_before=[MembersBefore("a", ("x", "z"))], owners_before=owners)
+    (change,) = of(replace(facts, member_lists=[members("xy", 0, 1_000)])).rebalances
     assert (change.trigger, change.joined, change.left, change.moved) == ("JOINED_AND_LEFT", ("y",), ("z",), 1)
     kept = [replace(each, queue_id=1 - each.queue_id) for each in owners]
-    (change,) = of(replace(known, owners_before=kept, member_lists=[members("xy", 0, 1_000)])).rebalances
+    (change,) = of(replace(facts, owners_before=kept, member_lists=[members("xy", 0, 1_000)])).rebalances
     assert change.moved == 2  # x had queue 1, and has queue 0 now
 
 
@@ -221,28 +221,30 @@ def test_a_list_that_ended_at_midnight_shows_a_return_and_is_no_member_list_of_t
     away = [members("y", since, since + 10) for since in (1, 21, 41)]
     there = [members("xy", since, since + 10) for since in (11, 31)]
     lists = [members("xxy", 0, 0), members("y", 0, 1), *away, *there, members("xy", 51, 1_000)]
-    known = Known(member_lists=lists, topics=[topic()])
-    assert found(of(known)) == [("FLAPPING", "NONE_NEEDED", 11, 72)]
-    assert found(of(replace(known, member_lists=lists[1:]))) == []
+    facts = GroupFacts(member_lists=lists, topics=[topic()])
+    assert found(of(facts)) == [("FLAPPING", "NONE_NEEDED", 11, 72)]
+    assert found(of(replace(facts, member_lists=lists[1:]))) == []
 
 
 def test_a_flapping_member_explains_what_is_owned_otherwise() -> None:
     lists = [members("xy", 0, 10), members("y", 10, 20), members("xy", 20, 30), members("y", 30, 40),
              members("xy", 40, 50), members("y", 50, 60), members("xy", 60, 1_000)]  # fmt: skip
-    known = Known(member_lists=lists, topics=[topic()], answered=[answer("y", "01", 60, 90), answer("x", "", 60, 90)])
-    (_, _, since, _), *_ = found(of(known))
-    assert (since, [cause for _, cause, _, _ in found(of(known))]) == (60, ["FLAPPING", "UNEXPLAINED", "NONE_NEEDED"])
+    facts = GroupFacts(
+        member_lists=lists, topics=[topic()], answered=[answer("y", "01", 60, 90), answer("x", "", 60, 90)]
+    )
+    (_, _, since, _), *_ = found(of(facts))
+    assert (since, [cause for _, cause, _, _ in found(of(facts))]) == (60, ["FLAPPING", "UNEXPLAINED", "NONE_NEEDED"])
 
 
 def test_brokers_that_differ_for_long() -> None:
     """Each client asks one of them: the first counts as the history, and what is owned otherwise is explained."""
     lists = [members("x", 0, 100), members("x", 0, 100, broker="b"),
              members("x", 100, 1_000), members("xy", 100, 1_000, broker="b")]  # fmt: skip
-    known = Known(
+    facts = GroupFacts(
         member_lists=lists, topics=[topic(RoutedBroker("a", 1), RoutedBroker("b", 1))],
         answered=[answer("y", "0", 200, 400)],
     )  # fmt: skip
-    day = of(known)
+    day = of(facts)
     assert {row.view_broker_name for row in day.queue_allocation} == {None, "a", "b"}
     assert [(each.trigger, each.changed_at_ms) for each in day.rebalances] == [("VIEW", at(100))]
     assert found(day) == [
@@ -260,7 +262,7 @@ def test_a_broker_that_differed_once_is_not_the_history_of_those_that_differ_lat
         members("x", 0, 100, broker="b"), members("xy", 100, 700, broker="b"), members("xyz", 700, 1_000, broker="b"),
         members("x", 0, 100, broker="c"), members("xy", 100, 300, broker="c"), members("x", 300, 1_000, broker="c"),
     ]  # fmt: skip
-    day = of(Known(member_lists=lists, topics=[Topic("T", at(0), at(1_000), routes, None)]))
+    day = of(GroupFacts(member_lists=lists, topics=[Topic("T", at(0), at(1_000), routes, None)]))
     assert [(each.trigger, each.changed_at_ms, each.joined) for each in day.rebalances] == [
         ("VIEW", at(100), ()), ("VIEW", at(120), ("y",)), ("VIEW", at(300), ()), ("JOINED", at(700), ("z",))
     ]  # fmt: skip
@@ -269,7 +271,7 @@ def test_a_broker_that_differed_once_is_not_the_history_of_those_that_differ_lat
 def test_a_broker_that_differs_at_noon_is_not_the_history_of_those_that_differ_at_midnight() -> None:
     two, three = (tuple(RoutedBroker(each, 1) for each in names) for names in ("bc", "abc"))
     routes = Route(two, at(0), at(500), at(500)), Route(three, at(500), at(1_000), at(1_000))
-    known = Known(
+    facts = GroupFacts(
         member_lists=[
             members("xyz", 0, 1_000, broker="b"), members("x", 0, 1_000, broker="c"), members("x", 500, 1_000)
         ],
@@ -278,30 +280,30 @@ def test_a_broker_that_differs_at_noon_is_not_the_history_of_those_that_differ_a
         owners_before=[OwnerBefore("T", "b", "b", 0, "x"), OwnerBefore("T", "b", "c", 0, "y"),
                        OwnerBefore("T", "c", "b", 0, "x"), OwnerBefore("T", "c", "c", 0, "x")],
     )  # fmt: skip
-    assert [(each.trigger, each.changed_at_ms, each.joined) for each in of(known).rebalances] == [
+    assert [(each.trigger, each.changed_at_ms, each.joined) for each in of(facts).rebalances] == [
         ("JOINED", at(0), ("z",)), ("VIEW", at(500), ())
     ]  # fmt: skip
 
 
 def test_of_a_strategy_that_nobody_knows_no_owner_is_expected() -> None:
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("x", 0, 1_000)], topics=[topic()], running=[Running("x", "Own", None, None, None, None)]
     )
-    day = of(replace(known, owners_before=BEFORE.owners_before, members_before=BEFORE.members_before), None)
+    day = of(replace(facts, owners_before=BEFORE.owners_before, members_before=BEFORE.members_before), None)
     assert (day.queue_allocation, day.rebalances, day.strategy_comparison) == ([], [], [])
     assert found(day) == [("NOT_DETERMINABLE", "STRATEGY_UNKNOWN", 0, 1_000)]
 
 
 def test_what_logs_show_of_a_client_that_stopped() -> None:
     """It lacks its queues from then on until its group forgets it, for the cause that its end is."""
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("x", 0, 1_000)],
         topics=[topic(RoutedBroker("a", 1))],
         lifetimes=[Lifetime("x", at(0), at(500), ended=True)],
         logged_holdings=[LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=at(0),
                                        end_ms=at(500))],
     )  # fmt: skip
-    day = of(known)
+    day = of(facts)
     assert day.queue_ownership == [
         Holding(at(0), at(500), "T", "a", 0, "x", "CLIENT_LOG", "p", popped=False, last_answer_ms=None)
     ]
@@ -311,19 +313,19 @@ def test_what_logs_show_of_a_client_that_stopped() -> None:
 def test_what_is_in_sight_ends_with_the_day() -> None:
     end = (DAY.end_ms - DAY.start_ms) / 1_000
     late = Topic("T", at(0), DAY.end_ms, (Route((RoutedBroker("a", 1),), at(0), DAY.end_ms, DAY.end_ms),), None)
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("x", 0, end)], topics=[late], lifetimes=[Lifetime("x", at(0), at(end - 60), ended=True)]
     )
-    assert found(of(known))[-1][3] == end
+    assert found(of(facts))[-1][3] == end
 
 
 def test_an_answer_holds_no_longer_than_is_said() -> None:
     """Members of several languages: a finding up to the last answer and 60 s, and a cause up to then."""
-    known = Known(
+    facts = GroupFacts(
         member_lists=[members("x", 0, 1_000)], topics=[topic(RoutedBroker("a", 1))],
         languages=[Languages(at(100), at(200))], answered=[answer("y", "0", 200, 300)],
     )  # fmt: skip
-    assert found(of(known)) == [
+    assert found(of(facts)) == [
         ("AGAINST_STRATEGY", "MIXED_LANGUAGES", 200, 260), ("AGAINST_STRATEGY", "UNEXPLAINED", 260, 300),
         ("MIXED_LANGUAGES", "NONE_NEEDED", 100, 260),
     ]  # fmt: skip
@@ -331,7 +333,7 @@ def test_an_answer_holds_no_longer_than_is_said() -> None:
 
 def test_a_topic_without_a_route_is_found() -> None:
     missing = replace(topic(name="U"), routes=())
-    day = of(Known(member_lists=[members("x", 0, 1_000)], topics=[topic(), missing]))
+    day = of(GroupFacts(member_lists=[members("x", 0, 1_000)], topics=[topic(), missing]))
     (finding,) = day.allocation_findings
     assert (finding.kind, finding.cause, finding.topic, finding.start_ms, finding.end_ms) == (
         "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN", "U", at(0), at(1_000)
@@ -343,15 +345,15 @@ def test_a_topic_without_a_route_is_found() -> None:
 
 
 def test_rooms_of_the_settings_are_compared() -> None:
-    known = Known(member_lists=[members("x", 0, 1_000)], topics=[topic()])
+    facts = GroupFacts(member_lists=[members("x", 0, 1_000)], topics=[topic()])
     rooms = GroupSettings(strategy="AVG", machine_rooms=("a",))
-    assert "MACHINE_ROOM" in {each.strategy for each in of(known, rooms).strategy_comparison}
+    assert "MACHINE_ROOM" in {each.strategy for each in of(facts, rooms).strategy_comparison}
 
 
 def test_a_client_of_another_strategy_is_mixed_while_it_is_a_member() -> None:
     lists = [members("x", 0, 100), members("xy", 100, 110), members("x", 110, 1_000)]
     named = [Running("x", "AVG", None, None, None, None), Running("y", "AVG_BY_CIRCLE", None, None, None, None)]
-    day = of(Known(member_lists=lists, topics=[topic()], running=named), None)
+    day = of(GroupFacts(member_lists=lists, topics=[topic()], running=named), None)
     assert {(row.start_ms - at(0), row.strategy) for row in day.queue_allocation} == {
         (0, "AVG"), (100_000, "MIXED"), (110_000, "AVG")
     }  # fmt: skip
@@ -361,12 +363,13 @@ def test_a_client_of_another_strategy_is_mixed_while_it_is_a_member() -> None:
 def test_a_quiet_day_has_the_strategy_of_the_day_before() -> None:
     """Of which no line of today tells, nor of any client."""
     owners = [OwnerBefore("T", None, "a", 0, "x", "AVG_BY_CIRCLE", "CLIENT_LOG")]
-    day = of(Known(member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=owners), None)
+    day = of(GroupFacts(member_lists=[members("xy", 0, 1_000)], topics=[topic()], owners_before=owners), None)
     assert {(row.strategy, row.strategy_source) for row in day.queue_allocation} == {("AVG_BY_CIRCLE", "CLIENT_LOG")}
 
 
 def test_a_group_that_broadcasts_has_no_twins_that_share() -> None:
     day = of(
-        Known(member_lists=[members("xx", 0, 1_000)], topics=[topic()]), GroupSettings(message_model="BROADCASTING")
+        GroupFacts(member_lists=[members("xx", 0, 1_000)], topics=[topic()]),
+        GroupSettings(message_model="BROADCASTING"),
     )
     assert found(day) == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from jobs.allocation.group.observed_clients import Logged
-from jobs.allocation.group_days import _known
+from jobs.allocation.group_days import _facts
 
 
-def test_what_is_known_comes_from_every_batch() -> None:
+def test_what_is_facts_comes_from_every_batch() -> None:
     batches = (pa.RecordBatch.from_pylist([{"logged": {"client_id": each, "strategy": "AVG"}}]) for each in "xy")
-    assert _known(batches).logged == [Logged("x", "AVG"), Logged("y", "AVG")]
+    assert _facts(batches).logged == [Logged("x", "AVG"), Logged("y", "AVG")]

@@ -11,7 +11,7 @@ from jobs.allocation.group.before_midnight import allocated_before, inputs_befor
 from jobs.allocation.group.expected import expected
 from jobs.allocation.group.inputs import Input, inputs
 from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, RoutedBroker, Topic
-from jobs.allocation.group.shares import Allocated, Had, Strategies, had_at_midnight
+from jobs.allocation.group.shares import Allocated, PreviousShare, Strategies, shares_at_midnight
 from jobs.allocation.group.strategy import ClientStrategy, GroupStrategy
 from jobs.tables.day import Day
 from udfs.shares import Share
@@ -136,9 +136,9 @@ def test_it_keeps_what_it_had_at_midnight() -> None:
         OwnerBefore("T", None, "a", 0, "x"),
         OwnerBefore("T", None, "a", 1, None),
     ]
-    had = had_at_midnight(owners)
-    assert had == [Had("y", "T", None, 0, (("b", 7),)), Had("x", "T", None, 0, (("a", 0),))]
-    assert _queues_of("y", Strategies().allocated([_input(10, how=THROWS)], had)) == [("UNCHANGED", (("b", 7),))]
+    previous = shares_at_midnight(owners)
+    assert previous == [PreviousShare("y", "T", None, 0, (("b", 7),)), PreviousShare("x", "T", None, 0, (("a", 0),))]
+    assert _queues_of("y", Strategies().allocated([_input(10, how=THROWS)], previous)) == [("UNCHANGED", (("b", 7),))]
 
 
 def test_rows_name_each_owner_and_queues_without_one() -> None:
@@ -164,7 +164,7 @@ def test_midnight_has_the_members_queues_and_owners_of_the_day_before() -> None:
     assert [(each.topic, each.queues, each.end_ms) for each in at_midnight] == [
         ("T", (("a", 0), ("a", 1)), DAY.start_ms)
     ]
-    (row,) = allocated_before(at_midnight, had_at_midnight(owners))
+    (row,) = allocated_before(at_midnight, shares_at_midnight(owners))
     assert row == Allocated(at_midnight[0], (Share("x", "RESULT", None, (("a", 1),)),))
-    (without,) = allocated_before(at_midnight, had_at_midnight([OwnerBefore("T", "b", "a", 1, "x")]))
+    (without,) = allocated_before(at_midnight, shares_at_midnight([OwnerBefore("T", "b", "a", 1, "x")]))
     assert without.shares == ()  # of this view nobody owned a queue

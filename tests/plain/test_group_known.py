@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from jobs.allocation.group.known import (
     Answered,
-    Known,
+    GroupFacts,
     MemberList,
     ProcessQueue,
     Route,
     RoutedBroker,
     Subscribed,
     Topic,
-    known,
 )
 
 
@@ -20,7 +19,7 @@ def test_lists_of_rows_are_tuples_of_what_they_hold() -> None:
     route = {"brokers": [broker], "start_ms": 1, "end_ms": 9, "last_answer_ms": 8}
     queue = {"topic": "T", "broker_name": "a", "queue_id": 0, "popped": False}
     times = {"start_ms": 1, "end_ms": 9}
-    assert known(
+    assert GroupFacts.from_rows(
         {
             "member_lists": [{"broker_name": "a", "client_ids": ["x", "x"], **times, "last_answer_ms": 8}],
             "topics": [
@@ -30,7 +29,7 @@ def test_lists_of_rows_are_tuples_of_what_they_hold() -> None:
             "subscribed": [{"client_id": "x", "topics": ["T", None], **times}],
             "answered": [{"client_id": "x", "queues": [queue], **times, "last_answer_ms": 8}],
         }
-    ) == Known(
+    ) == GroupFacts(
         member_lists=[MemberList("a", ("x", "x"), 1, 9, 8)],
         topics=[
             Topic("T", 0, 9, (Route((RoutedBroker("a", 4),), 1, 9, 8),), (RoutedBroker("a", 4),)),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from jobs.allocation.group.inputs import Input, inputs
 from jobs.allocation.group.known import MemberList, MembersBefore, OwnerBefore, Route, Topic
-from jobs.allocation.group.shares import Allocated, Had
+from jobs.allocation.group.shares import Allocated, PreviousShare
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import grouped
 from jobs.tables.day import Day
@@ -42,9 +42,9 @@ def inputs_before(
     return [each for each in inputs(topics_before, lists, strategy) if each.undetermined is None]
 
 
-def allocated_before(inputs_of_midnight: Iterable[Input], had: Sequence[Had]) -> list[Allocated]:
+def allocated_before(inputs_of_midnight: Iterable[Input], previous: Sequence[PreviousShare]) -> list[Allocated]:
     """The inputs with their shares, as the day before published them."""
-    of_view = grouped(had, lambda each: (each.topic, each.view_broker_name))
+    of_view = grouped(previous, lambda each: (each.topic, each.view_broker_name))
     return [
         Allocated(
             each,

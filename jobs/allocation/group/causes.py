@@ -12,7 +12,7 @@ from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
     AnswerGap,
-    Known,
+    GroupFacts,
     MemberList,
     Refusal,
     Silence,
@@ -58,30 +58,30 @@ _AnAnswer = TypeVar("_AnAnswer", bound=_Answer)
 
 
 def causes(
-    known: Known, inputs: Sequence[Input], sights: Sequence[Sight], flaps: Iterable[Flap], day: Day, stale_ms: int
+    facts: GroupFacts, inputs: Sequence[Input], sights: Sequence[Sight], flaps: Iterable[Flap], day: Day, stale_ms: int
 ) -> list[Cause]:
     """All causes that act on the group; where only answers show members, longer by the usual gap between answers.
 
     Args:
-        known: of the group.
+        facts: of the group.
         inputs: of its strategies.
         sights: when it is known what its clients own.
         flaps: members that drop off and return.
         day: the day.
         stale_ms: how long an answer holds at most.
     """
-    slack_ms = min(_slack_ms(known.answer_gaps, sights), stale_ms)
+    slack_ms = min(_slack_ms(facts.answer_gaps, sights), stale_ms)
     plain = (
-        *duplicate_ids([each for each in known.member_lists if each.end_ms > each.start_ms]),
-        *_not_subscribed(known.subscribed, known.topics, stale_ms),
+        *duplicate_ids([each for each in facts.member_lists if each.end_ms > each.start_ms]),
+        *_not_subscribed(facts.subscribed, facts.topics, stale_ms),
         *(Cause(GroupCause.FLAPPING, each.start_ms, each.end_ms) for each in flaps),
         *differing_views(inputs),
         *_stopped_not_expired(sights),
-        *_silent_clients(known.silences),
-        *_refusals(known.refusals),
-        *_stale_routes(known.topics, day),
-        *rebalance_not_run(known.member_lists, day),
-        *(Cause(GroupCause.MIXED_LANGUAGES, each.first_ms, each.last_ms + stale_ms) for each in known.languages),
+        *_silent_clients(facts.silences),
+        *_refusals(facts.refusals),
+        *_stale_routes(facts.topics, day),
+        *rebalance_not_run(facts.member_lists, day),
+        *(Cause(GroupCause.MIXED_LANGUAGES, each.first_ms, each.last_ms + stale_ms) for each in facts.languages),
     )
     return [
         Cause(

@@ -10,7 +10,7 @@ from typing import Any
 
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.rebalances import Rebalance, rebalances
-from jobs.allocation.group.shares import Allocated, Had, Strategies
+from jobs.allocation.group.shares import Allocated, PreviousShare, Strategies
 from jobs.intervals.of_lists import grouped
 from jobs.settings.consumer_groups import GroupSettings
 from udfs.moves import broker_skew, imbalance
@@ -41,7 +41,7 @@ def comparison(
     before: Iterable[Input],
     configured: GroupSettings | None,
     strategies: Strategies,
-    had: Sequence[Had] = (),
+    previous: Sequence[PreviousShare] = (),
 ) -> list[Compared]:
     """The same history under each strategy.
 
@@ -54,7 +54,7 @@ def comparison(
         before: what held at 00:00, of one view only; only changes of it count.
         configured: rooms and virtual nodes of the group.
         strategies: shares computed so far.
-        had: what clients had at 00:00, which is of the group's own strategy.
+        previous: shares at 00:00, which are of the group's own strategy.
     """
     candidates, at_midnight = _candidates(configured or GroupSettings()), _by_topic(before)
     compared = []
@@ -68,7 +68,7 @@ def comparison(
                     dataclasses.replace(each, strategy=name, strategies_json=strategies_json) for each in as_they_are
                 ]
         for name, history in histories.items():
-            allocated = strategies.allocated(history, had if name == own else ())
+            allocated = strategies.allocated(history, previous if name == own else ())
             changes = rebalances(allocated)
             compared.append(_compared(topic, name, allocated[len(earlier) :], changes, is_own=name == own))
     return compared

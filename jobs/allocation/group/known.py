@@ -181,7 +181,7 @@ class MembersBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class GroupFacts:
     """All facts of one group; they concern no other group."""
 
     member_lists: Sequence[MemberList] = ()
@@ -199,6 +199,15 @@ class Known:
     silences: Sequence[Silence] = ()
     owners_before: Sequence[OwnerBefore] = ()
     members_before: Sequence[MembersBefore] = ()
+
+    @classmethod
+    def from_rows(cls, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> GroupFacts:
+        """From rows by kind, as Arrow returns them.
+
+        >>> GroupFacts.from_rows({"members_before": [{"broker_name": "a", "client_ids": ["x"]}]}).members_before
+        [MembersBefore(broker_name='a', client_ids=('x',))]
+        """
+        return cls(**{kind: [_made(KINDS[kind], row) for row in of_kind] for kind, of_kind in rows.items()})
 
 
 KINDS = {
@@ -218,17 +227,8 @@ KINDS = {
     "owners_before": OwnerBefore,
     "members_before": MembersBefore,
 }
-"""Attributes of `Known`, and the class of their rows."""
+"""Attributes of `GroupFacts`, and the class of their rows."""
 _LISTED = {"queues": ProcessQueue, "brokers": RoutedBroker, "route_before": RoutedBroker, "routes": Route}
-
-
-def known(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Known:
-    """From rows by kind, as Arrow hands them out.
-
-    >>> known({"members_before": [{"broker_name": "a", "client_ids": ["x"]}]}).members_before
-    [MembersBefore(broker_name='a', client_ids=('x',))]
-    """
-    return Known(**{kind: [_made(KINDS[kind], row) for row in of_kind] for kind, of_kind in rows.items()})
 
 
 def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:

@@ -45,7 +45,7 @@ class Allocated:
 
 
 @dataclass(frozen=True, slots=True)
-class Had:
+class PreviousShare:
     """Queues that a client got by one view, from `start_ms` on."""
 
     client_id: str
@@ -69,7 +69,7 @@ class Strategies:
             self._computed[of] = tuple(shares_of_group(strategies, each.topic, each.queues, each.client_ids))
         return self._computed[of]
 
-    def allocated(self, inputs: Iterable[Input], before: Sequence[Had] = ()) -> list[Allocated]:
+    def allocated(self, inputs: Iterable[Input], before: Sequence[PreviousShare] = ()) -> list[Allocated]:
         """Each input with its shares, also of a client whose strategy throws: of this topic it keeps what it had.
 
         Args:
@@ -79,38 +79,38 @@ class Strategies:
         rows = [Allocated(each, self.shares(each)) for each in inputs]
         if not any(row.fails for row in rows):
             return rows
-        had = grouped((*before, *_had(rows)), lambda each: (each.client_id, each.topic))
-        return [Allocated(row.input, tuple(_with_kept_queues(row, had))) for row in rows]
+        previous = grouped((*before, *_previous_shares(rows)), lambda each: (each.client_id, each.topic))
+        return [Allocated(row.input, tuple(_with_kept_queues(row, previous))) for row in rows]
 
 
-def _with_kept_queues(row: Allocated, had: Mapping[tuple[str, str], Sequence[Had]]) -> Iterator[Share]:
+def _with_kept_queues(row: Allocated, previous: Mapping[tuple[str, str], Sequence[PreviousShare]]) -> Iterator[Share]:
     """Shares of an input: a client whose strategy throws has its last queues, of two as late those by its own view."""
     view = row.input.view_broker_name
     for share in row.shares:
         earlier = (
             (each.start_ms, each.view_broker_name == view, each.queues)
-            for each in had.get((share.client_id, row.input.topic), ())
+            for each in previous.get((share.client_id, row.input.topic), ())
             if each.start_ms < row.start_ms and share.outcome == UNCHANGED
         )
         yield dataclasses.replace(share, queues=max(earlier, default=(0, False, share.queues))[2])
 
 
-def _had(rows: Iterable[Allocated]) -> Iterator[Had]:
+def _previous_shares(rows: Iterable[Allocated]) -> Iterator[PreviousShare]:
     return (
-        Had(share.client_id, row.input.topic, row.input.view_broker_name, row.start_ms, share.queues)
+        PreviousShare(share.client_id, row.input.topic, row.input.view_broker_name, row.start_ms, share.queues)
         for row in rows
         for share in row.shares
         if share.outcome != UNCHANGED
     )
 
 
-def had_at_midnight(owners: Iterable[OwnerBefore]) -> list[Had]:
+def shares_at_midnight(owners: Iterable[OwnerBefore]) -> list[PreviousShare]:
     """What each client had at 00:00 by each view, earlier than all of the day."""
     of_views = grouped(
         (each for each in owners if each.client_id is not None),
         lambda each: (each.client_id or "", each.topic, each.view_broker_name),
     )
     return [
-        Had(*of_view, 0, tuple(sorted({(each.broker_name, each.queue_id) for each in rows})))
+        PreviousShare(*of_view, 0, tuple(sorted({(each.broker_name, each.queue_id) for each in rows})))
         for of_view, rows in of_views.items()
     ]
