@@ -14,7 +14,7 @@ from jobs.runs.flow_tables import FLOW_TABLES
 from jobs.runs.read_back import rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
-from jobs.spark.few_lines import suited_to
+from jobs.spark.few_lines import small_input_conf
 from jobs.tables import (
     ALLOCATION_FINDINGS,
     GROUP_MEMBERS,
@@ -101,7 +101,7 @@ def summarize_allocation(spark: SparkSession, settings: Settings, result: RunRes
         return result.rows(lake, table)
 
     findings = rows(ALLOCATION_FINDINGS).where(F.col("topic").isNull() | ~F.startswith("topic", F.lit(RETRY_TOPIC)))
-    with suited_to(spark, result.rows_read, settings.spark):
+    with small_input_conf(spark, result.rows_read, settings.spark):
         answers = rows_of_each(
             {
                 "quarantine_reasons": _reasons(rows(QUARANTINE)),

@@ -27,7 +27,7 @@ from jobs.runs.read_back import Answer, rows_of_each, with_each_reason
 from jobs.runs.run import RunResult
 from jobs.runs.run_log import FAULT_LATENCY
 from jobs.settings.model import Settings
-from jobs.spark.few_lines import suited_to
+from jobs.spark.few_lines import small_input_conf
 from jobs.tables import (
     BROKER_INCIDENTS,
     BROKER_WINDOWS,
@@ -122,7 +122,7 @@ def summarize(spark: SparkSession, settings: Settings, result: RunResult) -> Sum
     lake = Lake(spark, settings.lake)
     producers, findings = result.rows(lake, PRODUCER_DAYS), result.rows(lake, FINDINGS)
     incidents, quarantine = result.rows(lake, BROKER_INCIDENTS), result.rows(lake, QUARANTINE)
-    with suited_to(spark, result.rows_read, settings.spark):
+    with small_input_conf(spark, result.rows_read, settings.spark):
         answers = rows_of_each(
             {
                 "totals": totals(producers),

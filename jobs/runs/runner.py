@@ -20,7 +20,7 @@ from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.spark.few_lines import suited_to
+from jobs.spark.few_lines import small_input_conf
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
@@ -106,7 +106,7 @@ def logging_failure(flow: Flow[S], context: RunContext, result: RunResult, days:
 
 
 def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResult:
-    planned = suited_to(context.spark, staged.rows_read, context.settings.spark)
+    planned = small_input_conf(context.spark, staged.rows_read, context.settings.spark)
     with context.progress.step(f"publishing lines of {day.date}"), planned:
         commits = [*flow.publish(context, day, staged), _quarantine(flow, context, day, staged)]
     return derive(flow, context, day, staged, commits)
@@ -142,7 +142,7 @@ def derive(
     lines, input_settings = (
         (counts.rows_published, settings.input_hash(flow.name)) if counts else _as_read(flow, context, day)
     )
-    planned = suited_to(context.spark, lines, settings.spark)
+    planned = small_input_conf(context.spark, lines, settings.spark)
     with context.progress.step(f"{flow.derives} of {day.date}"), planned:
         opening = opening_of(flow, context, day)
         rows = flow.derive(context, day, opening, staged)

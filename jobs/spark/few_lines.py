@@ -21,7 +21,7 @@ FOR_FEW_LINES = {
 
 
 @contextmanager
-def suited_to(spark: SparkSession, lines: int | None, site: Mapping[str, str]) -> Iterator[None]:
+def small_input_conf(spark: SparkSession, lines: int | None, site: Mapping[str, str]) -> Iterator[None]:
     """Within the block, use interpreted, non-adaptive plans if the input is small.
 
     Args:

@@ -199,7 +199,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Steps:
         monkeypatch.setattr(module, "Lake", lambda *_: made)
         monkeypatch.setattr(module, "log_run", made.log)
         monkeypatch.setattr(module, "published_days", lambda *_: made.published)
-    monkeypatch.setattr(runner, "suited_to", lambda *_: contextlib.nullcontext())  # there is no session
+    monkeypatch.setattr(runner, "small_input_conf", lambda *_: contextlib.nullcontext())  # there is no session
     monkeypatch.setattr(runner, "give_back", lambda: made.step("give back"))
     monkeypatch.setattr(runner, "what_ended", lambda error: made.means.get(error, error))
     monkeypatch.setattr(runner, "opening_of", lambda _, __, day: Opening(day != N1, {}, f"{words(day)} 00:00"))

@@ -55,13 +55,13 @@ def as_of_many(spark: SparkSession) -> Iterator[SparkSession]:
 def test_few_lines_are_planned_for_few(
     as_of_many: SparkSession, lines: int | None, site: Mapping[str, str], expected: Mapping[str, str]
 ) -> None:
-    with few.suited_to(as_of_many, lines, site):
+    with few.small_input_conf(as_of_many, lines, site):
         assert _modes(as_of_many) == expected
     assert _modes(as_of_many) == AS_OF_MANY
 
 
 def test_a_failure_leaves_the_session_as_it_was(as_of_many: SparkSession) -> None:
-    with pytest.raises(RuntimeError, match="of the day"), few.suited_to(as_of_many, 0, {}):
+    with pytest.raises(RuntimeError, match="of the day"), few.small_input_conf(as_of_many, 0, {}):
         raise RuntimeError("of the day")
     assert _modes(as_of_many) == AS_OF_MANY
 
