@@ -66,7 +66,7 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
 
 
 class Running(NamedTuple):
-    """A process as Linux tells it in /proc.
+    """A process by Linux's /proc.
 
     Attributes:
         parent: process id.

@@ -1,6 +1,6 @@
 """Seeded snapshots of a site of any size, as the canonical lines of docs/snapshots.md.
 
-Every broker tells the same members at the same instant, so a snapshot has one answer whoever replays it. Changes fall
+Every broker reports the same members at the same instant, so a snapshot has one answer whoever replays it. Changes fall
 on a grid that does not depend on the number of captures: with more captures come only more unchanged ones.
 """
 
@@ -18,7 +18,7 @@ DAY = dt.date(2026, 3, 1)
 CONSISTENT_HASH = "CONSISTENT_HASH"
 _START_MS = 1_772_323_200_000  # 00:00 UTC of DAY
 _GRID = 120  # places in the period where something may change
-_CONNECTION_EVERY_MS = 60_000  # the long answer, which tells the topics; the member list comes every time
+_CONNECTION_EVERY_MS = 60_000  # the long answer, with the topics; the member list comes every time
 _CAPTURES_A_FILE = 240
 
 
@@ -67,7 +67,7 @@ class Size:
         return f"topic-{group % self.topics:04}"
 
     def strategies(self) -> str:
-        """The settings file that tells the groups' strategies."""
+        """The settings file with the groups' strategies."""
         named = (self.group(number) for number in range(1, self.groups, 10))
         return "".join(f'[groups."{name}"]\nstrategy = "{CONSISTENT_HASH}"\n\n' for name in named)
 

@@ -106,7 +106,7 @@ def licence_of(name: str, told: PackageMetadata) -> str:
         found = _NAMED.get(said, said)
         if found in ALLOWED:
             return str(found)
-    raise UnknownLicenceError(f"{name} tells no licence that is known ({', '.join(classifiers) or 'none'}); look it up")
+    raise UnknownLicenceError(f"{name} has no known licence ({', '.join(classifiers) or 'none'}); look it up")
 
 
 def _packages(lock: Path) -> list[Row]:
@@ -127,7 +127,7 @@ def _plotly_js() -> Row:
     head = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")[:500]
     version, licence = re.search(r"plotly\.js v(\S+)", head), re.search(r"Licensed under the (\S+) license", head)
     if version is None or licence is None:
-        raise UnknownLicenceError("plotly.min.js does not tell version and licence in its head; look it up")
+        raise UnknownLicenceError("plotly.min.js has no version and licence in its head; look it up")
     return "plotly.js (in plotly)", version[1], licence[1]
 
 

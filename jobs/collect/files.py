@@ -61,9 +61,9 @@ def finish(growing: Path) -> Path:
     text, is_whole = _unpacked(packed)
     if not is_whole:
         whole = text[: text.rfind(b"\n") + 1]
-        mended = growing.with_name(f"{growing.name}.mended")
-        mended.write_bytes(gzip.compress(whole))
-        mended.replace(growing)
+        repaired = growing.with_name(f"{growing.name}.repaired")
+        repaired.write_bytes(gzip.compress(whole))
+        repaired.replace(growing)
     finished = _free(growing.with_name(growing.name[1:]))
     growing.replace(finished)
     return finished

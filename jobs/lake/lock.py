@@ -212,7 +212,7 @@ def _sentence(previous: Holder | None, content: bytes, own: Holder, *, was_locke
     if was_locked:
         return f"broke the lock of {_described(previous)}"
     if previous is None:
-        return "took over a lock whose file does not tell its holder" if content.strip() else None
+        return "took over a lock with an unreadable file" if content.strip() else None
     ended = "whose lease ended at" if previous.lease_until <= own.since else "which is gone; its lease ran until"
     return f"took over the lock of {previous}, {ended} {_shown(previous.lease_until)}"
 

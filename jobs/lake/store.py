@@ -18,6 +18,6 @@ def check_store(lake: str, default_store: str | None) -> None:
     """
     if default_store and is_elsewhere(default_store) and not lake.startswith("file:") and not is_elsewhere(lake):
         raise LakeError(
-            f"lake {lake} names no store, and Spark's paths without one lie on {default_store}; name it as"
+            f"lake {lake} has no scheme, and Spark's paths without one are on {default_store}; write it as"
             f" file://{lake} or {default_store.rstrip('/')}{lake}"
         )

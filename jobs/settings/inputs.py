@@ -105,7 +105,7 @@ class SendsInput:
         if column := next(
             (each.column for each in self.fields.values() if each.column and each.column not in names), ""
         ):
-            raise SettingValueError(f"pattern has no group {column!r}, which fields name; {near_names(column, names)}")
+            raise SettingValueError(f"pattern has no group {column!r}, which fields use; {near_names(column, names)}")
         if group := next((each for each in names if each not in columns), None):
             raise SettingValueError(
                 f"pattern has a group {group!r} that is not a field; map it in fields, or write (?:…);"
@@ -115,7 +115,7 @@ class SendsInput:
         for any_of in REQUIRED:
             if not fields & set(any_of):
                 raise SettingValueError(
-                    f"pattern has no group for {' or '.join(any_of)}, which each line needs; name it, or give one value"
+                    f"pattern has no group for {' or '.join(any_of)}, which each line needs; add it, or give one value"
                     f' for all lines: fields.{any_of[0]} = {{ value = "…" }}'
                 )
 

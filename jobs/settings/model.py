@@ -62,7 +62,7 @@ class ProducerSettings:
         for value in (*(floors or ()), *(isolations or ())):
             if not 0 <= value <= _LONGEST_MS:
                 raise SettingValueError(
-                    f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is none, give at most"
+                    f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is invalid, give at most"
                     f" {_LONGEST_MS} (100 years)"
                 )
 

@@ -23,7 +23,7 @@ def read_toml(file: Path, what: str, option: str, error: type[FaultlineError] = 
         error: class to raise.
 
     Raises:
-        FaultlineError: `error`; there is no such file, it cannot be read, is too large or too deep, or is not TOML.
+        FaultlineError: `error`; the file does not exist, cannot be read, is too large or too deep, or is not TOML.
     """
     try:
         with file.open("rb") as opened:

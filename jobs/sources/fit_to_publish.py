@@ -128,5 +128,5 @@ def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path
     return (
         f"{counts.rows_quarantined} of {counts.rows_read} lines are bad ({worst}), more than max_bad_fraction"
         f" {settings.max_bad_fraction}; nothing of this flow was published;"
-        f" mend the log or raise --set max_bad_fraction=…{f'; bad lines are in {rejected}' if rejected else ''}"
+        f" correct the log or raise --set max_bad_fraction=…{f'; bad lines are in {rejected}' if rejected else ''}"
     )

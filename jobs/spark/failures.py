@@ -35,7 +35,7 @@ def root_cause(error: BaseException) -> str:
             cause = cause.getCause()
         return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}".splitlines()[0]
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    # Delta names a broken constraint in a cause below the write it refuses.
+    # Delta reports a broken constraint in a cause below the refused write.
     return next((line.strip() for line in lines if "DELTA_VIOLATE_CONSTRAINT" in line or "NOT_NULL" in line), lines[0])
 
 

@@ -1,4 +1,4 @@
-"""`plain_calls`: sends that no row of `send_calls` tells of, counted."""
+"""`plain_calls`: sends without a row in `send_calls`, counted."""
 
 from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, INT, LONG, PRODUCER, TEXT, Table, column, required
 

@@ -1,4 +1,4 @@
-"""`topic_brokers`: which brokers host a topic, over time, as the name server's answers tell."""
+"""`topic_brokers`: which brokers host a topic, over time, by the name server's answers."""
 
 from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, TEXT, Table, instant, required
 

@@ -60,7 +60,7 @@ def redacted(text: str, secrets: Iterable[str] = (), *, named: bool = True) -> s
 
 
 def _without_named(text: str) -> str:
-    """The text without what follows a secret's name; a name is looked at once, whatever its length."""
+    """The text without what follows a secret's name; a name is looked at only once."""
     parts, at = [], 0
     for start, end in _named_values(text):
         quote = text[start] if text[start] in "\"'" else ""

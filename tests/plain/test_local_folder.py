@@ -42,7 +42,7 @@ def test_where_a_lake_lies_is_clear(lake: str, store: str | None) -> None:
 
 
 def test_a_plain_path_is_refused_where_spark_looks_elsewhere() -> None:
-    told = r"lake /lake names no store, .* lie on hdfs://namenode/; name it as file:///lake or hdfs://namenode/lake$"
+    told = r"lake /lake has no scheme, .* are on hdfs://namenode/; write it as file:///lake or hdfs://namenode/lake$"
     with pytest.raises(LakeError, match=told):
         check_store("/lake", "hdfs://namenode/")
 

@@ -143,7 +143,7 @@ GROUPS = r"(?<client_id>\S+) (?<broker_name>\S+) (?<ended_at_ms>\d+) (?<latency_
         ({"pattern": GROUPS + " (?<oder_key>x)"}, "did you mean 'order_key'?"),
         (
             {"pattern": GROUPS, "fields": {"topic": {"column": "costUs"}}},
-            "pattern has no group 'costUs', which fields name; known here: client_id, broker_name, ended_at_ms",
+            "pattern has no group 'costUs', which fields use; known here: client_id, broker_name, ended_at_ms",
         ),
         ({"pattern": GROUPS.replace("(?<outcome>", "(?:")}, "pattern has no group for outcome, which each line needs"),
         ({"pattern": GROUPS.replace("broker_name", "topic")}, "no group for broker_name or broker_addr, which"),

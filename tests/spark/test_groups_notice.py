@@ -332,7 +332,7 @@ SENTENCES = {
     ("UNTOLD", "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN"): "UNTOLD, NEVER: the name server has no route for 1080.0 s"
     " (no snapshot has it, or it is a static topic, whose logical queues are not read)",
     ("NO-ROUTE", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE"): "NO-ROUTE, GONE: the name server has no route for 840.0 s"
-    " (it answered that there is no such topic)",
+    " (it answered that the topic does not exist)",
     ("MIXED", "MIXED_STRATEGIES", "NONE_NEEDED"): "MIXED: members use different strategies for 840.0 s",
     ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id; they own the same"
     " queues, and others nobody for 120.0 s (x)",

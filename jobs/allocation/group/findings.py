@@ -82,7 +82,7 @@ def _is_left_out(of: Input, broker_name: str) -> bool:
 
 
 def _idle(row: Allocated) -> Iterator[Finding]:
-    has_more = len(row.input.client_ids) > len(row.input.queues)  # of two connections each counts, whatever their ids
+    has_more = len(row.input.client_ids) > len(row.input.queues)  # each connection counts, even with equal ids
     for share in row.shares:
         if not share.queues:
             cause = GroupCause.MORE_CLIENTS_THAN_QUEUES if has_more else GroupCause.STRATEGY_LEAVES_OUT

@@ -117,7 +117,7 @@ def _consumed(topic: Topic) -> list[Route]:
 
 
 def _allocating(each: Input, strategy: GroupStrategy) -> Input:
-    """With its members' strategy; of a retry topic the broker assigns whole queues, whatever the mode."""
+    """With its members' strategy; on a retry topic the broker assigns whole queues in either mode."""
     name, source, undetermined = strategy.of_members(each.client_ids)
     if each.is_of_retries:
         name = name.removeprefix(POP)

@@ -50,7 +50,7 @@ def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
 
 
 def _of_first_view(rows: Iterable[Allocated]) -> Iterator[Allocated]:
-    """Intervals as long as theirs is the first view; where brokers agree there is no other."""
+    """Intervals while theirs is the first view; where brokers agree it is the only one."""
     firsts = (
         (min(covering, key=lambda row: str(row.input.view_broker_name)), start_ms, end_ms)
         for start_ms, end_ms, covering in covered_parts(rows)

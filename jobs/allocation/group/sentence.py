@@ -29,7 +29,7 @@ WHY: Mapping[str, str] = {
     GroupCause.REQUEST_MODE_UNKNOWN: "the broker assigns, and settings do not say request_mode",
     GroupCause.STRATEGY_UNKNOWN: "its class is custom, or settings do not configure the strategy",
     GroupCause.ROUTE_UNKNOWN: "no snapshot has it, or it is a static topic, whose logical queues are not read",
-    GroupCause.NO_ROUTE: "it answered that there is no such topic",
+    GroupCause.NO_ROUTE: "it answered that the topic does not exist",
     GroupCause.UNEXPLAINED: "the data does not show why",
 }
 _GIVEN: Mapping[str, str] = {

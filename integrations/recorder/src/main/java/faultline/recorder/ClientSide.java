@@ -28,7 +28,7 @@ public abstract class ClientSide {
      * The client begins a try of an async send.
      *
      * @param context the {@code SendMessageContext} of the send
-     * @return whom to tell when the call is over: of a first try, else null
+     * @return called when the call is over: for a first try, else null
      */
     public abstract SubmitCall tryBegins(Object context, String brokerName, String brokerAddr);
 

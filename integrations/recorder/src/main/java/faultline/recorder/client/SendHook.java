@@ -152,7 +152,7 @@ final class SendHook implements SendMessageHook {
      * Without the agent an async send comes here twice, mostly from two threads and in either order: when the submit
      * call returns, and when the answer or the failure is there. One line is written, when both are known.
      *
-     * <p>The context is shared by the two, so what it holds does not tell which one this is: the submit call
+     * <p>The context is shared by the two, so its content does not show which one this is: the submit call
      * sets the result to null, perhaps after the callback has set it, and leaves the callback's exception
      * standing. The submit call's return is the first call on the submitting thread that brings no new failure.
      *
@@ -196,7 +196,7 @@ final class SendHook implements SendMessageHook {
             Throwable cause = failure.getCause();
             if (cause != null) {
                 attempt.cause = cause.getClass().getSimpleName();
-                attempt.error = Texts.joined(attempt.error, Texts.message(cause)); // names the address tried last
+                attempt.error = Texts.joined(attempt.error, Texts.message(cause)); // has the address tried last
             }
             if (failure instanceof MQBrokerException) {
                 attempt.responseCode = ((MQBrokerException) failure).getResponseCode();
