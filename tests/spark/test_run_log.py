@@ -16,21 +16,25 @@ from jobs.sources.staged import Counts
 from jobs.tables import RUN_LOG
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
-from tests.given.site import D1, D2, Site, at, send
+from tests.given.site import D1, D2, published_rows
 
 
 def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession, tmp_path: Path) -> None:
-    before, set_back = Site(spark, tmp_path, first_run=40), Site(spark, tmp_path, first_run=1)  # 03:40, then 03:01
-    before.log([send(at(D1, "12:00:00")), send(at(D2, "12:00:00"))])
-    before.run(D2)  # it starts empty
-    recomputed = set_back.run(D1)
-    assert [done.day.date for done in recomputed.days] == [D1, D2]
-    logged = logged_days(Lake(spark, str(set_back.lake)), FAULT_LATENCY)
-    assert logged[Day(D2, "main")].started_from == "PREVIOUS_DAY"
-    log = set_back.rows("run_log", "event_seq", "run_id", "status", "event_date")
-    assert [(row["run_id"], row["status"], row["event_date"]) for row in log] == [
-        ("run-40", "STARTED", D2), ("run-40", "SUCCEEDED", D2),
-        ("run-1", "STARTED", D1), ("run-1", "SUCCEEDED", D1), ("run-1", "STARTED", D2), ("run-1", "SUCCEEDED", D2),
+    lake, day = Lake(spark, str(tmp_path)), Day(D1, "main")
+    lake.create_tables((RUN_LOG,))
+    for started_from, minute in (("EMPTY", 40), ("PREVIOUS_DAY", 1)):
+        run = Run(
+            started_from, "nightly", (D1,), allow_empty=False, cascade=True,
+            clock=lambda minute=minute: dt.datetime(2026, 3, 5, 3, minute, tzinfo=dt.UTC),  # type: ignore[misc]
+        )  # fmt: skip
+        context = RunContext(spark, lake, load_settings([], [], {}), run, Progress())
+        done = DayResult(day, Counts(9, 9, 0, 0, 0, 0), started_from, "opened", "closed", {})
+        log_run(context, FAULT_LATENCY, [day], "STARTED")
+        log_run(context, FAULT_LATENCY, [day], "SUCCEEDED", done=done)
+    assert logged_days(lake, FAULT_LATENCY)[day].started_from == "PREVIOUS_DAY"
+    log = published_rows(tmp_path / RUN_LOG.name, ("event_seq", "run_id", "status"), {})
+    assert [(row["run_id"], row["status"]) for row in log] == [
+        ("EMPTY", "STARTED"), ("EMPTY", "SUCCEEDED"), ("PREVIOUS_DAY", "STARTED"), ("PREVIOUS_DAY", "SUCCEEDED"),
     ]  # fmt: skip
     assert len({row["event_seq"] for row in log}) == len(log)
 
