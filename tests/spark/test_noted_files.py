@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,14 +23,21 @@ from tests.given.site import D1, D2, D3
 DAYS = [(D1, "main"), (D2, "main"), (D2, "other")]
 
 
-@pytest.fixture(params=["lake", "la[k]e {a,b} 100%"])
-def lake(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
+@pytest.fixture(scope="module", params=["lake", "la[k]e {a,b} 100%"])
+def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Two days of a table, the second of two clusters; also below a folder whose name would be a pattern."""
-    lake = Lake(spark, str(tmp_path / request.param))
+    folder: Path = tmp_path_factory.mktemp("noted") / request.param
+    lake = Lake(spark, str(folder))
     lake.create_tables([ORDER_KEY_MOVES])
     for day, cluster in DAYS:
         lake.publish_day(ORDER_KEY_MOVES, _rows(spark, day, cluster), cluster, day, {})
-    return lake
+    return folder
+
+
+@pytest.fixture
+def lake(spark: SparkSession, published: Path, tmp_path: Path) -> Lake:
+    """A copy of it."""
+    return Lake(spark, str(shutil.copytree(published, tmp_path / published.name)))
 
 
 def _rows(spark: SparkSession, day: dt.date, cluster: str, count: int = 2) -> DataFrame:
