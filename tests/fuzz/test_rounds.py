@@ -18,17 +18,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "lake"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("kind", ["settings", "options"])
-def test_a_command_line_is_taken_or_refused(kind: str, seed: int, tmp_path: Path, lake: Path) -> None:
-    assert play(kind, seed, tmp_path, lake, "READ") == []
+def test_a_command_line_is_taken_or_refused(kind: str, tmp_path: Path, lake: Path) -> None:
+    assert play(kind, 1, tmp_path, lake, "READ") == []
 
 
 @pytest.mark.fault(7, 8, 9, 10, 12, 13, 14, 15, 24)
 @pytest.mark.usefixtures("same_session")
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "routes", "snapshots"])
-def test_every_line_is_accounted_for(kind: str, tmp_path: Path, lake: Path) -> None:
-    assert play(kind, 2, tmp_path, lake, "READ") == []
+def test_every_line_of_routes_is_accounted_for(tmp_path: Path, lake: Path) -> None:
+    assert play("routes", 2, tmp_path, lake, "READ") == []
 
 
 @pytest.mark.fault(7, 8, 9, 10, 12, 13, 14, 15, 24)
