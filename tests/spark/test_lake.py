@@ -1,13 +1,9 @@
-"""The lake keeps its promises: constraints, one day swapped at a time, one run at a time, killed runs made good."""
+"""The lake keeps its promises: constraints, one day swapped at a time, one run at a time."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,15 +13,12 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-import jobs.fault_latency.run
 import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake.tables_io import Lake
 from jobs.settings.load import load_settings
 from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, TABLES, Table
-from tests.given.site import D1, D2, Site, at, send
-
-ROOT = Path(__file__).parents[2]
+from tests.given.site import D1, D2
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +217,6 @@ def test_a_row_of_another_cluster_refuses_the_write(lake: Lake) -> None:
 def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) -> None:
     detail = DeltaTable.forPath(spark, lake.path(table)).detail().collect()[0]
     assert detail["description"] == table.grain
-    assert (detail["minReaderVersion"], detail["partitionColumns"]) == (1, ["event_date"])
     assert detail["properties"].get("delta.enableDeletionVectors") == "false"
     assert {name for name in detail["properties"] if name.startswith("delta.constraints.")} == {
         f"delta.constraints.{name.lower()}" for name in table.constraints
@@ -232,6 +224,16 @@ def test_a_table_says_what_it_is(spark: SparkSession, lake: Lake, table: Table) 
     described = spark.sql(f"DESCRIBE delta.`{lake.path(table)}`").collect()
     comments = {row["col_name"]: row["comment"] for row in described[: len(table.columns)]}
     assert comments == {field.name: field.metadata["comment"] for field in table.columns}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_table_is_read_without_spark(lake: Lake, table: Table) -> None:
+    found = deltalake.DeltaTable(lake.path(table))
+    assert [field.name for field in found.schema().fields] == table.schema.fieldNames()
+    assert [field.nullable for field in found.schema().fields] == [field.nullable for field in table.columns]
+    assert all(field.metadata["comment"] for field in found.schema().fields)
+    assert found.protocol().min_reader_version == 1
+    assert found.metadata().partition_columns == ["event_date"]
 
 
 @pytest.mark.fault(17)
@@ -303,89 +305,3 @@ def test_on_another_store_only_the_runs_own_staging_goes(
     assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
     Lake(spark, tmp_path.as_uri()).clear_staging("never-was")
     assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["other"]
-
-
-TIMEOUT = send(at(D1, "12:00:03"), 3000, "RemotingTimeoutException")
-LATER = send(at(D1, "18:00:03"), 3000, "RemotingTimeoutException", broker_name="broker-b")
-FIRST, CORRECTED = [TIMEOUT, send(at(D1, "12:00:20"))], [send(at(D1, "12:00:20")), LATER]
-TOLD = ("sends", "isolation_intervals", "fault_item_changes", "fault_item_state", "broker_windows", "producer_days")
-
-
-def _told(site: Site) -> dict[str, list[dict[str, Any]]]:
-    return {table: site.rows(table) for table in TOLD}
-
-
-@pytest.fixture(scope="module")
-def corrected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Site]:
-    """Sites whose first log is published and whose corrected log is there; one lake, copied."""
-    first = Site(spark, tmp_path_factory.mktemp("first"))
-    first.log(FIRST)
-    first.run(D1)
-
-    def copy(name: str) -> Site:
-        site = Site(spark, tmp_path_factory.mktemp(name))
-        shutil.copytree(first.lake, site.lake)
-        site.log(CORRECTED)
-        return site
-
-    return copy
-
-
-@pytest.mark.fault(25)
-def test_a_failed_run_is_logged_and_leaves_what_was_derived(
-    corrected: Callable[[str], Site], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = corrected("failed")
-    before = {table: rows for table, rows in _told(site).items() if table != "sends"}
-
-    def fails(*_: object, **__: object) -> None:
-        raise RuntimeError("no space left")
-
-    monkeypatch.setattr(jobs.fault_latency.run, "fault_latency", fails)
-    with pytest.raises(RuntimeError):
-        site.run(D1)
-    assert {table: rows for table, rows in _told(site).items() if table != "sends"} == before
-    log = site.rows("run_log", "event_date", "status", "message")
-    assert {"event_date": D1, "status": "FAILED", "message": "no space left"} in log
-    assert not (site.lake / "_staging").exists()
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import jobs.lake.tables_io
-from jobs.spark.session import open_session
-from tests.given.site import D1, Site
-
-publish = jobs.lake.tables_io.Lake.publish_day
-
-def and_die(self, table, *rest):
-    commit = publish(self, table, *rest)
-    if table.name == sys.argv[2]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return commit
-
-jobs.lake.tables_io.Lake.publish_day = and_die
-Site(open_session({"spark.sql.shuffle.partitions": "2"}), Path(sys.argv[1])).run(D1)
-"""
-
-
-@pytest.mark.slow  # as is being killed at every step (tests/faults/test_killed.py)
-@pytest.mark.fault(25)
-def test_a_killed_run_is_made_good_by_the_next(corrected: Callable[[str], Site]) -> None:
-    site, whole = corrected("killed"), corrected("whole")
-    command = [sys.executable, "-c", KILLED, str(site.folder), "sends"]  # facts are new, what rests on them is old
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
-    succeeded = [row for row in site.rows("run_log", "status") if row["status"] == "SUCCEEDED"]
-    assert len(succeeded) == 1  # the first night's; the killed run has only STARTED
-    site.run(D1)
-    whole.run(D1)
-    *_, started = (row["message"] for row in site.rows("run_log", "logged_at", "message", status="STARTED"))
-    assert re.fullmatch(r"took over the lock of run run-1 \(process \d+ on host .+\), which is gone; .+ UTC", started)
-    assert _told(site) == _told(whole)
-    # By hand: the time-out at noon is gone, the one at 18:00 isolates broker-b for 10 s.
-    assert site.rows("isolation_intervals", "broker_name", "start_ms", "end_ms") == [
-        {"broker_name": "broker-b", "start_ms": at(D1, "18:00:03"), "end_ms": at(D1, "18:00:13")}
-    ]
-    assert not (site.lake / "_staging").exists()
-    assert len(site.rows("sends")) == 2
