@@ -1,4 +1,4 @@
-"""Whoever reads a table while a run publishes other rows of a day sees them all or none of them."""
+"""Whoever reads a table while other rows of a day are published sees them all or none of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import deltalake
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.given.corrected_day import CORRECTED
-from tests.given.site import D1, Site
+from jobs.lake.tables_io import Lake
+from jobs.tables import SENDS
+from tests.given.published_sends import frame, sent
+from tests.given.site import D1, at
 
 Rows = list[tuple[int, str]]
 
@@ -36,7 +38,7 @@ def _with_spark(spark: SparkSession) -> Callable[[Path], Rows]:
 
 
 def _seen(read: Callable[[Path], Rows], table: Path, begun: threading.Event, over: threading.Event) -> list[Rows]:
-    """What one read after another found, from before the run to after it."""
+    """What one read after another found, from before the swaps to after them."""
     seen = [read(table)]
     begun.set()
     while not over.is_set():
@@ -45,25 +47,30 @@ def _seen(read: Callable[[Path], Rows], table: Path, begun: threading.Event, ove
 
 
 @pytest.mark.fault(29)
-def test_a_reader_during_a_run_sees_one_version(spark: SparkSession, site: Site) -> None:
-    table = site.lake / "sends"
-    before = _without_spark(table)
-    site.log(CORRECTED)
+def test_a_reader_sees_one_version_of_a_day_that_is_swapped(spark: SparkSession, tmp_path: Path) -> None:
+    lake, noon = Lake(spark, str(tmp_path)), at(D1, "12:00:00")
+    lake.create_tables((SENDS,))
+    days = [
+        frame(spark, [sent(D1, noon, noon + ended, broker_name=broker) for ended in (1, 2, 3)])
+        for broker in ("broker-a", "broker-b")
+    ]
+    table, expected = Path(lake.path(SENDS)), list[Rows]()
+    for day in days:
+        lake.publish_day(SENDS, day, "main", D1, {})
+        expected.append(_without_spark(table))
+    assert len(expected[0]) == len(expected[1]) == 3
     readers = [_without_spark, _with_spark(spark)]
     begun, over = [threading.Event() for _ in readers], threading.Event()
     with ThreadPoolExecutor(len(readers)) as pool:
         reading = [pool.submit(_seen, read, table, each, over) for read, each in zip(readers, begun, strict=True)]
         try:
             assert all(each.wait(120) for each in begun)
-            site.run(D1)
+            for _ in range(3):
+                for day in days:
+                    lake.publish_day(SENDS, day, "main", D1, {})
         finally:
             over.set()
         seen = [each.result() for each in reading]
-    after = _without_spark(table)
-    assert before
-    assert after
-    assert set(before) - set(after)
-    assert set(after) - set(before)
     for versions in seen:
-        assert {json.dumps(rows) for rows in versions} == {json.dumps(before), json.dumps(after)}
-        assert len(versions) > 4  # not only before the run and after it
+        assert {json.dumps(rows) for rows in versions} == {json.dumps(rows) for rows in expected}
+        assert len(versions) > 4  # not only before the swaps and after them
