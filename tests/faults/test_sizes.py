@@ -5,21 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Observation, SparkSession, Window
-from pyspark.sql import functions as F
+from pyspark.sql import Observation, SparkSession
 
 from jobs.settings.load import load_settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import list_files
 from tests.faults.program import ROOT, run_program
+from tests.given.one_pool import ONE_POOL
 from tests.given.send_logs import bad_lines, fates, line, stage, write
-from tests.given.site import D1, START, Line, Site, send
+from tests.given.site import D1, START, Line, send
 
-ONE_POOL = "No Partition Defined for Window"
 BOTH_COMPILERS = {"SPARK_SUBMIT_OPTS": ""}
 
 
@@ -53,40 +52,6 @@ def test_one_producer_and_broker_with_nearly_all_rows(tmp_path: Path) -> None:
     assert "300,000 lines read = 300,000 published" in done.stdout
     assert "WARN" in done.stderr  # else nothing would have been told
     assert ONE_POOL not in done.stderr
-
-
-@pytest.fixture
-def warned(spark: SparkSession) -> Iterator[Callable[[], str]]:
-    """What Spark's windows have warned of so far."""
-    log4j = spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-    name, said = "org.apache.spark.sql.execution.window", spark._jvm.java.io.StringWriter()  # type: ignore[union-attr]
-    logger = log4j.LogManager.getLogger(name)
-    appender = log4j.core.appender.WriterAppender.createAppender(None, None, said, "tests", False, True)
-    appender.start()
-    logger.addAppender(appender)
-    usual = logger.getLevel()
-    log4j.core.config.Configurator.setLevel(name, log4j.Level.WARN)
-    yield said.toString
-    logger.removeAppender(appender)
-    log4j.core.config.Configurator.setLevel(name, usual)
-
-
-@pytest.mark.fault(18)
-def test_no_window_goes_over_all_rows(spark: SparkSession, tmp_path: Path, warned: Callable[[], str]) -> None:
-    """A small day of one producer at one broker, nearly; Spark warns of each window that takes all rows to one task."""
-    spark.range(3).select(F.row_number().over(Window.orderBy("id"))).collect()
-    assert ONE_POOL in warned()
-    before = len(warned())
-    site = Site(spark, tmp_path)
-    site.log(
-        send(START[D1] + 1_000_000 + place * 100, *_every(100, place), seq=place)
-        | ({} if place % 10 else {"client_id": f"p{place % 7}", "broker_name": "broker-b"})
-        for place in range(1_000)
-    )
-    site.run(D1)
-    assert len(site.rows("sends", "seq")) == 1_000
-    assert site.rows("isolation_intervals", "broker_name")
-    assert ONE_POOL not in warned()[before:]
 
 
 @pytest.mark.slow

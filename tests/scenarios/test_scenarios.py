@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from jobs.settings.model import Settings
 from jobs.settings.toml_dataclass import typed
+from tests.given.one_pool import ONE_POOL, warned_of_windows
 from tests.given.site import D1, D2, Site, write_lines
 
 STORIES = sorted(Path(__file__).parent.glob("given_*"))
@@ -76,8 +77,15 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Site:
         if (recorded := story / "when" / "fault_item_updates.jsonl").is_file():
             lines = (_named(story, row) for row in _lines(recorded))
             write_lines(folder / "fault_item_updates" / f"{story.name}.jsonl", lines)
-    told.run(D1, D2)
+    with warned_of_windows(spark) as warned:
+        told.run(D1, D2)
+        told.warned = warned()  # type: ignore[attr-defined]
     return told
+
+
+@pytest.mark.fault(18)
+def test_no_window_goes_over_all_rows(site: Site) -> None:
+    assert ONE_POOL not in site.warned  # type: ignore[attr-defined]
 
 
 def _of_story(site: Site, story: Path, table: str, columns: list[str]) -> Rows:
