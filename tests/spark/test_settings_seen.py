@@ -1,11 +1,13 @@
 """Each setting of the first flow, at its default and once otherwise, and the rows in which it is seen.
 
-One log is published twice into one lake: as cluster `main` with nothing set, and as `north` under a settings file.
+One log is published twice into one lake: as cluster `main` with nothing set, and as `north` under a settings file. In a
+copy of it `main` is recomputed from the lake's own sends under that file, and has the rows of `north` then.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.runs.flow_tables import FLOW_TABLES
+from jobs.tables import QUARANTINE, RUN_LOG
 from tests.given.commands import Said, command
 from tests.given.site import D1, Line, at, published_rows, send, write_lines
 
@@ -60,7 +64,11 @@ STORIES = [
     *HALF_ISOLATE, *SLOW, *AVOIDED, *PRODUCERS, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
 ]  # fmt: skip
 LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
-LOG = [*STORIES, *(send(at(D1, "10:45:00") + n, client_id="rest", **OFF) for n in range(LINES - len(STORIES)))]
+REST = [
+    send(at(D1, "10:45:00") + n, client_id="rest", order_key="k", queue_id=n, **OFF)
+    for n in range(LINES - len(STORIES))
+]
+LOG = [*STORIES, *REST]
 
 SITE = f"""
 cluster = "north"
@@ -120,6 +128,7 @@ class Both:
     default: Said
     varied: Said
     stricter: Said
+    settings: tuple[object, ...]
 
     def rows(self, table: str, *columns: str, **equal: object) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """Rows of a table without settings, and under the settings file."""
@@ -140,9 +149,10 @@ def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
         spark, "fault-latency", "--date", D1, "--lake", folder / "lake", "--sends", folder / "logs" / "*.jsonl"
     )
     files = ("--settings", folder / "site.toml", "--settings", folder / "later.toml")
-    stricter = command(spark, "fault-latency", *files, "--set", f"max_bad_fraction={0.999 / LINES}")
-    varied = command(spark, "fault-latency", *files, "--set", "slow_ms=100")
-    return Both(folder / "lake", default, varied, stricter)
+    settings = (*files, "--set", "slow_ms=100")
+    stricter = command(spark, "fault-latency", *settings, "--set", f"max_bad_fraction={0.999 / LINES}")
+    varied = command(spark, "fault-latency", *settings)
+    return Both(folder / "lake", default, varied, stricter, settings)
 
 
 def test_both_runs_succeed(both: Both) -> None:
@@ -231,3 +241,67 @@ def test_a_ladder_of_the_settings_replaces_the_released_one(both: Both) -> None:
 def test_a_client_id_and_its_group_fill_each_other_key_by_key(both: Both) -> None:
     default, varied = both.rows("producer_days", "client_version", "enforced", client_id="k1")
     assert (default, varied) == ([(None, False)], [("5.3.3", True)])
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """The lake after `main` was recomputed, and what the command said."""
+
+    lake: Path
+    said: Said
+
+
+@pytest.fixture(scope="module")
+def recomputed(spark: SparkSession, both: Both) -> Recomputed:
+    lake = Path(shutil.copytree(both.lake, both.lake.parent / "recomputed"))
+    how = ("--recompute", "--date", D1, "--cluster", "main", *both.settings, "--lake", lake)
+    return Recomputed(lake, command(spark, "fault-latency", *how))
+
+
+def _of_main(lake: Path, table: str, cluster: str = "main") -> list[dict[str, Any]]:
+    return [row | {"cluster": "main"} for row in published_rows(lake / table, (), {"cluster": cluster})]
+
+
+def _comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the client whose only line `north` did not read, and the minute in which it ended."""
+    its_minute = at(D1, "10:30:00")
+    return [row for row in rows if row.get("client_id") != "long701" and row.get("window_start_ms") != its_minute]
+
+
+def test_a_recompute_ends_in_the_tables_of_a_run_with_the_input(both: Both, recomputed: Recomputed) -> None:
+    assert recomputed.said.code == 0, recomputed.said.err
+    for table in FLOW_TABLES["fault-latency"].derived:
+        of_north = _comparable(_of_main(both.lake, table, "north"))
+        assert of_north, table
+        assert _comparable(_of_main(recomputed.lake, table)) == of_north, table
+
+
+def test_a_recompute_leaves_what_only_the_input_says(both: Both, recomputed: Recomputed) -> None:
+    for table in (*FLOW_TABLES["fault-latency"].published, QUARANTINE.name):
+        assert _of_main(recomputed.lake, table) == _of_main(both.lake, table), table
+    assert _of_main(recomputed.lake, "order_key_moves")
+    (said,) = recomputed.said.section("2026-03-01")
+    assert said == (
+        "2026-03-01: recomputed from the lake's own sends; what only the input says stays as it was (sends,"
+        " fault_item_updates, topic_brokers, order_key_moves, quarantine, and all of allocation)"
+    )
+    assert "faultline fault-latency --recompute: 2026-03-01 (--date), cluster main" in recomputed.said.err
+
+
+def test_the_run_log_says_what_made_each_day(recomputed: Recomputed) -> None:
+    names = ("event_seq", "command", "event_date", "rows_read", "settings_hash", "input_settings_hash")
+    log = published_rows(recomputed.lake / RUN_LOG.name, names, {"status": "SUCCEEDED", "cluster": "main"})
+    assert [(row["command"], row["event_date"], row["rows_read"]) for row in log] == [
+        ("fault-latency", D1, LINES), ("recompute", D1, None),
+    ]  # fmt: skip
+    assert len({row["settings_hash"] for row in log}) == 2
+    assert len({row["input_settings_hash"] for row in log}) == 1
+
+
+def test_a_recompute_of_a_day_that_the_lake_does_not_have_is_refused(spark: SparkSession, both: Both) -> None:
+    said = command(spark, "fault-latency", "--recompute", "--lake", both.lake, "--date", "2026-03-09")
+    assert said.code == 3
+    assert said.sentence == (
+        "faultline: the lake has no day of 2026-03-09 to 2026-03-09 to recompute; its days are 2026-03-01 to"
+        " 2026-03-01, name one of them"
+    )
