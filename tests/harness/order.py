@@ -2,20 +2,24 @@
 
 pytest-randomly shuffles the files, and the tests within each; its seed stands in the header. The files that
 `tests/durations.toml` records are then put in front, longest first, so that no worker ends a run with a long file that
-the others wait for. A file stays whole: its tests share what they were given.
+the others wait for. A file stays whole, and so do the files of some folders: they share what they were given.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 DURATIONS = ROOT / "tests/durations.toml"
 LONG_S = 10
+SHARING = ("tests/faults/", "tests/scenarios/")
+"""Folders whose conftest publishes what all their files look at: one worker has them, and publishes it once."""
 _HEAD = f"""\
 # Seconds of the test files that take longer than {LONG_S} s, the longest first: in this order they begin.
 # `make durations` writes it; what a run did not look at stays.
@@ -29,6 +33,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are no part of a test's name: gzip writes the second into them, and two workers must find one list."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`, but for folders that share."""
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _shares
+    return scheduler if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -45,14 +59,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def in_order(items: Sequence[pytest.Item], seconds: Mapping[str, int]) -> list[pytest.Item]:
-    """Long files first, then as they came; in a file as they came, but `last` ones at its end."""
+    """Long files and folders that share first, then as they came; in a file too, but `last` ones at its end."""
     came: dict[str, int] = {}
     for place, item in enumerate(items):
         came.setdefault(_file(item.nodeid), place)
+        came.setdefault(_shares(item.nodeid), place)
+    together = Counter[str]()
+    for name, each in seconds.items():
+        together[_shares(name)] += each
 
-    def key(item: pytest.Item) -> tuple[int, int, bool]:
-        name = _file(item.nodeid)
-        return -seconds.get(name, 0), came[name], item.get_closest_marker("last") is not None
+    def key(item: pytest.Item) -> tuple[int, int, int, bool]:
+        shared, name = _shares(item.nodeid), _file(item.nodeid)
+        return -together[shared], came[shared], came[name], item.get_closest_marker("last") is not None
 
     return sorted(items, key=key)
 
@@ -73,3 +91,8 @@ def page(known: Mapping[str, int], took: Sequence[tuple[str, float]]) -> str:
 
 def _file(nodeid: str) -> str:
     return nodeid.split("::", 1)[0]
+
+
+def _shares(nodeid: str) -> str:
+    """The folder that shares, else the file."""
+    return next((folder for folder in SHARING if nodeid.startswith(folder)), _file(nodeid))

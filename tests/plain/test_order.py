@@ -46,6 +46,13 @@ def test_long_files_begin_and_all_else_stays_as_it_was_shuffled() -> None:
     ]  # fmt: skip
 
 
+def test_files_of_a_folder_that_shares_stay_together() -> None:
+    shuffled = ["b::1", "tests/faults/x.py::1", "long::1", "tests/faults/y.py::1", "tests/faults/x.py::2"]
+    assert _ordered(shuffled, {"long": 20, "tests/faults/x.py": 15, "tests/faults/y.py": 15}) == [
+        "tests/faults/x.py::1", "tests/faults/x.py::2", "tests/faults/y.py::1", "long::1", "b::1",
+    ]  # fmt: skip
+
+
 def test_what_files_took_is_recorded_longest_first() -> None:
     took = [("a::1", 4.0), ("a::1", 0.5), ("a::2[x::y]", 12.0), ("b::1", 2_000.0), ("now short::1", 3.0)]
     written = page({"now short": 90, "not run": 25}, took)
