@@ -50,7 +50,7 @@ OF_SENDS = {table.name for table in TABLES} - OF_GROUPS - {POLICY_OUTCOMES.name,
 
 RARE = {"findings", "order_key_moves", "fault_item_updates"}
 """Compared too, but a few dozen sends may have none of the first two; the seeded days of `make freeze` have many.
-Recorded updates are not drawn: `test_recorded.py` has them, one day after the other."""
+Recorded updates are not drawn: `scenarios/test_recorded.py` has them, over midnight too."""
 
 HARD_SENDS = {
     "one client, two processes by id", "seq that starts again", "ends within one ms", "a failure just before midnight",
