@@ -33,6 +33,10 @@ DECISIONS = {"update": "UPDATE", "remove": "REMOVE", "pick": "PICKED"}
 OPENS = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 
 
+# A JVM that lives for seconds: its second compiler and its collector's threads would take most of its CPU.
+SHORT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
 @dataclass(frozen=True)
 class Recorded:
     """What a recorder's folder holds."""
@@ -93,7 +97,8 @@ class Client:
 
     def command(self, program: str, arguments: Sequence[str], home: Path, options: Sequence[str] = ()) -> list[str]:
         """What `run` runs."""
-        return [java_command(), *OPENS, *options, f"-Duser.home={home}", "-cp", self.class_path, program, *arguments]
+        java = [java_command(), *SHORT, *OPENS, *options, f"-Duser.home={home}"]
+        return [*java, "-cp", self.class_path, program, *arguments]
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
@@ -146,7 +151,8 @@ def jars_of(version: str) -> list[Path]:
 def compiled(version: str, classes: Path) -> Client:
     """The programs, compiled into `classes` against the client of that version, as if the recorder were a library."""
     class_path = os.pathsep.join(map(str, [classes, recorder(), *jars_of(version)]))
-    command = [tool("javac"), "--release", "8", "-Xlint:all,-options,-processing,-classfile", "-Werror"]
+    command = [tool("javac"), *(f"-J{option}" for option in SHORT), "--release", "8"]
+    command += ["-Xlint:all,-options,-processing,-classfile", "-Werror"]
     command += ["-encoding", "UTF-8", "-cp", class_path, "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
