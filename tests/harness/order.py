@@ -18,8 +18,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DURATIONS = ROOT / "tests/durations.toml"
 LONG_S = 10
-SHARING = ("tests/faults/", "tests/scenarios/")
-"""Folders whose conftest publishes what all their files look at: one worker has them, and publishes it once."""
+SHARING = ("tests/faults/", "tests/scenarios/", "tests/truth/")
+"""Folders whose files share what is dear: lakes that their conftest publishes, or plans that are compiled, not
+interpreted. One worker has them all."""
 _HEAD = f"""\
 # Seconds of the test files that take longer than {LONG_S} s, the longest first: in this order they begin.
 # `make durations` writes it; what a run did not look at stays.
