@@ -313,29 +313,21 @@ SENTENCES = {
     " 840.0 s (the strategy, as configured, leaves it out)",
     ("CONFIGURED", "IDLE_CLIENT", "STRATEGY_LEAVES_OUT"): "CONFIGURED, T: the client gets no queue for 840.0 s"
     " (z; the strategy, as configured, leaves it out)",
-    ("TWIN-CONFIGURED", "DOUBLY_OWNED", "STRATEGY_NAMES_TWICE"): "TWIN-CONFIGURED, T, a queue 1: several clients are"
-    " given the queue for 840.0 s (x, y; the strategy, as configured, assigns it to several)",
+    ("TWIN-CONFIGURED", "DOUBLY_OWNED", "STRATEGY_NAMES_TWICE"): "TWIN-CONFIGURED, T, a queue 1: the queue is"
+    " assigned to several clients for 840.0 s (x, y; the strategy, as configured, assigns it to several)",
     ("FEW", "IDLE_CLIENT", "MORE_CLIENTS_THAN_QUEUES"): "FEW, T: the client gets no queue for 840.0 s"
     " (z; the group has more clients than the topic has queues)",
-    (
-        "BROKER",
-        "NOT_DETERMINABLE",
-        "REQUEST_MODE_UNKNOWN",
-    ): "BROKER, T: who should own the queues cannot be determined for"
-    " 840.0 s (the broker assigns, and settings do not say request_mode)",
-    (
-        "OWN-CLASS",
-        "NOT_DETERMINABLE",
-        "STRATEGY_UNKNOWN",
-    ): "OWN-CLASS, T: who should own the queues cannot be determined for"
-    " 840.0 s (its class is custom, or settings do not configure the strategy)",
+    ("BROKER", "NOT_DETERMINABLE", "REQUEST_MODE_UNKNOWN"): "BROKER, T: who should own the queues cannot be"
+    " determined for 840.0 s (the broker assigns, and settings do not say request_mode)",
+    ("OWN-CLASS", "NOT_DETERMINABLE", "STRATEGY_UNKNOWN"): "OWN-CLASS, T: who should own the queues cannot be"
+    " determined for 840.0 s (its class is custom, or settings do not configure the strategy)",
     ("UNTOLD", "TOPIC_WITHOUT_ROUTE", "ROUTE_UNKNOWN"): "UNTOLD, NEVER: the name server has no route for 1080.0 s"
     " (no snapshot has it, or it is a static topic, whose logical queues are not read)",
     ("NO-ROUTE", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE"): "NO-ROUTE, GONE: the name server has no route for 840.0 s"
     " (it answered that the topic does not exist)",
     ("MIXED", "MIXED_STRATEGIES", "NONE_NEEDED"): "MIXED: members use different strategies for 840.0 s",
-    ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id; they own the same"
-    " queues, and others nobody for 120.0 s (x)",
+    ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id: both own the"
+    " same queues, nobody owns others for 120.0 s (x)",
     ("LANGUAGES", "MIXED_LANGUAGES", "NONE_NEEDED"): "LANGUAGES: clients of different languages may allocate"
     " differently for 300.0 s",
     ("EMPTY-ID", "EMPTY_CLIENT_ID", "NONE_NEEDED"): "EMPTY-ID: a member has an empty client id for 840.0 s",

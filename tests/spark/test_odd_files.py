@@ -145,7 +145,7 @@ def test_parquet_files_of_two_types_are_named_with_the_column(
     ("name", "damage", "sentence"),
     [
         ("b.parquet", lambda _: line(), "cannot be read as Parquet ("),
-        ("b.parquet", lambda _: b"", "is empty, which no Parquet is; replace it with a complete copy"),
+        ("b.parquet", lambda _: b"", "is empty, so it is not Parquet; replace it with a complete copy"),
         ("b.parquet", lambda _: b"PAR1", "cannot be read as Parquet ("),
         ("b.parquet", lambda whole: whole[:-100], "cannot be read as Parquet ("),
         ("b.parquet", lambda whole: b"PARE" + whole[4:-4] + b"PARE", "cannot be read as Parquet ("),
