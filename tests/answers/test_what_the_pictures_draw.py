@@ -261,7 +261,7 @@ def test_queues_are_labelled_from_the_top() -> None:
     assert (axis["tickvals"], axis["range"]) == ([0, 1, 2], [2.6, -0.6])
 
 
-def test_names_in_the_picture_of_a_group_are_no_markup() -> None:
+def test_names_in_the_picture_of_a_group_are_not_markup() -> None:
     bold = "<b>c</b>"
     queues = ((bold, "a", 0),)
     figure = group_figure(Ownership("g", "", queues, (stretch(bold),), 1, (), ()))

@@ -164,7 +164,7 @@ def test_how_a_time_is_read(text: str, day: dt.date | None, of_day_ms: int) -> N
     assert TIME.convert(text, None, None) == Time(text, day, of_day_ms)
 
 
-def test_a_time_is_no_text_with_more() -> None:
+def test_a_time_with_trailing_text_is_refused() -> None:
     for text in ("24:00:00.001", "00:26:51 ", "2026-11-21T", ""):
         with pytest.raises(UsageError):
             TIME.convert(text, None, None)

@@ -91,7 +91,7 @@ def test_of_two_writers_without_a_lock_one_wins_whole(spark: SparkSession, site:
 
 @pytest.mark.slow  # whole programs
 @pytest.mark.fault(28, simulated="another machine")
-def test_a_lock_is_broken_when_asked_and_the_run_log_tells(site: Site) -> None:
+def test_a_lock_is_broken_on_request_and_the_run_log_says_so(site: Site) -> None:
     left = {"run_id": "far", "host": "host-b", "process": 7, "since": "2026-03-05T03:00:00+00:00",
             "lease_until": "2026-03-05T23:00:00+00:00"}  # fmt: skip
     (site.lake / "_lock").write_text(json.dumps(left), encoding="utf-8")

@@ -91,7 +91,7 @@ def test_a_broken_log_stops_the_run_with_a_sentence(site: Site, breaks: Callable
         pytest.param(_cut_file, "table fault_item_state in {} cannot be read (", id="cut_file"),
     ],
 )
-def test_a_lost_file_of_the_day_before_is_no_empty_day_before(
+def test_a_lost_file_of_the_day_before_is_not_an_empty_day(
     site: Site, breaks: Callable[[Path], None], sentence: str
 ) -> None:
     breaks(site.lake / "fault_item_state")

@@ -93,7 +93,7 @@ def test_a_condition_that_does_not_hold_says_nothing() -> None:
     assert len(_run(SENDS | CONSUMERS, "contradictions>2", "incident", "missing-producer")) == 1
 
 
-def test_the_first_flow_breaks_the_lock_and_the_second_leaves_whoever_came_after(ran: list[tuple[str, bool]]) -> None:
+def test_the_first_flow_breaks_the_lock_and_the_second_respects_a_later_holder(ran: list[tuple[str, bool]]) -> None:
     _run(SENDS | CONSUMERS)
     assert ran == [("fault-latency", True), ("allocation", False)]
 

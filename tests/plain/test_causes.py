@@ -79,7 +79,7 @@ def test_a_change_of_members_acts_on_every_brokers_queues() -> None:
     assert [(each.cause, each.broker_name) for each in acting] == [("REBALANCE_NOT_RUN", None)] * 2
 
 
-def test_what_two_brokers_answer_in_turn_is_no_change() -> None:
+def test_answers_of_two_brokers_in_turn_are_not_a_change() -> None:
     both = [("a", "x", 0, 200), ("b", "xy", 0, 300), ("a", "xz", 200, 900), ("b", "xyz", 300, 900)]
     acting = rebalance_not_run(_lists(*(answer for answer in both if answer[2] == 0)), DAY)
     assert _acts(acting) == []
@@ -101,7 +101,7 @@ def test_a_broker_that_was_not_heard_shows_a_change_where_its_list_ends_and_begi
     assert _acts(rebalance_not_run(lists, DAY)) == expected
 
 
-def test_what_stood_at_midnight_is_no_change_and_what_ended_then_is() -> None:
+def test_what_held_at_midnight_is_not_a_change_and_what_ended_then_is() -> None:
     assert _acts(rebalance_not_run(_lists(("a", "x", 0, 200)), DAY)) == []
     assert _acts(rebalance_not_run(_lists(("a", "x", 0, 0), ("a", "y", 0, 200)), DAY)) == [(0, 21)]
 

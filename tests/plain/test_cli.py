@@ -270,7 +270,7 @@ def test_who_names_a_lake_or_input_gets_nothing_of_the_samples(
     assert "samples" not in plan
 
 
-def test_the_plan_tells_where_each_setting_was_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_plan_shows_where_each_setting_was_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tmp_path.joinpath("site.toml").write_text('cluster = "c"\n[producers."PG.a"]\nclient_version = "4.9.8"\n')
     plan = _plan(capsys, "--settings", "site.toml", "--set", "slow_ms=7", "--set", "spark.sql.shuffle.partitions=8")
     assert _setting(plan, "cluster") == "  cluster = 'c'  (site.toml)"
@@ -300,12 +300,12 @@ def test_the_plan_shows_no_secret(capsys: pytest.CaptureFixture[str], name: str)
     assert "hush" not in plan
 
 
-def test_a_group_is_no_secret_whatever_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_a_group_is_never_a_secret(capsys: pytest.CaptureFixture[str]) -> None:
     plan = _plan(capsys, "--set", "producers.PG_password_token.client_version=5.1.4")
     assert "  producers.PG_password_token.client_version = '5.1.4'  (--set)" in plan
 
 
-def test_the_plan_tells_what_it_would_read_and_write(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_plan_shows_what_a_run_would_read_and_write(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name in ("a/1.gz", "a/deep/2.gz", "b/3.gz", "c/4.gz", "d[1]/5.gz"):
         file = tmp_path / "logs" / name
         file.parent.mkdir(parents=True, exist_ok=True)

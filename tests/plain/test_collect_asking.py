@@ -143,7 +143,7 @@ def looped(clock: Clock, cluster: Cluster, folder: Path, rounds: int, every_s: f
     return loop, said
 
 
-def test_a_round_begins_when_it_is_due_whatever_the_one_before_took(clock: Clock, tmp_path: Path) -> None:
+def test_a_round_begins_when_due_however_long_the_previous_one_took(clock: Clock, tmp_path: Path) -> None:
     loop, said = looped(clock, Cluster(clock, {}), tmp_path, 3)
     assert (clock.waits, said, loop.lines) == ([7, 7, 0], [], 3)
     clock.waits.clear()

@@ -66,7 +66,7 @@ def test_no_condition_never_holds() -> None:
 @pytest.mark.parametrize(
     "text", ["incidents", "incident>", "incident>-1", "contradictions<3", "incident>1.5", "", "FLAPPING", "critical>"]
 )
-def test_a_text_that_is_no_condition_is_named(text: str) -> None:
+def test_an_invalid_condition_is_reported(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_condition(text)
     assert str(caught.value).startswith(f"--fail-on {text!r} is not a condition")

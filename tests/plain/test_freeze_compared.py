@@ -85,7 +85,7 @@ def test_a_changed_value_is_noticed_with_its_key(tmp_path: Path, column: str) ->
     assert "[broker='a', start_ms=1]" in difference
 
 
-def test_null_is_no_value(tmp_path: Path) -> None:
+def test_null_is_not_a_value(tmp_path: Path) -> None:
     (difference,) = compared(tmp_path, table(*ROWS), table(ROWS[0], ROWS[1] | {"isolated_ms": 0}, ROWS[2]))
     assert "isolated_ms: None -> 0" in difference
 
@@ -102,7 +102,7 @@ def test_a_row_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
     assert "1 row only after" in difference
 
 
-def test_rows_of_one_key_are_told_apart_without_it(tmp_path: Path) -> None:
+def test_rows_of_one_key_are_distinguished_without_it(tmp_path: Path) -> None:
     twice = [ROWS[0], ROWS[0] | {"isolated_ms": 1}]
     found = compared(tmp_path, table(*twice), table(ROWS[0] | {"isolated_ms": 2}, ROWS[0] | {"isolated_ms": 3}))
     assert [each.split("\n")[0] for each in found] == [
@@ -170,7 +170,7 @@ def test_a_missing_table_is_noticed_and_a_renamed_one_when_it_is_named(tmp_path:
     assert compare(before, renamed, Expected(tables={"sends": "attempts"})).differences == []
 
 
-def test_an_empty_side_is_no_agreement(tmp_path: Path) -> None:
+def test_an_empty_side_is_not_an_agreement(tmp_path: Path) -> None:
     empty, full = (
         side(tmp_path / "before", {"isolations": table()}),
         side(tmp_path / "after", {"isolations": table(*ROWS)}),
@@ -211,7 +211,7 @@ def test_another_exit_code_or_answer_is_noticed(tmp_path: Path) -> None:
     assert compare(before, said, Expected(texts={"isolations": "stretches"})).differences == []
 
 
-def test_rows_lie_in_one_order_whatever_their_columns_hold() -> None:
+def test_rows_have_one_order_for_any_values() -> None:
     rows = [
         {"b": [2, 1], "at": NOON, "x": None},
         {"b": None, "at": None, "x": float("nan")},

@@ -216,7 +216,7 @@ def test_owners_at_midnight_are_those_that_the_day_before_published() -> None:
     assert change.moved == 2  # x had queue 1, and has queue 0 now
 
 
-def test_a_list_that_ended_at_midnight_shows_a_return_and_is_no_member_list_of_the_day() -> None:
+def test_a_list_that_ended_at_midnight_shows_a_return_and_is_not_of_the_day() -> None:
     """Its members have one id twice, for no time of this day; with it x returns three times."""
     away = [members("y", since, since + 10) for since in (1, 21, 41)]
     there = [members("xy", since, since + 10) for since in (11, 31)]

@@ -65,7 +65,7 @@ def test_two_have_it_unless_queues_are_shared() -> None:
         assert _found([_should(name, strategy=strategy) for name in "xy"], both) == []
 
 
-def test_any_queue_of_a_broker_has_several_owners_whatever_the_strategies_name() -> None:
+def test_any_queue_of_a_broker_has_several_owners_under_every_strategy() -> None:
     """x and y pop, as one of a MIXED group that allocates itself does not."""
     should = [_should(name, strategy="MIXED", queue_id=-1) for name in "xy"]
     assert _found(should, [_did(name, queue_id=-1) for name in "xy"]) == []
@@ -217,7 +217,7 @@ def test_answers_that_show_a_queue_again_are_one_holding() -> None:
     assert owned == [(False, 0, 20, 19), (False, 30, 40, 35), (True, 10, 20, 19)]
 
 
-def test_a_logged_holding_without_length_is_none() -> None:
+def test_a_logged_holding_without_length_is_ignored() -> None:
     logged = [
         LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=5, end_ms=end) for end in (5, 6)
     ]

@@ -130,7 +130,7 @@ def test_a_group_whose_members_share_an_id_or_have_none() -> None:
     assert group(nameless) == [Finding(START, START + 5, "EMPTY_CLIENT_ID")]
 
 
-def test_who_broadcasts_takes_every_queue_whoever_else_is_there() -> None:
+def test_a_broadcasting_client_takes_every_queue() -> None:
     """Neither a second connection of the id nor another list of members changes that (`RebalanceImpl`, 5.3.3)."""
     all_broadcast = group_strategy(GroupSettings(message_model="BROADCASTING"), [])
     split = Input("T", "a", TWO, ("x",), views=2, start_ms=START, end_ms=START + 600_000, strategy="BROADCASTING")

@@ -56,12 +56,12 @@ def test_a_change_of_queues() -> None:
     assert _triggers(_input("xy", 0, 10, queues=FOUR[::-1]), _input("xy", 10, 20)) == []
 
 
-def test_a_change_of_the_view_whatever_else_changes() -> None:
+def test_a_change_of_the_view_wins_over_other_triggers() -> None:
     assert [row[0] for row in _triggers(_input("x", 0, 10), _input("xy", 10, 20, view="a"))] == ["VIEW"]
 
 
 @pytest.mark.parametrize(("start_ms", "count"), [(1_010, 1), (1_011, 0)])
-def test_a_pause_of_more_than_a_round_is_no_change(start_ms: int, count: int) -> None:
+def test_a_pause_of_more_than_a_round_is_not_a_change(start_ms: int, count: int) -> None:
     assert len(_triggers(_input("x", 0, 10), _input("xy", start_ms, 9_000))) == count
 
 

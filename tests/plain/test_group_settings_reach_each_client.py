@@ -25,7 +25,7 @@ def _specs(said: GroupSettings, *seen: ObservedClient) -> dict[str, dict[str, An
 
 
 @pytest.mark.parametrize("key", OF_GROUP)
-def test_a_parameter_of_the_group_holds_for_whoever_has_none_of_its_own(key: str) -> None:
+def test_a_parameter_of_the_group_applies_to_clients_without_their_own(key: str) -> None:
     own = StrategySettings(**{key: OF_ONE[key]})
     said = GroupSettings(strategy="AVG", clients={"y": own}, **{key: OF_GROUP[key]})
     of_group, of_one = (json.loads(json.dumps(values[key])) for values in (OF_GROUP, OF_ONE))

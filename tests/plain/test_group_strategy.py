@@ -42,12 +42,12 @@ def _shares(specs: dict[str, Any], topic: str) -> dict[str, tuple[str, list[str]
     }
 
 
-def test_nobody_tells() -> None:
+def test_nobody_shows_the_strategy() -> None:
     assert _of(GroupSettings()) == ({"*": AVG}, "AVG", "ASSUMED", None)
     assert _of(GroupSettings(), ObservedClient("x", client_version="4.9.8")) == ({"*": AVG}, "AVG", "ASSUMED", None)
 
 
-def test_who_tells_nothing_is_as_the_others() -> None:
+def test_a_client_of_unknown_strategy_is_like_the_others() -> None:
     assert _of(GroupSettings(), _told("x", "AVG_BY_CIRCLE"), ObservedClient("y")) == (
         {"*": CIRCLE},
         "AVG_BY_CIRCLE",
@@ -73,7 +73,7 @@ def test_what_only_the_clients_code_sets_up_is_not_guessed(name: str) -> None:
     assert _of(GroupSettings(), _told("x", name))[3] == "STRATEGY_UNKNOWN"
 
 
-def test_settings_say_how_a_told_class_is_set_up() -> None:
+def test_settings_configure_the_reported_class() -> None:
     specs, _, source, undetermined = _of(GroupSettings(machine_rooms=("A",)), _told("x", "MACHINE_ROOM"))
     assert (specs, source, undetermined) == (
         {"*": {"name": "MACHINE_ROOM", "machine_rooms": ["A"]}},

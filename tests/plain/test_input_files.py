@@ -34,7 +34,7 @@ def _problems(listing: Listing, folder: Path) -> list[str]:
 
 
 @pytest.mark.fault(38)
-def test_a_file_counts_once_whatever_leads_to_it(logs: Path) -> None:
+def test_a_file_counts_once_by_every_path(logs: Path) -> None:
     (logs / "again.jsonl").symlink_to("a.jsonl")
     (logs / "a-b").symlink_to("b")
     (logs / "b/up").symlink_to(logs)
@@ -153,7 +153,7 @@ def test_a_path_that_is_not_there_is_named(logs: Path, path: str) -> None:
 
 
 @pytest.mark.fault(38)
-def test_a_link_into_the_lake_is_no_input(logs: Path) -> None:
+def test_a_link_into_the_lake_is_not_input(logs: Path) -> None:
     lake = logs.parent / "lake"
     (lake / "sends").mkdir(parents=True)
     (lake / "sends/part.parquet").touch()

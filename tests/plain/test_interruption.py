@@ -126,7 +126,7 @@ def giving_back() -> Iterator[Program]:
 
 
 @pytest.mark.fault(25)
-def test_the_same_signal_at_once_is_no_second_one_but_a_later_one_ends_it(giving_back: Program) -> None:
+def test_the_same_signal_at_once_counts_once_but_a_later_one_ends_it(giving_back: Program) -> None:
     assert giving_back.process.poll() is None
     time.sleep(1.1)
     assert giving_back.end(signal.SIGTERM) == (-signal.SIGTERM, "", "")

@@ -118,6 +118,6 @@ def test_a_run_that_changes_the_checkout_fails_where_that_is_asked(checkout: Pat
     assert lines.splitlines()[1:4] == [" M test_it.py", "!! ignored", "?? new"]
 
 
-def test_bytes_are_no_part_of_a_test_s_name() -> None:
+def test_bytes_are_not_part_of_a_test_s_name() -> None:
     assert pytest_make_parametrize_id(b"\x1f\x8b\x08\x00\x11", "content") == "content"
     assert pytest_make_parametrize_id("text", "content") is None

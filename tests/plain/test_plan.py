@@ -37,7 +37,7 @@ _INPUTS = ("sends", "routes", "consumers", "running-info", "client-logs")
         ("nightly", (), ["fault-latency"], []),
     ],
 )
-def test_the_plan_tells_the_flows_and_only_what_they_read_and_write(
+def test_the_plan_shows_the_flows_and_only_what_they_read_and_write(
     capsys: pytest.CaptureFixture[str], command: str, named: tuple[str, ...], flows: list[str], read: list[str]
 ) -> None:
     given = [f"--{name}=s3a://bucket/{name}" for name in named]
@@ -52,7 +52,7 @@ def test_the_plan_tells_the_flows_and_only_what_they_read_and_write(
     ]
 
 
-def test_without_a_cascade_the_plan_tells_of_no_later_days(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_cascade_the_plan_shows_no_later_days(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["plan", "nightly", "--lake", "lake", "--no-cascade"]) == 0
     plan = capsys.readouterr().out
     assert "isolation_intervals" in plan

@@ -198,7 +198,7 @@ def test_two_clients_that_began_before_the_first_line(opening: list[Event], line
     assert ("x", 0, 3, 9) in holdings(walked(lines, opening=opening, idle=[9]))
 
 
-def test_clients_that_follow_one_another_are_no_two() -> None:
+def test_clients_that_follow_one_another_are_not_concurrent() -> None:
     lines = [added(1), result(2, "x", 0), stopped(3), started(4), added(5), result(5, "y", 0)]
     assert holdings(walked(lines, idle=[9])) == [("x", 0, 1, 3), ("y", 0, 5, 9)]
 
@@ -283,7 +283,7 @@ def test_a_result_of_another_than_owned_at_midnight_is_of_a_second_client() -> N
     assert holdings(walked(lines, opening=[owned_at_midnight("x")], idle=[9])) == [("x", 0, 0, 4), ("y", 1, 2, 9)]
 
 
-def test_a_consumer_that_starts_anew_owns_nothing_of_midnight() -> None:
+def test_a_restarted_consumer_owns_nothing_from_midnight() -> None:
     lines = [stopped(2), started(3), client_made(3, "x", 1)]
     day = walked(lines, opening=[owned_at_midnight("x")], idle=[9])
     assert lifetimes(day) == [("x", 0, 2, True), ("x", 3, 9, True)]

@@ -84,7 +84,7 @@ def test_a_sentence_is_shown_whole_up_to_two_thousand_characters_and_a_word_of_i
     assert one_line("ab " * 1_000) == f"{'ab ' * 333}…{'ab ' * 333}"
 
 
-def test_whatever_a_terminal_might_act_on_is_escaped() -> None:
+def test_control_characters_are_escaped() -> None:
     assert safe("a\x1b\x07\x9b\u202e\u200b\u2028\n\tü") == r"a\x1b\x07\x9b\u202e\u200b\u2028\n\tü"
 
 

@@ -79,7 +79,7 @@ def test_a_secret_is_hidden_by_its_name_or_place(text: str) -> None:
         "keyboard=english, monkey=brown, sort.key = 17",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_what_is_not_a_secret_stays(text: str) -> None:
     assert redacted(text) == text
 
 
@@ -111,7 +111,7 @@ def test_a_long_hostile_text_takes_no_time() -> None:
     assert time.monotonic() - began < 30  # going back at each letter would take hours
 
 
-def test_the_hash_of_the_settings_tells_nothing_of_a_secret() -> None:
+def test_the_hash_of_the_settings_reveals_no_secret() -> None:
     def hash_of(*assignments: str) -> str:
         return load_settings([], ["lake=x", *assignments], {}).content_hash()
 

@@ -44,7 +44,7 @@ def test_each_option_of_register(
     assert capsys.readouterr().out == "said: what was registered\n" * 2
 
 
-def test_a_name_that_is_no_database_is_refused_before_anything_starts(asked: list[tuple[str, str]]) -> None:
+def test_an_invalid_database_name_is_refused_before_anything_starts(asked: list[tuple[str, str]]) -> None:
     assert cli.main(["register", "--lake", "lake", "--database", "x; DROP"]) == 2
     assert asked == []
 

@@ -51,7 +51,7 @@ def test_the_first_thousand_are_written_in_the_order_of_files(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("lake", ["", "s3a://bucket/lake", "none"])
-def test_a_lake_that_is_no_folder_here_gets_no_file(tmp_path: Path, lake: str) -> None:
+def test_a_lake_on_another_store_gets_no_file(tmp_path: Path, lake: str) -> None:
     assert write_rejected(_staged(ROW), DAY, f"{tmp_path}/none" if lake == "none" else lake) is None
     assert list(tmp_path.iterdir()) == []
 

@@ -72,7 +72,7 @@ def _taken(lake: Path, *, at: dt.datetime = NOON, break_lock: bool = False) -> s
         return lock.taken_from
 
 
-def test_the_file_tells_who_holds_the_lake_and_is_empty_afterwards(tmp_path: Path) -> None:
+def test_the_file_has_the_holder_and_is_empty_afterwards(tmp_path: Path) -> None:
     lake = tmp_path / "new" / "lake"
     with hold(lake, "first", lambda: NOON.replace(microsecond=5)) as lock:
         assert json.loads((lake / "_lock").read_text(encoding="utf-8")) == {
@@ -104,7 +104,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path: Path) -> Non
 
 
 @pytest.mark.fault(28)
-def test_a_killed_holder_lets_go_at_once_and_is_told_of(tmp_path: Path) -> None:
+def test_a_killed_holder_releases_at_once_and_is_reported(tmp_path: Path) -> None:
     with _held_elsewhere(tmp_path) as first:
         first.send_signal(signal.SIGKILL)
         first.wait()
@@ -192,7 +192,7 @@ def test_where_the_disk_knows_no_flock_the_lease_counts_on_one_machine_too(
         b'{"run_id": "a", "host": "b", "process": 1, "since": 5, "lease_until": "never"}',
     ],
 )
-def test_a_file_that_tells_nothing_is_taken_over_and_told_of(tmp_path: Path, content: bytes) -> None:
+def test_an_unreadable_lock_is_taken_over_and_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "_lock").write_bytes(content)
     assert holder(tmp_path) is None
     assert _taken(tmp_path) == "took over a lock with an unreadable file"

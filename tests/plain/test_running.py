@@ -38,7 +38,7 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
         (Py4JNetworkError("connection refused"), "the JVM died, killed or out of memory"),
     ],
 )
-def test_what_fails_is_told_as_what_it_means(spark: Spark, error: Exception, told: str) -> None:
+def test_a_failure_is_reported_by_its_meaning(spark: Spark, error: Exception, told: str) -> None:
     with (
         pytest.raises(LakeError, match=told) as caught,
         running(Settings(lake="/lake"), Progress(), verbose=False),

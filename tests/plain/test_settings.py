@@ -428,7 +428,7 @@ def test_a_later_spark_setting_wins_in_another_spelling(tmp_path: Path) -> None:
     assert settings.origins == {"spark.eventLog.enabled": "--set", "spark.x": str(file)}
 
 
-def test_the_hash_tells_values_and_not_where_they_were_set(tmp_path: Path) -> None:
+def test_the_hash_covers_values_and_not_where_they_were_set(tmp_path: Path) -> None:
     from_file = _of(tmp_path, "slow_ms = 7")
     assert from_file.content_hash() == _set("slow_ms=7").content_hash()
     assert from_file.content_hash() != _set("slow_ms=8").content_hash()
@@ -441,6 +441,6 @@ def test_the_hash_leaves_out_what_no_row_depends_on(tmp_path: Path) -> None:
     assert renamed.content_hash() != _set("lake=/lake").content_hash()
 
 
-def test_a_lake_whose_name_is_no_utf_8_is_refused() -> None:
+def test_a_lake_whose_name_is_not_utf_8_is_refused() -> None:
     with pytest.raises(SettingValueError, match=r"lake is /data/a\\udcff; Java and delta-rs open UTF-8 paths only"):
         load_settings([], [], {"lake": os.fsdecode(b"/data/a\xff")})

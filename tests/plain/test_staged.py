@@ -26,7 +26,7 @@ def _input(name: str, fates: LineCounts) -> StagedInput:
 
 
 @pytest.mark.parametrize(("clusters", "fits"), [(200, True), (201, False)])
-def test_a_field_that_is_no_clusters_name_stops_the_run(clusters: int, *, fits: bool) -> None:
+def test_a_field_that_is_not_a_cluster_name_stops_the_run(clusters: int, *, fits: bool) -> None:
     staged = Staged((_input("sends", {(PUBLISHED, f"c{number:03}", DATE): 1 for number in range(clusters)}),))
     days = [Day(DATE, cluster) for cluster in staged.clusters()]
     if fits:
@@ -77,7 +77,7 @@ BEFORE, AFTER = (DATE + dt.timedelta(days=days) for days in (-1, 1))
         ),
     ],
 )
-def test_a_day_without_a_line_of_what_a_flow_needs_is_no_empty_day(
+def test_a_day_without_a_line_that_a_flow_needs_is_not_an_empty_day(
     needed: dict[str, LineCounts], others: dict[str, LineCounts], sentence: str | None
 ) -> None:
     """Else a published day would be swapped for one without sends, or without groups."""

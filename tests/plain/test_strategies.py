@@ -182,7 +182,7 @@ def test_nearby_without_a_room_changes_nothing(queues: list[Queue], client_id: s
     assert share == Share(client_id, "UNCHANGED", f"{ILLEGAL}: {message}", ())
 
 
-def test_a_pattern_that_does_not_match_is_no_room() -> None:
+def test_a_pattern_that_does_not_match_gives_no_room() -> None:
     strategy = Strategy("MACHINE_ROOM_NEARBY-AVG", broker_room="^room-(.+)@")
     with pytest.raises(AllocationError, match="Machine room is null for mq"):
         allocate(strategy, "T", "A-1", [("A@b", 0)], ["A-1"])
@@ -253,7 +253,7 @@ def test_a_strategy_is_written_readably_and_needs_a_name() -> None:
     assert Strategy("AVG", version=1).is_before(2)
 
 
-def test_a_client_has_ten_places_on_the_ring_unless_it_is_told_otherwise() -> None:
+def test_a_client_has_ten_virtual_nodes_by_default() -> None:
     """`AllocateMessageQueueConsistentHash()`."""
     queues = [("broker-a", number) for number in range(100)]
     found = {number: held(Strategy("CONSISTENT_HASH", virtual_nodes=number), queues, CLIENTS) for number in (9, 10, 11)}
@@ -267,7 +267,7 @@ def test_a_room_within_a_room() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "avg", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-X", "POP:CONFIG"])
-def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
     with pytest.raises(UnknownStrategyError, match=r"known are AVG, AVG_BY_CIRCLE, .*POP:AVG"):
         Strategy(name)
 

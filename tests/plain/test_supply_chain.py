@@ -63,7 +63,7 @@ def test_a_package_that_nobody_needs_is_named() -> None:
     assert problems(LOCK + stray) == ["stray is locked, but nothing needs it"]
 
 
-def test_a_package_for_other_systems_is_no_stray() -> None:
+def test_a_package_for_other_systems_is_not_a_stray() -> None:
     stray = f"stray==1.0 ; sys_platform == 'win32' \\\n    --hash=sha256:{'0' * 64}\n"
     assert problems(LOCK + stray) == []
 
@@ -113,7 +113,7 @@ def test_a_licence_that_is_not_allowed_is_named(licence: str) -> None:
         ([("License", "a long text\nof a licence"), ("Classifier", "License :: OSI Approved :: BSD License")], "BSD"),
     ],
 )
-def test_metadata_tells_the_licence(told: list[tuple[str, str]], licence: str) -> None:
+def test_metadata_has_the_licence(told: list[tuple[str, str]], licence: str) -> None:
     assert licences.licence_of("x", message(told)) == licence
 
 

@@ -23,7 +23,7 @@ def earned(policy: Policy, *steps: int) -> list[Earned]:
     return [(kind, step, isolation) for kind, step, _, _, isolation, _, _ in _rows(rule, policy, steps)]
 
 
-def test_a_failure_earns_what_the_constant_reaches_whatever_it_took() -> None:
+def test_a_failure_earns_by_the_constant_for_any_latency() -> None:
     assert earned(OLD, 0, 100, 30_000) == [
         ("NOT_EXIST", 0, 700), ("NOT_EXIST", 100, 700),
         ("TOOK", 30_000, 700), ("NOT_EXIST", 30_000, 700),
@@ -39,12 +39,12 @@ def test_from_5_1_4_a_broker_that_does_not_exist_counts_with_its_latency() -> No
     ]  # fmt: skip
 
 
-def test_what_earns_nothing_is_no_row_unless_the_flag_may_isolate() -> None:
+def test_what_earns_nothing_has_no_row_unless_the_flag_may_isolate() -> None:
     assert earned(NEVER, 0, 50) == []
     assert earned(GATED, 0, 50) == [("FAILED", 0, 0)]
 
 
-def test_how_a_rule_is_told_in_its_rows() -> None:
+def test_how_a_rule_is_shown_in_its_rows() -> None:
     def tails(rule: Rule) -> set[tuple[object, ...]]:
         return {
             (of_policy, number, latest_stays, gated)

@@ -57,5 +57,5 @@ def test_cause(causes: dict[str, str], case: str) -> None:
     assert causes[case] == CASES[case][1]
 
 
-def test_an_isolation_that_may_have_been_none_is_no_finding(causes: dict[str, str]) -> None:
+def test_an_isolation_that_may_not_have_been_one_is_not_a_finding(causes: dict[str, str]) -> None:
     assert causes.keys() == CASES.keys()

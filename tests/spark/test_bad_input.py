@@ -374,7 +374,7 @@ def two_of_ten(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     ],
     ids=["nothing in the files", "other days only"],
 )
-def test_a_day_without_a_line_is_no_empty_day(
+def test_a_day_without_a_line_is_not_an_empty_day(
     spark: SparkSession, tmp_path: Path, files: dict[str, bytes], sentence: str
 ) -> None:
     staged = stage(spark, write(tmp_path / "logs", files))

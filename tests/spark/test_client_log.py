@@ -229,7 +229,7 @@ def test_when_a_line_was_written(spark: SparkSession) -> None:
     assert_rule(spark, rule, "raw string, client_version string, time_zone string", rows, "bigint")
 
 
-def test_what_a_line_tells(spark: SparkSession) -> None:
+def test_what_a_line_shows(spark: SparkSession) -> None:
     frame = _messages(spark, [*(line for line, _, _ in TOLD), *SILENT])
     fields = event_fields(F.col("message"), F.col("event"))
     found = frame.select("raw", "event", *(column.alias(name) for name, column in fields.items())).collect()

@@ -38,7 +38,7 @@ def test_a_stray_quote_costs_its_own_line_only(spark: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.fault(10)
-def test_what_is_no_character_costs_its_own_line_only(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_invalid_character_costs_its_own_line_only(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's CSV parser takes U+FFFF for the end of its input, and is at a loss with the line after it."""
     lines = [HEAD, record(1), record(2, error="a\uffffb"), record(3), record(4, error="\uffff"), record(5)]
     folder = write(tmp_path / "logs", {"a.csv": "\n".join(lines).encode()})
@@ -135,7 +135,7 @@ def test_each_file_is_read_under_its_own_header(spark: SparkSession, tmp_path: P
         ("x" * 70_000, "is not a header"),
     ],
 )
-def test_a_first_line_that_is_no_header_is_named(
+def test_a_first_line_that_is_not_a_header_is_reported(
     spark: SparkSession, tmp_path: Path, first: str, sentence: str
 ) -> None:
     folder = write(tmp_path / "logs", {"a.csv": f"{HEAD}\n{record(1)}".encode(), "b.csv": f"{first}\n".encode()})

@@ -167,7 +167,7 @@ def test_a_lake_may_be_named_by_a_file_uri(spark: SparkSession, tmp_path: Path, 
         assert (tmp_path / "a b/lake/_lock").is_file()
 
 
-def test_a_file_tells_the_least_and_greatest_of_cluster_and_instants_alone(spark: SparkSession, lake: Lake) -> None:
+def test_a_file_has_min_and_max_of_cluster_and_instants_only(spark: SparkSession, lake: Lake) -> None:
     _publish(spark, lake, "west", D1, ("a", 0.5))
     told = deltalake.DeltaTable(lake.path(BROKER_INCIDENTS)).get_add_actions(flatten=True).schema.names
     assert {name.removeprefix("min.") for name in told if name.startswith("min.")} == set(BROKER_INCIDENTS.skipped_by)

@@ -117,7 +117,7 @@ def test_seconds_are_read_exactly_and_other_numbers_stay_strict(spark: SparkSess
 @pytest.mark.parametrize(
     ("unit", "below_none", "cut"), [("us", -500, 1_999), ("ns", -1, 1_999_999), ("s", -0.0005, 0.0019)]
 )
-def test_a_negative_latency_of_less_than_a_ms_is_none(
+def test_a_negative_latency_of_less_than_a_ms_is_invalid(
     spark: SparkSession, tmp_path: Path, unit: str, below_none: float, cut: float
 ) -> None:
     """Cut towards 0 it would pass for a latency of 0."""
@@ -130,7 +130,7 @@ def test_a_negative_latency_of_less_than_a_ms_is_none(
     }
 
 
-def test_a_nested_value_of_the_wrong_type_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_nested_value_of_the_wrong_type_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     folder = write(tmp_path / "logs", {"a.log": line(rt={"value": "soon"}), "b.log": line(rt={"value": 7})})
     staged = stage(spark, folder, settings=_settings(folder, {"latency_ms": "rt.value"}))
     assert bad_lines(staged, folder) == {("a.log", 1): ("wrong_type", "latency_ms=soon")}
@@ -174,7 +174,7 @@ def _with_values(folder: Path, **sends: object) -> Settings:
 TRANSLATED = ("seq", "outcome", "mode", "queue_id", "detector_enabled", "client_language", "fault_latency_enabled")
 
 
-def test_values_are_translated_whatever_type_the_line_has(spark: SparkSession, tmp_path: Path) -> None:
+def test_values_are_translated_for_any_type_in_the_line(spark: SparkSession, tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"seq": 1, "status": "OK", "mode": 0, "queue_id": 3, "detector_enabled": "A"},
         {"seq": 2, "status": "TIMEOUT", "mode": "1", "queue_id": "none", "detector_enabled": "B"},

@@ -90,7 +90,7 @@ def test_the_rows_are_those_that_delta_reads(
     _same(lake, clusters, days, count)
 
 
-def test_a_day_that_was_swapped_is_read_anew(spark: SparkSession, lake: Lake) -> None:
+def test_a_replaced_day_is_read_again(spark: SparkSession, lake: Lake) -> None:
     lake.publish_day(ORDER_KEY_MOVES, _rows(spark, D1, "main").limit(1), "main", D1, {})
     assert _noted(spark, lake, D1) is not None
     _same(lake, ["main"], [D1], 1)
@@ -154,7 +154,7 @@ def test_of_a_version_without_notes_delta_reads(
     _same(lake, ["main"], [D1], 2)
 
 
-def test_a_file_that_is_gone_is_no_day_without_rows(lake: Lake) -> None:
+def test_a_missing_file_is_not_a_day_without_rows(lake: Lake) -> None:
     (gone,) = (Path(lake.path(ORDER_KEY_MOVES)) / f"event_date={D1}").glob("*.parquet")
     gone.unlink()
     with pytest.raises((LakeError, Py4JJavaError), match=r"PATH_NOT_FOUND|FILE_NOT_EXIST"):

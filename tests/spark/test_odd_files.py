@@ -154,7 +154,7 @@ def test_parquet_files_of_two_types_are_named_with_the_column(
         ("b.jsonl", lambda whole: whole, "is Parquet, which is not read as text; write"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_no_whole_parquet_is_named(
+def test_a_file_that_is_not_whole_parquet_is_reported(
     spark: SparkSession, tmp_path: Path, name: str, damage: Any, sentence: str
 ) -> None:
     folder = tmp_path / "logs"

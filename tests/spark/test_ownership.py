@@ -424,7 +424,7 @@ def _clock(at_ms: int, day: Any) -> str:
         ),
     ],
 )
-def test_what_a_log_tells(held: Callable[..., list[Row]], group: str, expected: list[Row]) -> None:
+def test_what_a_log_shows(held: Callable[..., list[Row]], group: str, expected: list[Row]) -> None:
     assert held(group) == expected
 
 
@@ -545,7 +545,7 @@ def test_a_day_run_again_has_the_same_rows(published: tuple[SnapshotSite, RunRes
     assert site.rows("queue_ownership") == before
 
 
-def test_a_file_that_is_no_log_is_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_that_is_not_a_log_is_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
     site = SnapshotSite(spark, tmp_path_factory.mktemp("no-log"))
     site.log("consumers", [connection(NOON, ["x"])])
     site.log("routes", [route(NOON, a=2)])

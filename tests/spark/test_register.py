@@ -131,7 +131,7 @@ def test_a_lake_of_another_version_or_release_is_named(
     spark.sql("DROP DATABASE release CASCADE")
 
 
-def test_a_folder_that_is_no_lake_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_lake_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="holds no run; run faultline nightly first"):
         register(spark, Lake(spark, str(tmp_path)), "none")
 

@@ -94,7 +94,7 @@ def test_hosts_hold_until_another_answer_of_their_topic(spark: SparkSession, tmp
     ]
 
 
-def test_an_answer_that_tells_nothing_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_answer_of_unknown_meaning_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     routes = _routes(
         spark,
         tmp_path,
@@ -117,7 +117,7 @@ def test_an_answer_that_tells_nothing_changes_nothing(spark: SparkSession, tmp_p
         '{"brokerDatas":[],"queueDatas":[{"brokerName":"x","perm":6,"readQueueNums":65537,"writeQueueNums":8}]}',
     ],
 )
-def test_a_route_of_more_queues_than_can_be_tells_nothing(spark: SparkSession, tmp_path: Path, huge: str) -> None:
+def test_a_route_of_more_queues_than_can_be_is_ignored(spark: SparkSession, tmp_path: Path, huge: str) -> None:
     routes = _routes(spark, tmp_path, _answer(NOON_MS, _body("a")), _answer(NOON_MS + 1, huge))
     assert _hosts(routes) == [("t", NOON_MS, DAY.end_ms, "a")]
 
@@ -207,7 +207,7 @@ def test_brokers_of_another_cluster_can_be_left_out(
 
 
 @pytest.mark.parametrize(("day_of_other", "names"), [(DAY.date, {"a"}), (DAY.after.date, {"a", "b"})])
-def test_they_are_left_out_on_days_on_which_both_send_whatever_else_is_published(
+def test_they_are_left_out_on_days_on_which_both_send(
     spark: SparkSession, tmp_path: Path, day_of_other: dt.date, names: set[str]
 ) -> None:
     own, other = json.loads(_body("a")), json.loads(_body("b", cluster="other"))

@@ -273,7 +273,7 @@ def test_the_released_profiles_begin_where_the_rules_changed() -> None:
     ]
 
 
-def test_equal_ladders_of_releases_with_other_constants_are_told_apart(spark: SparkSession) -> None:
+def test_equal_ladders_of_releases_with_other_constants_are_distinguished(spark: SparkSession) -> None:
     """A failure counts as 30 s up to 5.1.3, as 10 s from 5.1.4 on."""
     ladder = Ladder((10_000, 30_000), (50, 60))
     profiles = released_profiles()

@@ -39,9 +39,7 @@ def test_after_a_clock_is_set_back_the_last_run_still_counts(spark: SparkSession
     assert len({row["event_seq"] for row in log}) == len(log)
 
 
-def test_a_day_whose_recompute_broke_off_is_told_from_one_whose_own_run_did(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_broken_recompute_is_distinguished_from_a_broken_run(spark: SparkSession, tmp_path: Path) -> None:
     """The second has other lines, which only its own input mends."""
     lake, day, other = Lake(spark, str(tmp_path)), Day(D1, "main"), Day(D2, "main")
     lake.create_tables((RUN_LOG,))

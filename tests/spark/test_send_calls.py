@@ -266,7 +266,7 @@ def test_attempts_are_counted_by_their_numbers(spark: SparkSession) -> None:
     }
 
 
-def test_what_a_send_would_have_been_spared_is_told_by_its_first_attempt(spark: SparkSession) -> None:
+def test_what_a_send_would_have_been_spared_is_shown_by_its_first_attempt(spark: SparkSession) -> None:
     off: dict[str, Any] = {"enforced": False, "invoke_id": 7}
     attempts = [
         _attempt(1, 1_000, outcome=REFUSED, **off),

@@ -20,7 +20,7 @@ UPDATES = "op string, client_id string, producer_group string, broker_name strin
 LINES = "process string, event string, client_id string, said_client_id string, client_version string"
 
 
-def test_a_second_and_ten_milliseconds_of_each_matched_write_are_no_difference(spark: SparkSession) -> None:
+def test_a_second_and_ten_milliseconds_of_each_matched_write_are_not_a_difference(spark: SparkSession) -> None:
     writer = ("RECORDED", "p", "g")
     expected = {(0, 1_000): None, (0, 1_001): "UNEXPLAINED", (2, 1_020): None, (2, 1_021): "UNEXPLAINED"}
     found = with_cause(
@@ -31,7 +31,7 @@ def test_a_second_and_ten_milliseconds_of_each_matched_write_are_no_difference(s
     assert {(row["matched"], row["differing_ms"]): row["cause"] for row in found} == expected
 
 
-def test_whom_settings_name_wrote_the_log_whatever_it_says_itself(spark: SparkSession) -> None:
+def test_the_client_id_in_settings_wins_over_the_log(spark: SparkSession) -> None:
     lines = [("log", "INSTANCE", "by-itself", "by-settings", "5.3.3"), ("log", "ISOLATED", None, "by-settings", None)]
     found = clients_of_logs(spark.createDataFrame(lines, LINES)).select("writer", "client_id", "log_version").collect()
     assert [tuple(row) for row in found] == [("log", "by-settings", "5.3.3")]

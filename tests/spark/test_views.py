@@ -315,7 +315,7 @@ def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_tells_its_question_and_each_of_its_columns(lake: LiteralLake, name: str) -> None:
+def test_a_view_documents_its_question_and_each_of_its_columns(lake: LiteralLake, name: str) -> None:
     view = read_view(name)
     assert view.question.endswith("?")
     connection = duckdb.connect()

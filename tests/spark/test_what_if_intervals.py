@@ -156,7 +156,7 @@ def _isolated(isolated: Sequence[Isolation]) -> list[tuple[object, ...]]:
     return [(D2, "c", "p", "g", process, broker, *rest) for process, broker, *rest in isolated]
 
 
-def test_a_broker_that_takes_no_writes_is_no_choice(spark: SparkSession) -> None:
+def test_a_broker_without_write_permission_is_not_a_choice(spark: SparkSession) -> None:
     chosen = spark.createDataFrame(
         [(D2, "c", "p", "g", "1", "t", "a")], f"event_date date, {PROCESS}, topic string, broker_name string"
     )
