@@ -7,7 +7,7 @@
 -- last_night: the day is the cluster's last published one
 -- broker_name: broker that was isolated
 -- client_id: client id of the producer
--- producer_group: producer group; empty when the log gave none
+-- producer_group: producer group; empty when not logged
 -- client_version: version of the client
 -- start_at: when it began, or 00:00; UTC
 -- end_at: when it ended, exclusive, or 24:00; UTC
@@ -15,9 +15,9 @@
 -- end_uncertain_ms: from the earliest to the latest end that events of unknown order allow, ms; 0 = certain
 -- cause: what opened it: LATENCY, or the outcome of the opener
 -- opener_latency_ms: latency that the opening update carried, ms
--- extensions: later updates that set a new end while it lasted
+-- extensions: later updates that set a new end during the isolation
 -- ended_by: what ended it
--- evidence: LOGGED, RECORDED by the client itself, or what shows the opener
+-- evidence: how the opener is known: LOGGED, RECORDED by the client, or inferred
 WITH latest AS (
   SELECT cluster, max(event_date) AS event_date
   FROM run_log

@@ -7,7 +7,7 @@
 -- cluster: RocketMQ cluster
 -- last_night: the day is the cluster's last published one
 -- subject: BROKER or PRODUCER_GROUP
--- name: broker name, or producer group; empty when the log gave no group
+-- name: broker name, or producer group; empty when not logged
 -- change: NEW, GONE, WORSE (isolated for longer, or as long with more failures), BETTER, SAME; UNKNOWN = the day before is not published
 -- isolated_ms: producer-milliseconds of isolation; null = not there on this day
 -- isolated_ms_before: the same, the day before; null = not there

@@ -15,7 +15,7 @@
 -- moved_beyond_fewest: queues_moved - fewest_moves
 -- first_at: first rebalance of the day, UTC; null = none
 -- last_at: last rebalance of the day, UTC; null = none
--- flapping_findings: findings of the day that clients of the group come and go (allocation_findings)
+-- flapping_findings: findings of the day that clients of the group drop off and return (allocation_findings)
 WITH latest AS (
   SELECT cluster, max(event_date) AS event_date
   FROM run_log

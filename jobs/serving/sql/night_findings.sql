@@ -1,23 +1,23 @@
--- What did the night show that somebody should look at, gravest first?
--- One row is one finding about producers and brokers; what it means and what to do stands in docs/findings.
+-- What did the night show that is worth looking at, most severe first?
+-- One row is one finding about producers and brokers; docs/findings has what it means and what to do.
 -- Ask it: SELECT * FROM night_findings WHERE last_night ORDER BY severity_rank, start_at
 --
 -- event_date: UTC day
 -- cluster: RocketMQ cluster
 -- last_night: the day is the cluster's last published one
 -- severity_rank: 1 = CRITICAL, 2 = WARNING, 3 = INFO
--- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO: know it
--- kind: what was found
--- cause: why, where the data shows it; UNEXPLAINED: it does not
+-- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO
+-- kind: kind of finding
+-- cause: why; UNEXPLAINED: the data does not show it
 -- start_at: start of the interval, UTC
 -- end_at: end of the interval, exclusive, UTC
 -- broker_name: broker; null = not one broker
 -- client_id: client id of the producer; null = not one producer
 -- producer_group: producer group; null = not one producer
--- topic: topic; null = whatever the topic
--- sends: attempts that the finding is about; null = none are counted
--- failures: of those, attempts that ended in an exception; null = none are counted
--- isolated_ms: broker-milliseconds of isolation concerned; null = none are counted
+-- topic: topic; null = all topics
+-- sends: attempts concerned; null = not counted
+-- failures: of those, attempts that ended in an exception; null = not counted
+-- isolated_ms: broker-milliseconds of isolation concerned; null = not counted
 -- sentence: the finding in words
 WITH latest AS (
   SELECT cluster, max(event_date) AS event_date

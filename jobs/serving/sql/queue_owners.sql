@@ -1,6 +1,6 @@
 -- Who owns queue N now, since when, and who owned it before?
 -- One row is one interval in which a queue was held by one client, or should have been by the group's strategy, however
--- many midnights lay between. Each source stands for itself: compare what consumers held with what the strategy says.
+-- many midnights lay between. Sources are independent: compare what consumers held with what the strategy says.
 -- Ask it: SELECT * FROM queue_owners WHERE is_current AND consumer_group = 'G' AND topic = 'T' AND queue_id = 3
 --
 -- cluster: RocketMQ cluster
@@ -9,14 +9,14 @@
 -- broker_name: broker name
 -- queue_id: queue id; -1 = any queue of the broker (POP)
 -- source: RUNNING_INFO, CLIENT_LOG: who really held it; STRATEGY: who should
--- client_id: the owner; null = the strategy gives it to nobody
--- since_at: when the interval began, UTC; an interval that began before the lake shows the first moment the lake knows
--- until_at: end of what is known of it, exclusive, UTC
+-- client_id: the owner; null = the strategy assigns it to nobody
+-- since_at: when the interval began, UTC; an interval that began before the lake has the lake's first moment
+-- until_at: end as far as known, exclusive, UTC
 -- since_ms: since_at, epoch ms
 -- until_ms: until_at, epoch ms
--- is_current: nobody is known to have followed, and it lasts to the end of what the source knows of the group (to a minute)
+-- is_current: no later owner is known, and it lasts to the end of the source's data on the group (to a minute)
 -- strategy: of STRATEGY: the group's strategy at the end of the interval; else null
--- view_broker_name: of STRATEGY: broker whose member list this rests on; null = all agree
+-- view_broker_name: of STRATEGY: broker whose member list this is based on; null = all agree
 WITH owned AS (
   SELECT cluster, consumer_group, topic, broker_name, queue_id, source, client_id, popped, process,
     NULL AS view_broker_name, NULL AS strategy, start_ms, start_at, end_ms, end_at

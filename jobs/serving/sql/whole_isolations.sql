@@ -1,11 +1,11 @@
 -- From when to when did a producer hold a broker as not available, however many midnights lay between?
--- One row is one isolation: what isolation_intervals cuts at 00:00 UTC is whole again. An isolation whose first days
+-- One row is one isolation: the pieces that isolation_intervals cuts at 00:00 UTC are joined. An isolation whose first days
 -- are not in the lake says so, and one that stands at the end of the last published day has no ended_by yet.
 -- Ask it: SELECT * FROM whole_isolations WHERE enforced AND still_stands ORDER BY start_ms
 --
 -- cluster: RocketMQ cluster
 -- client_id: client id of the producer
--- producer_group: producer group; empty when the log gave none
+-- producer_group: producer group; empty when not logged
 -- process: process of the producer
 -- enforced: false = the switch was off: the producer would have isolated the broker
 -- broker_name: broker name
@@ -19,13 +19,13 @@
 -- end_earliest_ms: earliest end that events of unknown order allow, epoch ms
 -- end_latest_ms: latest end that events of unknown order allow, epoch ms
 -- cause: what opened it
--- evidence: LOGGED, RECORDED by the client itself, or what shows the opener
+-- evidence: how the opener is known: LOGGED, RECORDED by the client, or inferred
 -- opener_latency_ms: latency that the opening update carried, ms
 -- extensions: later updates that set a new end, on its last day
 -- ended_by: what ended it; null = it stands at the end of the last published day
--- began_before_the_lake: it stood at 00:00 of the first day that the lake has of it
--- still_stands: it stands at the end of the last day that the lake has of it
--- days: days it touches
+-- began_before_the_lake: it stood at 00:00 of its first day in the lake
+-- still_stands: it stands at the end of its last day in the lake
+-- days: number of days it touches
 WITH marked AS (
   SELECT
     *,
