@@ -21,12 +21,10 @@ _WRITE_BIT = 2
 def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
     """One small row per `cluster` and `topic`: the brokers of its routes over the day.
 
-    `known_from_ms` (the first capture of the day); `queued`, `permitted` and `writable`, arrays of {broker_name,
-    from_ms, until_ms}: the spans in which the broker had a write queue; had the write permission too; and a master. A
-    client selects writable ones alone (`MQClientInstance.topicRouteData2TopicPublishInfo` 4.9.2:179-194), its fallback
-    also one without a master. `queue_counts`, an array of {from_ms, until_ms, queues}: the topic's writable queues, and
-    `broker_counts`, the same with `broker_name`: those of one broker. The day's first answer counts from the beginning,
-    its last one without end.
+    `queued`, `permitted` and `writable`, arrays of {broker_name, from_ms, until_ms}: the spans in which the broker had
+    a write queue; had the write permission too; and a master. A client selects writable ones alone
+    (`MQClientInstance.topicRouteData2TopicPublishInfo` 4.9.2:179-194), its fallback also one without a master. The
+    day's first answer counts from the beginning, its last one without end.
 
     Args:
         topic_brokers: the day's intervals of unchanged routes.
@@ -47,19 +45,10 @@ def known_routes_of(topic_brokers: DataFrame) -> DataFrame:
     )
     permitted = with_queues.where(F.col("perm").bitwiseAND(_WRITE_BIT) != 0)
     writable = permitted.where("has_master")
-    counts = writable.groupBy(*_TOPIC, "from_ms", "until_ms").agg(F.sum("write_queue_nums").alias("queues"))
-    queue_counts = counts.groupBy(*_TOPIC).agg(
-        F.collect_list(F.struct("from_ms", "until_ms", "queues")).alias("queue_counts")
-    )
-    of_broker = F.struct("broker_name", "from_ms", "until_ms", F.col("write_queue_nums").alias("queues"))
-    broker_counts = writable.groupBy(*_TOPIC).agg(F.collect_list(of_broker).alias("broker_counts"))
     return (
-        known_spans.drop("known_until_ms")
-        .join(_spans(with_queues, "queued"), list(_TOPIC))
+        _spans(with_queues, "queued")
         .join(_spans(permitted, "permitted"), list(_TOPIC))
         .join(_spans(writable, "writable"), list(_TOPIC))
-        .join(queue_counts, list(_TOPIC))
-        .join(broker_counts, list(_TOPIC))
     )
 
 
