@@ -14,7 +14,14 @@ from jobs.fault_latency.fault_items.isolations import (
     with_change,
     with_isolation,
 )
-from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, spans_of_writes, writes_near
+from jobs.fault_latency.fault_items.pruning import (
+    attempts_near,
+    half_minutes,
+    spans_of_attempts,
+    spans_of_processes,
+    spans_of_writes,
+    writes_near,
+)
 from jobs.fault_latency.fault_items.recorded_writes import Recorded, recorded_of, with_causes, without_recorded
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.fault_items.updates import carried_updates, updates, within_day
@@ -103,7 +110,12 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
     )
     carried = carried_updates(of.opening, per_process, day)
     other_writes = carried.unionByName(record.writes) if record else carried
-    near = half_minutes(attempts, per_process, spans_of_writes(other_writes, known_policies, day), known_policies, day)
+    spans = (
+        spans_of_attempts(attempts, known_policies)
+        .unionByName(spans_of_processes(per_process, known_policies, day))
+        .unionByName(spans_of_writes(other_writes, known_policies, day))
+    )
+    near = half_minutes(spans, day.start_ms, day.end_ms)
     near_attempts = materialize(
         ATTEMPTS,
         with_tries(attempts_near(attempts, near), attempts, broker_names(per_process), has_async=of.has_async),

@@ -8,17 +8,17 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.keys import PROCESS
 from jobs.intervals.concurrent_counts import concurrent_counts
 
-_GROUP = ("event_date", *PROCESS, "rule")
+_GROUP = ("event_date", *PROCESS, "policy")
 
 
 def all_isolated(isolated: DataFrame, brokers: DataFrame) -> DataFrame:
     """One row per interval without a choice and broker of the process: the client then sends to an isolated broker.
 
-    Grain: `event_date`, `PROCESS`, `rule`, `broker_name`, `start_ms`. `begins` is false when it lasted at 00:00 UTC
+    Grain: `event_date`, `PROCESS`, `policy`, `broker_name`, `start_ms`. `begins` is false when it lasted at 00:00 UTC
     already.
 
     Args:
-        isolated: isolations cut at midnight; those of one broker and rule do not overlap.
+        isolated: isolations cut at midnight; those of one broker and policy do not overlap.
         brokers: as `brokers_of_process` returns them.
     """
     keys = (*_GROUP, "brokers")

@@ -1,66 +1,83 @@
-"""Isolations that each policy would have made, from isolating writes."""
+"""Isolations that each requested policy would have made: the one replay, with the policy in the key of an item."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import ITEM, PROCESS
+from jobs.fault_latency.fault_items.isolations import (
+    isolating_writes,
+    isolation_relevant_writes,
+    isolations,
+    with_change,
+    with_isolation,
+)
+from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, spans_of_attempts
+from jobs.fault_latency.fault_items.replay import replay
+from jobs.fault_latency.fault_items.updates import updates
+from jobs.fault_latency.keys import OWNER, PROCESS
+from jobs.fault_latency.replayed_day import UNORDERED_WITHIN_MS
 from jobs.tables.day import DAY_MS, Day
-from udfs.fault_window import FAR_MS
+from jobs.what_if.requested_policies import RequestedPolicies
+from udfs.policy import Policy
+
+MadeOnce = Callable[[DataFrame], DataFrame]
+"""A small frame that several others read → the same rows, made once; they plan from the rows alone."""
+
+_OWNER = ("requested_policy", *OWNER)
+_ITEM = (*_OWNER, "broker_name")
 
 
-def isolations(writes: DataFrame) -> DataFrame:
-    """One row per isolation of an item under a rule, ended by the end of its process at the latest.
+def requested_isolations(
+    attempts: DataFrame,
+    ends: DataFrame,
+    requested: RequestedPolicies,
+    own: Sequence[Policy],
+    days: Sequence[Day],
+    made_once: MadeOnce,
+) -> DataFrame:
+    """One row per isolation of an item under a requested policy, by the best estimate: no bands.
 
-    Grain: `ITEM`, `rule`, `start_ms`; `end_ms` is exclusive. The rules are those of `replay`, without bands:
-    last write wins, or the latest end stays, or (5.1.4) also while the reachable flag is false.
+    Grain: `requested_policy`, `ITEM`, `start_ms`; `end_ms` is exclusive.
 
     Args:
-        writes: as `isolating` returns them.
+        attempts: ATTEMPTS that can be replayed, of the days and the day before.
+        ends: as `process_ends` returns them.
+        requested: the policies.
+        own: every policy that a producer may have of its own.
+        days: the requested days, of whatever cluster, in a row.
+        made_once: for the attempts near isolations, and for their writes.
     """
-    at_ms, next_at_ms = F.col("at_ms"), F.coalesce("next_at_ms", F.lit(FAR_MS))
-    unreachable = F.col("gated") & ~F.col("reachable")
-    window_until = F.when(F.col("not_available_ms") > 0, at_ms + F.col("not_available_ms"))
-    latest_until = F.greatest(window_until, F.when(unreachable, next_at_ms))
-    in_order = Window.partitionBy(*ITEM, "rule").orderBy("position")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    still_lasts = F.col("latest_stays") & (F.max("window_until_ms").over(before) > at_ms)
-    follows = F.lag("position").over(in_order) == F.col("position") - 1
-    continues = still_lasts | (follows & (F.lag("until_ms").over(in_order) > at_ms))
-    return (
-        writes.withColumns(
-            {
-                "window_until_ms": window_until,
-                "until_ms": F.when(unreachable, F.lit(FAR_MS)).otherwise(window_until),
-                "held_until_ms": F.when(F.col("latest_stays"), latest_until).otherwise(
-                    F.least(window_until, next_at_ms)
-                ),
-            }
-        )
-        .withColumn("opens", (~F.coalesce(continues, F.lit(False))).cast("int"))
-        .withColumn("isolation", F.sum("opens").over(so_far))
-        .groupBy(*ITEM, "rule", "isolation")
-        .agg(
-            F.min("at_ms").alias("start_ms"),
-            F.least(F.max("held_until_ms"), F.max("process_ended_at_ms")).alias("end_ms"),
-        )
-        .drop("isolation")
-        .where("end_ms > start_ms")
-    )
+    start_ms, end_ms = min(day.start_ms for day in days) - DAY_MS, max(day.end_ms for day in days)
+    policies = requested.followed(own)
+    spans = spans_of_attempts(_under_each(attempts, requested), policies)
+    near = made_once(attempts_near(attempts, half_minutes(spans, start_ms, end_ms)))
+    writes = updates(_under_each(near, requested), policies, has_async=True, owner=_OWNER)
+    items = replay(writes, policies, UNORDERED_WITHIN_MS, _ITEM).join(F.broadcast(ends), list(PROCESS), "left")
+    relevant = isolation_relevant_writes(items).transform(with_isolation, _ITEM).transform(with_change)
+    return isolations(made_once(isolating_writes(relevant)), end_ms, _ITEM).where("end_ms > start_ms")
+
+
+def _under_each(attempts: DataFrame, requested: RequestedPolicies) -> DataFrame:
+    """One row per attempt and requested policy; `policy` is the one that the producer then follows."""
+    pairs = [
+        F.struct(F.lit(name).alias("requested_policy"), followed.alias("policy"))
+        for name, followed in requested.followed_by_name().items()
+    ]
+    kept = [name for name in attempts.columns if name != "policy"]
+    return attempts.select(*kept, F.inline(F.array(*pairs)))
 
 
 def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
     """One row per isolation and day, cut to the day.
 
-    Grain: `event_date`, `PROCESS`, `broker_name`, `rule`, `start_ms`. `begins`: the isolation starts in this part,
-    otherwise it lasted at 00:00 UTC.
+    Grain: `event_date`, `PROCESS`, `broker_name`, `policy` (the requested one), `start_ms`. `begins`: the isolation
+    starts in this part, otherwise it lasted at 00:00 UTC.
 
     Args:
-        whole: as `isolations` returns them.
+        whole: as `requested_isolations` returns them.
         days: the requested days, of whatever cluster, in a row.
     """
     first, last = min(day.start_ms for day in days), max(day.end_ms for day in days)
@@ -74,7 +91,7 @@ def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
             F.date_from_unix_date(F.col("day_number").cast("int")).alias("event_date"),
             *PROCESS,
             "broker_name",
-            "rule",
+            F.col("requested_policy").alias("policy"),
             F.greatest("start_ms", midnight).alias("start_ms"),
             F.least("end_ms", midnight + DAY_MS).alias("end_ms"),
             (F.col("start_ms") >= midnight).alias("begins"),

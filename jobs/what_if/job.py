@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import PROCESS
+from jobs.fault_latency.frames import ATTEMPTS
 from jobs.fault_latency.producers.attempts import attempts_of, with_tries
 from jobs.fault_latency.producers.processes import process_ends
 from jobs.fault_latency.producers.rules import policies
@@ -21,23 +21,11 @@ from jobs.tables import FAULT_ITEM_STATE
 from jobs.tables.day import Day
 from jobs.what_if.choices import brokers_of_process, choices, totals
 from jobs.what_if.fallback import all_isolated
-from jobs.what_if.isolations import cut_at_midnight, isolations
+from jobs.what_if.isolations import MadeOnce, cut_at_midnight, requested_isolations
 from jobs.what_if.outcomes import outcomes
 from jobs.what_if.requested_policies import RequestedPolicies
-from jobs.what_if.rules import Rule, longest_ms, rules
 from jobs.what_if.steering import steered
-from jobs.what_if.writes import calls, isolating
-
-MadeOnce = Callable[[DataFrame], DataFrame]
-"""A small frame that several others read → the same rows, made once; they plan from the rows alone."""
-
-_ATTEMPT = (
-    "event_date", "cluster", "client_id", "producer_group", "process", "topic", "broker_name",
-    "result_broker_name", "mode", "outcome", "effective_outcome", "not_replayed", "started_at_ms", "ended_at_ms",
-    "latency_ms", "submitted_at_ms", "invoke_id", "attempt", "seq", "thread", "row_hash", "version", "version_number",
-    "policy", "detector", "by_caller", "addressed_broker", "error_broker", "is_stale_line", "connected_late",
-    "broker_failed_ms", "one_line_per", "previous_broker_name",
-)  # fmt: skip
+from udfs.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,7 @@ class WhatIf:
     """Frames of one what-if run.
 
     Attributes:
-        isolated: one row per isolation of each rule, cut at midnight.
+        isolated: one row per isolation of each policy, cut at midnight.
         outcomes: `policy_outcomes` without `run_id`.
     """
 
@@ -53,14 +41,9 @@ class WhatIf:
     outcomes: DataFrame
 
 
-def requested_rules(requested: RequestedPolicies, settings: Settings) -> tuple[Rule, ...]:
-    """The different rules among the requested policies."""
-    return rules(requested, policies(released_profiles(), settings.producers))
-
-
 def lead_in_ms(requested: RequestedPolicies, settings: Settings) -> int:
     """How long before midnight a send can still isolate after it, at most one day."""
-    return longest_ms(requested_rules(requested, settings))
+    return max((each.ladder.longest_ms for each in requested.followed(_own(settings))), default=0)
 
 
 def what_if(
@@ -82,7 +65,6 @@ def what_if(
         topic_brokers: the days' intervals of unchanged routes; may be empty.
         made_once: for the few rows that several frames read.
     """
-    rules_to_replay = requested_rules(requested, settings)
     no_items = sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema)
     per_process = made_once(sends_per_process(sends, settings.producers))
     all_attempts = attempts_of(sends, per_process, settings.producers)
@@ -90,23 +72,28 @@ def what_if(
     attempts = (
         with_tries(all_attempts, all_attempts, names, has_async=True)
         .where("not_replayed IS NULL")
-        .select(*_ATTEMPT, F.lit(True).alias("enforced"))
+        .withColumn("enforced", F.lit(True))
+        .select("event_date", *(each.name for each in ATTEMPTS.columns))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    ends = F.broadcast(process_ends(per_process, no_items))
-    written = calls(attempts).transform(isolating, rules_to_replay).join(ends, list(PROCESS), "left")
-    isolated = made_once(cut_at_midnight(isolations(written), days))
+    ends = process_ends(per_process, no_items)
+    whole = requested_isolations(attempts, ends, requested, _own(settings), days, made_once)
+    isolated = made_once(cut_at_midnight(whole, days))
     chosen = choices(attempts.where(F.col("event_date") >= F.lit(_first(days))), settings.slow_ms)
     unavoided = made_once(all_isolated(isolated, made_once(brokers_of_process(chosen, topic_brokers))))
     policy_outcomes = outcomes(
         requested,
-        rules_to_replay,
         totals=totals(chosen),
         isolated=isolated,
         unavoided=unavoided,
         steered=made_once(steered(chosen, isolated, unavoided)),
     )
     return WhatIf(isolated, policy_outcomes)
+
+
+def _own(settings: Settings) -> tuple[Policy, ...]:
+    """Every policy that a producer may have of its own."""
+    return policies(released_profiles(), settings.producers)
 
 
 def _first(days: Sequence[Day]) -> dt.date:

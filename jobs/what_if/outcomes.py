@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies
-from jobs.what_if.rules import Rule
 
 _BROKER_DAY = ("event_date", "cluster", "broker_name")
 _LADDER = ("latency_max_ms", "not_available_ms")
 _POLICY = pa.schema(
     [
         ("policy", pa.string()),
-        ("rule", pa.int32()),
         ("profile", pa.string()),
         *((name, pa.list_(pa.int64())) for name in _LADDER),
     ]
@@ -26,7 +22,6 @@ _COUNTS = ("steered", "hits", "isolations", "isolated_ms", "all_isolated_ms")
 
 def outcomes(
     requested: RequestedPolicies,
-    rules: Sequence[Rule],
     *,
     totals: DataFrame,
     isolated: DataFrame,
@@ -37,28 +32,27 @@ def outcomes(
 
     Args:
         requested: the policies of the run.
-        rules: what they come down to.
         totals: attempts per broker and day.
         isolated: isolations cut at midnight.
         unavoided: intervals in which every broker was isolated.
         steered: as `steered` returns them.
     """
     length = F.col("end_ms") - F.col("start_ms")
-    per_rule = isolated.groupBy(*_BROKER_DAY, "rule").agg(
+    per_policy = isolated.groupBy(*_BROKER_DAY, "policy").agg(
         F.count_if("begins").alias("isolations"), F.sum(length).alias("isolated_ms")
     )
-    without_choice = unavoided.groupBy(*_BROKER_DAY, "rule").agg(F.sum(length).alias("all_isolated_ms"))
-    key = [*_BROKER_DAY, "rule"]
-    by_rule = per_rule.join(without_choice, key, "left").join(steered.where("rule IS NOT NULL"), key, "left")
-    by_any = steered.where("rule IS NULL").select(*_BROKER_DAY, F.col("hits").alias("avoidable"))
-    brokers = totals.unionByName(per_rule.select(*_BROKER_DAY).distinct(), allowMissingColumns=True)
+    without_choice = unavoided.groupBy(*_BROKER_DAY, "policy").agg(F.sum(length).alias("all_isolated_ms"))
+    key = [*_BROKER_DAY, "policy"]
+    by_policy = per_policy.join(without_choice, key, "left").join(steered.where("policy IS NOT NULL"), key, "left")
+    by_any = steered.where("policy IS NULL").select(*_BROKER_DAY, F.col("hits").alias("avoidable"))
+    brokers = totals.unionByName(per_policy.select(*_BROKER_DAY).distinct(), allowMissingColumns=True)
     by_broker = (
         brokers.groupBy(*_BROKER_DAY)
         .agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("producers", "sends", "bad_sends")))
         .join(by_any, list(_BROKER_DAY), "left")
     )
-    named = F.broadcast(_policies(totals.sparkSession, requested, rules))
-    rows = by_broker.crossJoin(named).join(by_rule, key, "left")
+    named = F.broadcast(_policies(totals.sparkSession, requested))
+    rows = by_broker.crossJoin(named).join(by_policy, key, "left")
     counts = {name: F.coalesce(name, F.lit(0)).cast("bigint") for name in (*_COUNTS, "avoidable")}
     return rows.withColumns(counts).withColumns(
         {
@@ -69,13 +63,11 @@ def outcomes(
     )
 
 
-def _policies(spark: SparkSession, requested: RequestedPolicies, rules: Sequence[Rule]) -> DataFrame:
-    """One row per requested policy, with its rule and ladder; `AS_RUN` has no ladder of its own."""
-    number = {name: rule.number for rule in rules for name in rule.names}
+def _policies(spark: SparkSession, requested: RequestedPolicies) -> DataFrame:
+    """One row per requested policy, with its ladder; `AS_RUN` has no ladder of its own."""
     policies = [
         {
             "policy": each.name,
-            "rule": number[each.name],
             "profile": each.profile,
             "latency_max_ms": each.ladder.floors_ms,
             "not_available_ms": each.ladder.isolations_ms,
@@ -83,5 +75,5 @@ def _policies(spark: SparkSession, requested: RequestedPolicies, rules: Sequence
         for each in requested.policies
     ]
     if requested.as_run:
-        policies.append({"policy": AS_RUN, "rule": number[AS_RUN], "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
+        policies.append({"policy": AS_RUN, "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))
     return spark.createDataFrame(pa.Table.from_pylist(policies, _POLICY))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from jobs.errors import UsageError
 from jobs.settings.client_profiles import Profile
@@ -38,6 +41,21 @@ class RequestedPolicies:
     def names(self) -> tuple[str, ...]:
         """Every policy's name."""
         return (*([AS_RUN] if self.as_run else []), *(each.name for each in self.policies))
+
+    def followed(self, own: Sequence[Policy]) -> tuple[Policy, ...]:
+        """Every policy that an attempt may follow in the run; `own` are those that a producer may have of its own."""
+        asked = (replace(each, name=_followed(each)) for each in self.policies)
+        return (*(own if self.as_run else ()), *asked)
+
+    def followed_by_name(self) -> dict[str, Column]:
+        """Requested name to the name of the policy that the attempt of the row then follows."""
+        asked = {each.name: F.lit(_followed(each)) for each in self.policies}
+        return ({AS_RUN: F.col("policy")} if self.as_run else {}) | asked
+
+
+def _followed(requested: Policy) -> str:
+    """A name that no producer's own policy has."""
+    return f"requested {requested.name}"
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ _BEFORE_CHOICES, _CHOICE, _AFTER_CHOICES = 0, 1, 2
 
 
 def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> DataFrame:
-    """Counts of attempts within an isolation while another broker was left, per rule and under any rule.
+    """Counts of attempts within an isolation while another broker was left, per policy and under any.
 
-    Grain: `event_date`, `cluster`, `broker_name`, `rule` (null = under at least one rule): `steered` (0 there) and
+    Grain: `event_date`, `cluster`, `broker_name`, `policy` (null = under at least one policy): `steered` (0 there) and
     `hits`, those of them that went badly.
 
     With the attempts in order, an isolation holds as many as were counted up to its end less those up to its start: a
@@ -27,35 +27,35 @@ def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> Dat
         unavoided: intervals in which every broker was isolated, as `all_isolated` returns them.
     """
     ends = _ends(isolated, sign=1).unionByName(_ends(unavoided, sign=-1))
-    nothing = F.lit(None).cast("int")
+    nothing = F.lit(None).cast("string")
     touched = chosen.join(
         F.broadcast(isolated.select(*_BROKER_OF_PROCESS).distinct()), list(_BROKER_OF_PROCESS), "left_semi"
     ).select(
         *_BROKER_OF_PROCESS,
         F.col("chosen_at_ms").alias("at_ms"),
         F.lit(_CHOICE).alias("place"),
-        nothing.alias("rule"),
+        nothing.alias("policy"),
         F.lit(0).alias("closes"),
         F.lit(1).cast("bigint").alias("attempt"),
         "bad",
     )
-    in_order = Window.partitionBy(*_BROKER_OF_PROCESS).orderBy("at_ms", "place", "rule", "closes", "bad")
+    in_order = Window.partitionBy(*_BROKER_OF_PROCESS).orderBy("at_ms", "place", "policy", "closes", "bad")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     counted = touched.unionByName(ends).select(
         "event_date",
         "cluster",
         "broker_name",
-        "rule",
+        "policy",
         "closes",
         "bad",
         F.sum("attempt").over(so_far).alias("attempts_so_far"),
         F.sum("bad").over(so_far).alias("bad_so_far"),
-        (-F.sum("closes").over(so_far)).alias("rules_that_steer"),
+        (-F.sum("closes").over(so_far)).alias("policies_that_steer"),
     )
-    by_any = F.when(F.col("rules_that_steer") > 0, F.col("bad")).otherwise(0)
-    return counted.groupBy("event_date", "cluster", "broker_name", "rule").agg(
+    by_any = F.when(F.col("policies_that_steer") > 0, F.col("bad")).otherwise(0)
+    return counted.groupBy("event_date", "cluster", "broker_name", "policy").agg(
         F.sum(F.col("closes") * F.col("attempts_so_far")).alias("steered"),
-        F.sum(F.when(F.col("rule").isNull(), by_any).otherwise(F.col("closes") * F.col("bad_so_far"))).alias("hits"),
+        F.sum(F.when(F.col("policy").isNull(), by_any).otherwise(F.col("closes") * F.col("bad_so_far"))).alias("hits"),
     )
 
 
@@ -69,5 +69,5 @@ def _ends(intervals: DataFrame, *, sign: int) -> DataFrame:
     )
     none = F.lit(0).cast("bigint")
     return intervals.select(
-        *_BROKER_OF_PROCESS, "rule", F.explode(both).alias("end"), none.alias("attempt"), none.alias("bad")
-    ).select(*_BROKER_OF_PROCESS, "end.*", "rule", "attempt", "bad")
+        *_BROKER_OF_PROCESS, "policy", F.explode(both).alias("end"), none.alias("attempt"), none.alias("bad")
+    ).select(*_BROKER_OF_PROCESS, "end.*", "policy", "attempt", "bad")

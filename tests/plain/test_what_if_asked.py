@@ -9,7 +9,6 @@ import pytest
 from jobs.errors import FaultlineError, SettingsError, UsageError
 from jobs.settings.client_profiles import released_profiles
 from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies, requested_policies
-from jobs.what_if.rules import rules
 from jobs.what_if.summary import with_best
 from tests.given.what_if_answers import line
 
@@ -65,11 +64,6 @@ def test_a_file_of_ladders(tmp_path: Path) -> None:
     file.write_text('[ladders."<b>"]\nlatency_max_ms = [9]\nnot_available_ms = [4]\nprofile = "P1"\n')
     (policy,) = ask(files=[file]).policies
     assert (policy.name, policy.profile, policy.ladder.isolations_ms) == ("<b>", "P1", (4,))
-
-
-def test_policies_that_do_the_same_share_a_rule() -> None:
-    shared = rules(ask(names=["P1", "P2", "P3", "P5"], sweeps=["P5/1/1"]), [])
-    assert [rule.names for rule in shared] == [("P1", "P2", "P3"), ("P5", "P5 x1/x1")]
 
 
 @pytest.mark.parametrize(

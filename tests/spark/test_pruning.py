@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
@@ -20,12 +19,9 @@ from jobs.fault_latency.fault_items.isolations import (
 )
 from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, spans_of_writes, writes_near
 from jobs.fault_latency.fault_items.replay import UPDATE, replay
-from jobs.fault_latency.frames import SENDS_PER_PROCESS
 from jobs.fault_latency.keys import ITEM
-from jobs.fault_latency.producers.attempts import attempts_of
 from jobs.fault_latency.producers.rules import policies
 from jobs.settings.client_profiles import released_profiles
-from jobs.tables import SENDS
 from jobs.tables.day import DAY_MS, Day
 from tests.given.writes import COLUMNS, WRITES, Write, carried, write
 from udfs.fault_window import FAR_MS
@@ -73,14 +69,7 @@ def writes(spark: SparkSession) -> DataFrame:
 def _pruned(writes: DataFrame) -> DataFrame:
     """The writes near isolations, of a day without attempts: the writes say all."""
     spans = spans_of_writes(writes, POLICIES, DAY)
-    return writes_near(writes, half_minutes(*_nothing(writes.sparkSession), spans, POLICIES, DAY))
-
-
-def _nothing(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
-    """A day without attempts, one by one and counted."""
-    sends = spark.createDataFrame([], SENDS.schema)
-    counted = spark.createDataFrame([], StructType(list(SENDS_PER_PROCESS.columns)))
-    return attempts_of(sends, counted, {}), counted
+    return writes_near(writes, half_minutes(spans, DAY.start_ms, DAY.end_ms))
 
 
 def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -133,7 +122,7 @@ def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_nea
     types = {"latency_ms": "bigint", "submitted_at_ms": "bigint", "started_at_ms": "bigint", "ended_at_ms": "bigint"}
     schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in row)
     span = spark.createDataFrame([("c", "p", "g", _AROUND, _AROUND)], SPANS)
-    near = half_minutes(*_nothing(spark), span, POLICIES, DAY)
+    near = half_minutes(span, DAY.start_ms, DAY.end_ms)
     found = attempts_near(spark.createDataFrame([tuple(row.values())], schema), near)
     assert (found.count() == 1) == is_near
 

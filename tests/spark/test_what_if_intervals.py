@@ -11,120 +11,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.settings.client_profiles import released_profiles
-from jobs.settings.model import Settings
 from jobs.tables.day import DAY_MS, Day
 from jobs.what_if.choices import brokers_of_process
 from jobs.what_if.fallback import all_isolated
-from jobs.what_if.isolations import cut_at_midnight, isolations
-from jobs.what_if.job import requested_rules
+from jobs.what_if.isolations import cut_at_midnight
 from jobs.what_if.outcomes import outcomes
 from jobs.what_if.requested_policies import AS_RUN, requested_policies
 from jobs.what_if.steering import steered
 from tests.given.site import D1, D2, START
-from udfs.fault_window import FAR_MS
 
 MIDNIGHT = START[D2]
 PROCESS = "cluster string, client_id string, producer_group string, process string"
-WRITES = (
-    f"{PROCESS}, enforced boolean, broker_name string, rule int, position int, at_ms bigint, next_at_ms bigint,"
-    " not_available_ms bigint, reachable boolean, latest_stays boolean, gated boolean, process_ended_at_ms bigint"
-)
-WHOLE = f"{PROCESS}, broker_name string, rule int, start_ms bigint, end_ms bigint"
-CUT = f"event_date date, {WHOLE}, begins boolean"
-
-Write = tuple[int, int, int | None, int, bool]
-"""Place among the item's writes, of which only those that isolate are here; when; the next; how long; reachable."""
-LAST_WINS, LATEST_STAYS, GATES = (False, False), (True, False), (True, True)
-"""Up to 5.1.3; from 5.1.4 on; and 5.1.4 itself, where the reachable flag counts."""
-STORIES: list[tuple[str, tuple[bool, bool], list[Write], int | None, list[tuple[int, int]]]] = [
-    ("it expires", LAST_WINS, [(1, 100, None, 50, True)], None, [(100, 150)]),
-    ("the next write ends it", LAST_WINS, [(1, 100, 120, 50, True)], None, [(100, 120)]),
-    ("the next write is later", LAST_WINS, [(1, 100, 200, 50, True)], None, [(100, 150)]),
-    ("the next write isolates", LAST_WINS, [(1, 100, 120, 50, True), (2, 120, None, 50, True)], None, [(100, 170)]),
-    (
-        "the next write isolates at its end",
-        LAST_WINS,
-        [(1, 100, 150, 50, True), (2, 150, None, 50, True)],
-        None,
-        [(100, 150), (150, 200)],
-    ),
-    (
-        "a write between ends it",
-        LAST_WINS,
-        [(1, 100, 110, 50, True), (3, 120, None, 50, True)],
-        None,
-        [(100, 110), (120, 170)],
-    ),
-    ("ended in its millisecond", LAST_WINS, [(1, 100, 100, 50, True)], None, []),
-    (
-        "two in a millisecond, the last one shorter",
-        LAST_WINS,
-        [(1, 100, 100, 50, True), (2, 100, None, 30, True)],
-        None,
-        [(100, 130)],
-    ),
-    ("its process ends", LAST_WINS, [(1, 100, None, 50, True)], 130, [(100, 130)]),
-    ("no flag", LAST_WINS, [(1, 100, None, 50, False)], None, [(100, 150)]),
-    (
-        "a shorter one within",
-        LATEST_STAYS,
-        [(1, 100, 120, 50, True), (3, 130, None, 10, True)],
-        None,
-        [(100, 150)],
-    ),
-    (
-        "a longer one before the last",
-        LATEST_STAYS,
-        [(1, 100, 110, 100, True), (2, 110, 120, 5, True), (4, 150, None, 60, True)],
-        None,
-        [(100, 210)],
-    ),
-    (
-        "the longest ends as another begins",
-        LATEST_STAYS,
-        [(1, 100, 110, 50, True), (3, 150, None, 50, True)],
-        None,
-        [(100, 150), (150, 200)],
-    ),
-    ("no flag while the latest stays", LATEST_STAYS, [(1, 100, 400, 50, False)], None, [(100, 150)]),
-    ("unreachable until the next write", GATES, [(1, 100, 300, 0, False)], None, [(100, 300)]),
-    ("unreachable for less than its window", GATES, [(1, 100, 300, 500, False)], None, [(100, 600)]),
-    ("unreachable until its process ends", GATES, [(1, 100, None, 0, False)], 5_000, [(100, 5_000)]),
-    ("unreachable for good", GATES, [(1, 100, None, 0, False)], None, [(100, FAR_MS)]),
-    ("unreachable twice", GATES, [(1, 100, 300, 0, False), (2, 300, 400, 0, False)], None, [(100, 400)]),
-    (
-        "reachable between",
-        GATES,
-        [(1, 100, 200, 0, False), (3, 300, 400, 0, False)],
-        None,
-        [(100, 200), (300, 400)],
-    ),
-    (
-        "isolated once reachable",
-        GATES,
-        [(1, 100, 200, 0, False), (2, 200, None, 50, True)],
-        None,
-        [(100, 250)],
-    ),
-]
-
-
-def test_isolations_of_an_item(spark: SparkSession) -> None:
-    """Each story is an item; all of them once more under another rule, whose writes are a second later."""
-    rows = [
-        ("c", "p", "g", "1", True, name, rule, place, at + late, after and after + late, length, reachable, *flags,
-         dies and dies + late)
-        for rule, late in ((1, 0), (2, 1_000))
-        for name, flags, writes, dies, _ in STORIES
-        for place, at, after, length, reachable in writes
-    ]  # fmt: skip
-    found = isolations(spark.createDataFrame(rows, WRITES)).collect()
-    assert sorted((row.rule, row.broker_name, row.start_ms, row.end_ms) for row in found) == sorted(
-        (rule, name, start + late, end if end == FAR_MS else end + late)
-        for rule, late in ((1, 0), (2, 1_000))
-        for name, *_, expected in STORIES
-        for start, end in expected
-    )
+WHOLE = f"{PROCESS}, enforced boolean, broker_name string, requested_policy string, start_ms bigint, end_ms bigint"
+CUT = f"event_date date, {PROCESS}, broker_name string, policy string, start_ms bigint, end_ms bigint, begins boolean"
 
 
 @pytest.mark.parametrize(
@@ -143,17 +42,17 @@ def test_isolations_of_an_item(spark: SparkSession) -> None:
     ],
 )
 def test_cut_at_midnight(spark: SparkSession, start: int, end: int, expected: Sequence[tuple[object, ...]]) -> None:
-    whole = spark.createDataFrame([("c", "p", "g", "1", "a", 1, MIDNIGHT + start, MIDNIGHT + end)], WHOLE)
+    whole = spark.createDataFrame([("c", "p", "g", "1", True, "a", "x", MIDNIGHT + start, MIDNIGHT + end)], WHOLE)
     found = cut_at_midnight(whole, [Day(D2, "c"), Day(D1, "c")]).collect()
     assert sorted((r.event_date, r.start_ms - MIDNIGHT, r.end_ms - MIDNIGHT, r.begins) for r in found) == expected
 
 
-Isolation = tuple[str, str, int, int, int, bool]
-"""Process, broker, rule, from, until, begins."""
+Isolation = tuple[str, str, int | str, int, int, bool]
+"""Process, broker, policy, from, until, begins."""
 
 
 def _isolated(isolated: Sequence[Isolation]) -> list[tuple[object, ...]]:
-    return [(D2, "c", "p", "g", process, broker, *rest) for process, broker, *rest in isolated]
+    return [(D2, "c", "p", "g", process, broker, str(policy), *rest) for process, broker, policy, *rest in isolated]
 
 
 def test_a_broker_without_write_permission_is_not_a_choice(spark: SparkSession) -> None:
@@ -188,8 +87,8 @@ def test_when_every_broker_is_isolated(spark: SparkSession) -> None:
         ("at midnight", "b", 1, 0, 50, False),
         ("one as the day begins", "a", 1, 0, 50, True),
         ("one as the day begins", "b", 1, 0, 100, False),
-        ("by two rules", "a", 1, 100, 200, True),
-        ("by two rules", "b", 2, 100, 200, True),
+        ("by two policies", "a", 1, 100, 200, True),
+        ("by two policies", "b", 2, 100, 200, True),
         ("one of three", "a", 1, 100, 200, True),
         ("two of three", "a", 1, 100, 200, True),
         ("two of three", "b", 1, 100, 200, True),
@@ -204,8 +103,8 @@ def test_when_every_broker_is_isolated(spark: SparkSession) -> None:
         spark.createDataFrame(_isolated(isolated), CUT),
         spark.createDataFrame(brokers, f"event_date date, {PROCESS}, brokers array<string>"),
     ).collect()
-    assert sorted((r.process, r.broker_name, r.rule, r.start_ms, r.end_ms, r.begins) for r in found) == sorted(
-        (process, broker, 1, start, end, begins)
+    assert sorted((r.process, r.broker_name, r.policy, r.start_ms, r.end_ms, r.begins) for r in found) == sorted(
+        (process, broker, "1", start, end, begins)
         for process, start, end, begins in (
             ("overlap", 150, 200, True),
             ("again", 150, 200, True),
@@ -219,10 +118,10 @@ def test_when_every_broker_is_isolated(spark: SparkSession) -> None:
 
 
 Interval = tuple[int, int, int, bool]
-"""Rule, from, until, begins."""
+"""Policy, from, until, begins."""
 Steered = tuple[str, list[Interval], list[Interval], list[int], dict[int, tuple[int, int]], int]
 """Broker, when it is isolated, when every broker is, when attempts chose it (those that went badly below 0); what each
-rule steers and hits; hits under any rule."""
+policy steers and hits; hits under any policy."""
 ONE = (1, 100, 200, True)
 STEERED: list[Steered] = [
     ("inside alone", [ONE], [], [100, -101, 150, -199, -200], {1: (3, 2)}, 2),
@@ -230,8 +129,8 @@ STEERED: list[Steered] = [
     ("begins at midnight", [(1, 0, 50, True)], [], [0, -1, -50], {1: (1, 1)}, 1),
     ("no choice", [ONE], [(1, 150, 180, True)], [-150, -151, -179, -180], {1: (2, 2)}, 2),
     ("no choice at midnight", [(1, 0, 90, False)], [(1, 0, 50, False)], [-1, -60, 70, 0], {1: (2, 1)}, 1),
-    ("no choice by one rule", [ONE, (2, *ONE[1:])], [(2, *ONE[1:])], [-150], {1: (1, 1), 2: (0, 0)}, 1),
-    ("two rules", [ONE, (2, 150, 250, True)], [], [-50, -160, -220], {1: (1, 1), 2: (2, 2)}, 2),
+    ("no choice by one policy", [ONE, (2, *ONE[1:])], [(2, *ONE[1:])], [-150], {1: (1, 1), 2: (0, 0)}, 1),
+    ("two policies", [ONE, (2, 150, 250, True)], [], [-50, -160, -220], {1: (1, 1), 2: (2, 2)}, 2),
     ("nothing bad", [ONE], [], [150], {1: (1, 0)}, 0),
     ("twice", [ONE, (1, 300, 400, True)], [], [-150, -250, -350], {1: (2, 2)}, 2),
 ]
@@ -255,44 +154,40 @@ def test_what_would_have_been_steered(spark: SparkSession) -> None:
         spark.createDataFrame(_isolated(unavoided), CUT),
     ).collect()
     expected = [
-        (broker, rule, 2 * counted, 2 * hits)
-        for broker, *_, by_rule, _ in STEERED
-        for rule, (counted, hits) in by_rule.items()
+        (broker, str(policy), 2 * counted, 2 * hits)
+        for broker, *_, by_policy, _ in STEERED
+        for policy, (counted, hits) in by_policy.items()
     ]
     under_any = [(broker, None, 0, 2 * hits) for broker, *_, hits in STEERED]
-    assert {(row.broker_name, row.rule, row.steered, row.hits) for row in found} == {*expected, *under_any}
+    assert {(row.broker_name, row.policy, row.steered, row.hits) for row in found} == {*expected, *under_any}
     assert len(found) == len(expected) + len(under_any)
 
 
 def test_outcomes_of_each_policy_and_broker(spark: SparkSession) -> None:
-    """Broker a has attempts and is isolated under one rule of two; b has attempts alone, c isolations alone."""
-    ladders_asked = ["x=100/1000@P5", "same=100/1000@P5", "y=7,20/0,50@P2"]
+    """Broker a has attempts and is isolated under one policy of three; b has attempts alone, c isolations alone."""
+    ladders_asked = ["x=100/1000@P5", "y=7,20/0,50@P2"]
     asked = requested_policies(released_profiles(), names=[AS_RUN], ladders=ladders_asked)
-    rules = requested_rules(asked, Settings())
-    number = {name: rule.number for rule in rules for name in rule.names}
-    assert number["x"] == number["same"] != number["y"]
     place = "event_date date, cluster string, broker_name string"
     found = outcomes(
         asked,
-        rules,
         totals=spark.createDataFrame(
             [(D2, "c", "a", 3, 40, 9), (D2, "c", "b", 1, 5, 2)],
             f"{place}, producers bigint, sends bigint, bad_sends bigint",
         ),
         isolated=spark.createDataFrame(
             [
-                *_isolated([("1", "a", number["x"], 100, 150, True), ("2", "a", number["x"], 0, 30, False)]),
-                *_isolated([("1", "c", number["x"], 100, 107, True)]),
+                *_isolated([("1", "a", "x", 100, 150, True), ("2", "a", "x", 0, 30, False)]),
+                *_isolated([("1", "c", "x", 100, 107, True)]),
             ],
             CUT,
         ),
-        unavoided=spark.createDataFrame(_isolated([("1", "a", number["x"], 120, 125, True)]), CUT),
+        unavoided=spark.createDataFrame(_isolated([("1", "a", "x", 120, 125, True)]), CUT),
         steered=spark.createDataFrame(
-            [(D2, "c", "a", number["x"], 6, 4), (D2, "c", "a", None, None, 5)],
-            f"{place}, rule int, steered bigint, hits bigint",
+            [(D2, "c", "a", "x", 6, 4), (D2, "c", "a", None, None, 5)],
+            f"{place}, policy string, steered bigint, hits bigint",
         ),
     ).collect()
-    ladders = {"x": ("P5", [100], [1_000]), "same": ("P5", [100], [1_000]), "y": ("P2", [7, 20], [0, 50])}
+    ladders = {"x": ("P5", [100], [1_000]), "y": ("P2", [7, 20], [0, 50])}
     columns = (
         "producers", "sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits",
         "false_alarms", "missed", "unavoidable",
@@ -309,8 +204,8 @@ def test_outcomes_of_each_policy_and_broker(spark: SparkSession) -> None:
         for row in found
     } == {
         (policy, broker): (*ladders.get(policy, (AS_RUN, [], [])),
-                           (isolated if policy in ("x", "same") else {}).get(broker, others[broker]))
-        for policy in ("x", "same", "y", AS_RUN)
+                           (isolated if policy == "x" else {}).get(broker, others[broker]))
+        for policy in ("x", "y", AS_RUN)
         for broker in "abc"
     }  # fmt: skip
-    assert len(found) == 12
+    assert len(found) == 9

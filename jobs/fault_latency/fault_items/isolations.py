@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -29,13 +31,13 @@ def isolation_relevant_writes(items: DataFrame) -> DataFrame:
     ).where("is_isolated OR was_isolated OR may_be_isolated OR next_at_ms IS NULL")
 
 
-def with_isolation(writes: DataFrame) -> DataFrame:
+def with_isolation(writes: DataFrame, item: Sequence[str] = ITEM) -> DataFrame:
     """One row per write, with the number of the isolation that it touches.
 
     Adds `isolation` (number within the item) and `possible` (number of the interval in which some order of tied writes
     has an isolation), both from 1.
     """
-    in_order = Window.partitionBy(*ITEM).orderBy("position")
+    in_order = Window.partitionBy(*item).orderBy("position")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     opens = (F.col("is_isolated") & ~F.col("was_isolated")).cast("int")
     opens_possible = (F.col("may_be_isolated") & ~F.col("might_have_been")).cast("int")
@@ -79,24 +81,25 @@ def isolating_writes(writes: DataFrame) -> DataFrame:
     return writes.where("is_isolated OR was_isolated OR may_be_isolated")
 
 
-def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
+def isolations(writes: DataFrame, day_end_ms: int, item: Sequence[str] = ITEM) -> DataFrame:
     """One row per isolation, cut at the day's end and at the end of the process.
 
-    Grain: `ITEM`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and has its
+    Grain: `item`, `start_ms`. An isolation that only another order of tied writes holds ends at its start and has its
     length in the band. `ended_by` is RESTARTED when a new process of the producer began, DAY_END when it lasts at
     24:00, EXPIRED when its time was over, else what the next write did.
 
     Args:
         writes: isolating writes, as `with_isolation` and `with_change` return them.
         day_end_ms: 24:00 UTC, epoch ms.
+        item: key of a fault item.
     """
     cut, end = F.least(F.lit(day_end_ms), "process_ended_at_ms"), F.col("holds_until_ms")
     possible_end = F.greatest(end, F.least("possible_end_ms", F.coalesce("next_start_ms", F.lit(FAR_MS))))
     ended_by = _ended_by(end, cut, day_end_ms)
     return (
-        _with_possible_end(_grouped(writes))
+        _with_possible_end(_grouped(writes, item), item)
         .select(
-            *ITEM,
+            *item,
             F.col("opener.version").alias("client_version"),
             "opener.profile",
             "opener.policy",
@@ -116,7 +119,7 @@ def isolations(writes: DataFrame, day_end_ms: int) -> DataFrame:
     )
 
 
-def _grouped(writes: DataFrame) -> DataFrame:
+def _grouped(writes: DataFrame, item: Sequence[str]) -> DataFrame:
     """One row per isolation of its writes, and one per interval of those that open none (`isolation` null)."""
     next_at = F.coalesce("next_at_ms", F.lit(FAR_MS))
     holds_until, surely_until = F.least("until_ms", next_at), F.greatest("earliest_ms", "at_ms")
@@ -124,7 +127,7 @@ def _grouped(writes: DataFrame) -> DataFrame:
     opener = F.struct("op", "cause", "evidence", "current_latency_ms", "profile", "policy", "version")
     return (
         writes.where(isolated | F.col("may_be_isolated"))
-        .groupBy(*ITEM, "possible", F.when(isolated, F.col("isolation")).alias("isolation"))
+        .groupBy(*item, "possible", F.when(isolated, F.col("isolation")).alias("isolation"))
         .agg(
             F.min("at_ms").alias("start_ms"),
             F.max(holds_until).alias("holds_until_ms"),
@@ -138,9 +141,9 @@ def _grouped(writes: DataFrame) -> DataFrame:
     )
 
 
-def _with_possible_end(grouped: DataFrame) -> DataFrame:
+def _with_possible_end(grouped: DataFrame, item: Sequence[str]) -> DataFrame:
     """One row per isolation, with the end of its possible interval and the start of the next isolation in it."""
-    of_interval = Window.partitionBy(*ITEM, "possible")
+    of_interval = Window.partitionBy(*item, "possible")
     whole = of_interval.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     in_order = of_interval.orderBy(F.col("isolation").isNull(), "start_ms", "isolation")
     next_start = F.lead(F.when(F.col("isolation").isNotNull(), F.col("start_ms"))).over(in_order)

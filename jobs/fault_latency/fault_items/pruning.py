@@ -25,29 +25,16 @@ _BUCKETS_BEFORE = 2
 _ALWAYS_NEAR = 0
 
 
-def half_minutes(
-    attempts: DataFrame, sends_per_process: DataFrame, more_spans: DataFrame, policies: Sequence[Policy], day: Day
-) -> DataFrame:
-    """The half minutes that matter to a producer, and the minute before each; one hash each, `place`.
-
-    One matters while a write may isolate a broker, at the first and last write of each item, and all day for a producer
-    whose client may fail (uneven ladder).
+def half_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
+    """The half minutes in which a span lies, and the minute before each; one hash each, `place`.
 
     Args:
-        attempts: every attempt of the day.
-        sends_per_process: SENDS_PER_PROCESS.
-        more_spans: `PRODUCER`, `from_ms`, `until_ms`: what the day before and the record say of isolations.
-        policies: every policy that a row may name.
-        day: the day and cluster.
+        spans: `PRODUCER`, `from_ms`, `until_ms`; may overlap.
+        start_ms: what lies before is left out.
+        end_ms: what lies after is left out.
     """
-    spans = (
-        _isolating(attempts, policies)
-        .unionByName(_first_and_last(sends_per_process))
-        .unionByName(_all_day(sends_per_process, policies, day))
-        .unionByName(more_spans)
-    )
-    from_ms = F.greatest("from_ms", F.lit(day.start_ms))
-    until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(day.end_ms)))
+    from_ms = F.greatest("from_ms", F.lit(start_ms))
+    until_ms = F.greatest(from_ms, F.least("until_ms", F.lit(end_ms)))
     in_buckets = spans.select(
         *PRODUCER, (_bucket(from_ms) - _BUCKETS_BEFORE).alias("start_ms"), (_bucket(until_ms) + 1).alias("end_ms")
     )
@@ -89,7 +76,7 @@ def writes_near(writes: DataFrame, half_minutes: DataFrame) -> DataFrame:
 
 
 def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
-    """`more_spans` of recorded and carried writes: while one isolates, and at the first and last of each item.
+    """Spans of recorded and carried writes: while one isolates, and at the first and last of each item.
 
     Args:
         writes: as `replay` takes them.
@@ -107,8 +94,13 @@ def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> 
     ).unionByName(outermost.withColumn("until_ms", F.col("from_ms")))
 
 
-def _isolating(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """One row per attempt that may isolate a broker: from its start to the latest end that any write of it may set."""
+def spans_of_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """Spans of attempts that may isolate a broker: from their start to the latest end that any write of them may set.
+
+    Args:
+        attempts: every attempt of the day.
+        policies: every policy that a row may name.
+    """
     took_ms = F.col("took_ms")
     other_broker = F.coalesce(F.col("result_broker_name") != F.col("broker_name"), F.lit(False))
     may_fail = ~is_answer(F.col("outcome")) | ((F.col("mode") == "ASYNC") & other_broker)
@@ -134,6 +126,17 @@ def _isolating(attempts: DataFrame, policies: Sequence[Policy]) -> DataFrame:
             (_last_ms() + F.col("most_ms") + 1).alias("until_ms"),
         )
     )
+
+
+def spans_of_processes(sends_per_process: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
+    """Spans at the first and last write of each item, and all day of a producer whose client may fail (uneven ladder).
+
+    Args:
+        sends_per_process: SENDS_PER_PROCESS.
+        policies: every policy that a row may name.
+        day: the day and cluster.
+    """
+    return _first_and_last(sends_per_process).unionByName(_all_day(sends_per_process, policies, day))
 
 
 def _first_and_last(sends_per_process: DataFrame) -> DataFrame:

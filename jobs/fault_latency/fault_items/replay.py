@@ -15,27 +15,30 @@ from udfs.policy import Policy, gated_by_reachable, keeps_latest
 UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
 
 
-def replay(updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int) -> DataFrame:
+def replay(
+    updates: DataFrame, policies: Sequence[Policy], unordered_within_ms: int, item: Sequence[str] = ITEM
+) -> DataFrame:
     """One row per write of `updates`, with the state of its fault item after it.
 
     Total order within an item: `at_ms`, `seq` (nulls last), `started_at_ms`, `invoke_id`, `attempt`, `row_hash`,
     `step`.
 
     Args:
-        updates: `ITEM`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`, `reachable`
+        updates: `item`, the order's columns, `op` (UPDATE, REMOVE, CARRIED), `policy`, `not_available_ms`, `reachable`
             (null = keeps it), `detector` (it may set the flag unseen), `carried_until_ms` (what the item was at
             midnight, or was read back as after a recorded update; null otherwise), `carried_earliest_ms`,
             `carried_latest_ms` (CARRIED only).
         policies: every policy that a row may name.
         unordered_within_ms: writes to one item this close together may have run in any order; CARRIED counts as
             written 1 ms before it.
+        item: key of a fault item.
 
     Returns:
         `updates` with `position` (from 1), `available_at_ms`, `is_reachable`, `until_ms` (not available before
         this), `earliest_ms` and `latest_ms` (the band of `until_ms`), `next_at_ms` (null for the last write),
         `next_op`, and `until_before_ms`, `latest_before_ms` as the write before left them (null for the first).
     """
-    in_order = Window.partitionBy(*ITEM).orderBy(*order_of_writes())
+    in_order = Window.partitionBy(*item).orderBy(*order_of_writes())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_remove = F.col("op") == REMOVE
     is_recorded = (F.col("op") == UPDATE) & F.col("carried_until_ms").isNotNull()

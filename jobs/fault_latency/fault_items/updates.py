@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
 from jobs.fault_latency.fault_items.replay import CARRIED, UPDATE
-from jobs.fault_latency.keys import ITEM, PROCESS
+from jobs.fault_latency.keys import ITEM, OWNER, PROCESS
 from jobs.fault_latency.producers.processes import shared_processes
 from jobs.kinds import Evidence
 from jobs.tables.day import Day
@@ -21,7 +21,6 @@ from udfs.fault_window import FAR_MS
 from udfs.policy import Policy, not_available_ms
 
 _WRITE = (
-    *ITEM[:-1],
     "write.*",
     "seq",
     "started_at_ms",
@@ -35,25 +34,28 @@ _WRITE = (
 )
 
 
-def updates(attempts: DataFrame, policies: Sequence[Policy], *, has_async: bool) -> DataFrame:
+def updates(
+    attempts: DataFrame, policies: Sequence[Policy], *, has_async: bool, owner: Sequence[str] = OWNER
+) -> DataFrame:
     """One row per write of an attempt, as `replay` takes it.
 
-    `ITEM`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a submit call counts as
-    a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`, `cause` (LATENCY or the
-    outcome), `evidence`, `not_available_ms`, `detector`.
+    `owner`, `broker_name`, `at_ms`, the order's columns, `op` UPDATE, `policy`, `profile`, `version`, `thread` (a
+    submit call counts as a thread of its own; null = not known), `current_latency_ms`, `is_failure`, `reachable`,
+    `cause` (LATENCY or the outcome), `evidence`, `not_available_ms`, `detector`.
 
     Args:
         attempts: ATTEMPTS.
         policies: every policy that a row may name.
         has_async: whether any attempt is async; without one the plan is a third as long.
+        owner: key of a process; every item is of one.
     """
     replayable, is_direct = attempts.where("not_replayed IS NULL"), F.col("mode") != "ASYNC"
     direct_attempts = replayable.where(is_direct).where(makes_direct_write(policies))
-    written = direct_attempts.withColumn("write", direct(policies)).select(*_WRITE)
+    written = direct_attempts.withColumn("write", direct(policies)).select(*owner, *_WRITE)
     if has_async:
         of_async = F.array_compact(F.array(*logged_async(), *hidden_async()))
         written = written.unionByName(
-            replayable.where(~is_direct).withColumn("write", F.explode(of_async)).select(*_WRITE)
+            replayable.where(~is_direct).withColumn("write", F.explode(of_async)).select(*owner, *_WRITE)
         )
     made = written.withColumns(
         {
