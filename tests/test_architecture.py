@@ -45,7 +45,7 @@ MAY_IMPORT = {
         "jobs.text",
         "jobs.uri",
     },
-    "jobs.serving": {"jobs.errors", "jobs.lake", "jobs.settings", "jobs.tables"},
+    "jobs.serving": {"jobs.errors", "jobs.lake", "jobs.tables"},
     "jobs.runs": {
         "jobs.errors",
         "jobs.lake",

@@ -1,4 +1,4 @@
-"""`faultline register`: tables, views and functions in the catalog of a session."""
+"""`faultline register`: tables and views in the catalog of a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jobs.cli.command import Command, in_full
 from jobs.serving.database import checked_database
 from jobs.text.progress import Progress
 
-_DOES = "put tables, views and functions into the session's catalog, such as a Hive metastore"
+_DOES = "put tables and views into the session's catalog, such as a Hive metastore"
 
 
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))

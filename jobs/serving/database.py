@@ -1,4 +1,4 @@
-"""The database that holds tables, views and functions."""
+"""The database that holds tables and views."""
 
 from __future__ import annotations
 

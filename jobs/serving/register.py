@@ -1,4 +1,4 @@
-"""`faultline register`: tables, views, functions and their comments in the session's catalog.
+"""`faultline register`: tables, views and their comments in the session's catalog.
 
 Entries only point at the tables' paths, and may be dropped and created again at any time.
 """
@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from jobs.errors import CatalogError, LakeError
 from jobs.lake.tables_io import Lake
 from jobs.serving.database import DATABASE, checked_database
-from jobs.serving.functions import SqlFunction, sql_functions
 from jobs.serving.views import VIEWS, View, read_view
 from jobs.tables import TABLES, Table
 from jobs.tables.table import sql_text
@@ -33,7 +32,6 @@ class Registered:
         is_kept: the catalog outlives the session.
         tables: names.
         views: names.
-        functions: names.
         lacking: name to the reason.
     """
 
@@ -41,7 +39,6 @@ class Registered:
     is_kept: bool
     tables: tuple[str, ...]
     views: tuple[str, ...]
-    functions: tuple[str, ...]
     lacking: dict[str, str] = field(default_factory=dict)
 
 
@@ -65,15 +62,11 @@ def register(spark: SparkSession, lake: Lake, database: str = DATABASE) -> Regis
     for table in tables:
         _point_to(spark, database, table.name, lake.path(table))
     views = tuple(_views(spark, database, tables, lacking))
-    functions = sql_functions()
-    for function in functions:
-        spark.sql(_create_function(database, function))
     return Registered(
         database=database,
         is_kept=spark.conf.get("spark.sql.catalogImplementation") != "in-memory",
         tables=tuple(table.name for table in tables),
         views=views,
-        functions=tuple(function.name for function in functions),
         lacking=lacking,
     )
 
@@ -82,10 +75,9 @@ def registered_text(done: Registered) -> str:
     """The result as text."""
     lines = [
         f"Registered in database {done.database}",
-        f"  tables     {', '.join(done.tables)}",
-        f"  views      {', '.join(done.views) or 'none'}",
-        f"  functions  {', '.join(done.functions)}",
-        *(f"  lacking    {name}: {why}" for name, why in done.lacking.items()),
+        f"  tables   {', '.join(done.tables)}",
+        f"  views    {', '.join(done.views) or 'none'}",
+        *(f"  lacking  {name}: {why}" for name, why in done.lacking.items()),
     ]
     if not done.is_kept:
         lines.append(
@@ -139,12 +131,4 @@ def _create_view(database: str, view: View) -> str:
     columns = ", ".join(f"{name} COMMENT {sql_text(comment)}" for name, comment in view.columns.items())
     return (
         f"CREATE OR REPLACE VIEW {database}.{view.name} ({columns}) COMMENT {sql_text(view.question)} AS\n{view.select}"
-    )
-
-
-def _create_function(database: str, function: SqlFunction) -> str:
-    parameters = ", ".join(f"{name} {kind} COMMENT {sql_text(comment)}" for name, kind, comment in function.parameters)
-    return (
-        f"CREATE OR REPLACE FUNCTION {database}.{function.name}({parameters}) RETURNS {function.returns}"
-        f" COMMENT {sql_text(function.comment)} RETURN {function.body}"
     )

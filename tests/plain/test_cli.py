@@ -41,7 +41,7 @@ def _setting(plan: str, name: str) -> str:
         (["what-if", "-h"], ["--break-lock"]),
         (["maintain", "-h"], ["--apply", "dry run", "--break-lock", "--json"]),
         (["plan", "--help"], ["writes nothing", "nightly"]),
-        (["register", "--help"], ["Put tables, views and functions into the session's catalog"]),
+        (["register", "--help"], ["Put tables and views into the session's catalog"]),
         (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
         (["report", "--help"], ["A published day as one HTML page, for a browser without a network."]),
     ],

@@ -50,14 +50,13 @@ def test_an_invalid_database_name_is_refused_before_anything_starts(asked: list[
 
 
 def test_what_was_registered_is_said_and_why_the_rest_was_not() -> None:
-    done = Registered("night", True, ("sends", "findings"), (), ("f",), {"v": "rests on t", "t": "not yet"})
+    done = Registered("night", True, ("sends", "findings"), (), {"v": "rests on t", "t": "not yet"})
     said = [
         "Registered in database night",
-        "  tables     sends, findings",
-        "  views      none",
-        "  functions  f",
-        "  lacking    v: rests on t",
-        "  lacking    t: not yet",
+        "  tables   sends, findings",
+        "  views    none",
+        "  lacking  v: rests on t",
+        "  lacking  t: not yet",
     ]
     assert registered_text(done).split("\n") == said
     *same, last = registered_text(dataclasses.replace(done, is_kept=False)).split("\n")

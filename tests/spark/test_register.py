@@ -1,4 +1,4 @@
-"""What stands in a catalog after `register`, and what its functions answer."""
+"""What stands in a catalog after `register`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,19 @@ from typing import Any
 
 import pyspark
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from jobs.errors import CatalogError, LakeError, UsageError
 from jobs.lake.tables_io import Lake
 from jobs.serving.database import checked_database
 from jobs.serving.register import Registered, register, registered_text
 from jobs.serving.views import VIEWS
-from jobs.settings.client_profiles import released_profiles
 from jobs.spark.delta_jars import delta_jars
 from jobs.spark.session import DELTA
 from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1
 from tests.given.small_plans import SMALL
-from udfs import java_text
-from udfs.ladder import Ladder, plain_isolation_ms
 
 ROOT = Path(__file__).parents[2]
 LACKING = "findings"
@@ -64,7 +59,6 @@ def done(spark: SparkSession, lake: LiteralLake) -> Iterator[Registered]:
 def test_what_the_lake_has_is_registered_and_what_it_lacks_is_named(done: Registered) -> None:
     assert done.tables == tuple(table.name for table in TABLES if table.name != LACKING)
     assert done.views == tuple(name for name in VIEWS if name != "night_findings")
-    assert done.functions == ("not_available_duration", "java_hash_code")
     assert done.lacking == {"findings": "the lake has no such table yet", "night_findings": "rests on findings"}
     told = registered_text(done)
     assert "findings: the lake has no such table yet" in told
@@ -83,8 +77,6 @@ def test_comments_are_in_the_catalog(spark: SparkSession, done: Registered) -> N
     of_table = comments("isolation_intervals")
     assert {field.name: field.metadata["comment"] for field in ISOLATION_INTERVALS.columns}.items() <= of_table.items()
     assert comments("worst_brokers")["place"] == "1 = isolated most on this day; equal times share a place"
-    about = spark.sql(f"DESCRIBE FUNCTION EXTENDED {done.database}.java_hash_code").collect()
-    assert "Java's String.hashCode" in str(about)
 
 
 def test_dropping_the_database_leaves_the_lake(spark: SparkSession, lake: LiteralLake) -> None:
@@ -141,35 +133,6 @@ def test_a_folder_that_is_not_a_lake_is_refused(spark: SparkSession, tmp_path: P
 def test_a_database_name_that_is_sql_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"is not a name; use letters, digits and _"):
         checked_database(name)
-
-
-def test_the_ladder_of_each_profile_as_a_function(spark: SparkSession, done: Registered) -> None:
-    ladders = {each.name: Ladder(each.latency_max_ms, each.not_available_ms) for each in released_profiles()}
-    edges = sorted({floor + step for ladder in ladders.values() for floor in ladder.floors_ms for step in (-1, 0, 1)})
-    rows = [
-        (latency, name, plain_isolation_ms(latency, of)) for name, of in ladders.items() for latency in (*edges, -1)
-    ]
-    cases = spark.createDataFrame(
-        [*rows, (None, "P1", None), (5, None, None)], "latency bigint, name string, is bigint"
-    )
-    found = cases.withColumn("found", F.expr(f"{done.database}.not_available_duration(latency, name)"))
-    assert found.where("NOT found <=> is").collect() == []
-    assert spark.sql(
-        "SELECT night.not_available_duration(3000, 'P1'), night.not_available_duration(3000, 'P5')"
-    ).collect()[0] == (180_000, 6_000)
-    with pytest.raises(PySparkException, match="profile P9 is unknown; known are P1, P2, P3, P4, P5"):
-        spark.sql("SELECT night.not_available_duration(1, 'P9')").collect()
-
-
-def test_hash_of_a_text_as_java_has_it(spark: SparkSession, done: Registered) -> None:
-    known = [("", 0), ("a", 97), ("192.168.0.1@1-0", -770637656), ("polygenelubricants", -(2**31)),
-             ("\U0001f680", 0xD83D * 31 + 0xDE80), ("\ufffd", 0xFFFD), (None, None)]  # fmt: skip
-    others = ["x" * 500, "日本語", "a\x00b", "\U0001f680\ue000", "it's; DROP"]
-    rows = [*known, *((text, java_text.string_hash(text)) for text in others)]
-    cases = spark.createDataFrame(rows, "text string, is int")
-    found = cases.withColumn("found", F.expr(f"{done.database}.java_hash_code(text)"))
-    assert dict(found.dtypes)["found"] == "int"
-    assert found.where("NOT found <=> is").collect() == []
 
 
 @contextmanager
@@ -253,7 +216,5 @@ def test_sparks_own_server_answers_from_a_metastore(spark: SparkSession, lake: L
         assert {"isolation_intervals", "worst_brokers"} <= {row[1] for row in _asked(spark, url, "SHOW TABLES")}
         view = "SELECT event_date, broker_name, isolated_producer_minutes FROM worst_brokers WHERE last_night"
         assert _asked(spark, url, view) == [(str(D1), "broker-a", "1.5")]
-        functions = "SELECT java_hash_code('polygenelubricants'), not_available_duration(3000, 'P1')"
-        assert _asked(spark, url, functions) == [(str(-(2**31)), "180000")]
         assert ("broker_name", "string", "broker") in _asked(spark, url, "DESCRIBE worst_brokers")
         assert _asked(spark, url, "SELECT max(event_date) FROM broker_windows") == [(str(D1),)]
