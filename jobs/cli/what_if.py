@@ -40,13 +40,11 @@ class PolicyOptions:
     Attributes:
         policies: names of released profiles, or AS_RUN.
         ladders: own arrays, as texts.
-        ladder_files: TOML files of them.
         sweeps: profiles times factors, as texts.
     """
 
     policies: tuple[str, ...] = ()
     ladders: tuple[str, ...] = ()
-    ladder_files: tuple[str, ...] = ()
     sweeps: tuple[str, ...] = ()
 
 
@@ -81,15 +79,6 @@ class AnswerOptions:
         metavar="NAME=FLOORS/ISOLATIONS[@P]",
         section=_POLICIES,
         help="own arrays, ms: short=550,2000/1000,5000@P5; repeatable",
-    ),
-    options.option(
-        "--ladders",
-        "ladder_files",
-        type=FILE,
-        multiple=True,
-        metavar="FILE",
-        section=_POLICIES,
-        help='TOML: [ladders."NAME"] with latency_max_ms, not_available_ms, profile',
     ),
     options.option(
         "--sweep",
@@ -140,7 +129,6 @@ def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
         released_profiles(),
         names=policies.policies,
         ladders=policies.ladders,
-        files=[Path(file) for file in policies.ladder_files],
         sweeps=policies.sweeps,
     )
 

@@ -6,15 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.errors import UsageError
 from jobs.settings.client_profiles import Profile
-from jobs.settings.toml_dataclass import typed
-from jobs.settings.toml_files import read_toml
 from jobs.tables.day import DAY_MS
 from udfs.ladder import Ladder
 from udfs.policy import Policy
@@ -58,26 +55,11 @@ def _followed(requested: Policy) -> str:
     return f"requested {requested.name}"
 
 
-@dataclass(frozen=True)
-class _Ladder:
-    """`[ladders."NAME"]` of a file; `profile` is the newest one when absent."""
-
-    latency_max_ms: tuple[int, ...]
-    not_available_ms: tuple[int, ...]
-    profile: str | None = None
-
-
-@dataclass(frozen=True)
-class _Ladders:
-    ladders: dict[str, _Ladder]
-
-
 def requested_policies(
     profiles: Sequence[Profile],
     *,
     names: Sequence[str] = (),
     ladders: Sequence[str] = (),
-    files: Sequence[Path] = (),
     sweeps: Sequence[str] = (),
 ) -> RequestedPolicies:
     """The policies behind the options; without any, `AS_RUN` and every released profile.
@@ -86,20 +68,17 @@ def requested_policies(
         profiles: the released ones, oldest first.
         names: `P1` … or `AS_RUN`.
         ladders: `NAME=FLOORS/ISOLATIONS[@PROFILE]`, such as `short=550,2000/1000,5000@P5`, in ms.
-        files: TOML with a table `[ladders."NAME"]` each.
         sweeps: `PROFILE/FACTORS/FACTORS`, such as `P5/0.5,1,2/1,2,4`: floors and isolations times each factor.
 
     Raises:
         UsageError: a text that has not this form, a value that makes no sense, or two policies of one name.
-        SettingsError: a file that cannot be used.
     """
     released = {each.name: each for each in profiles}
-    if not (names or ladders or files or sweeps):
+    if not (names or ladders or sweeps):
         names = (AS_RUN, *released)
     policies = (
         *(_profile(released, name, "--policy").policy(name) for name in names if name != AS_RUN),
         *(_of_text(released, text) for text in ladders),
-        *(policy for file in files for policy in _of_file(released, file)),
         *(policy for text in sweeps for policy in _of_sweep(released, text)),
     )
     requested = RequestedPolicies(policies, AS_RUN in names)
@@ -130,13 +109,6 @@ def _of_text(released: Mapping[str, Profile], text: str) -> Policy:
     return _policy(
         released, f"--ladder {name!r}", name, _whole(text, floors), _whole(text, isolations), profile or None
     )
-
-
-def _of_file(released: Mapping[str, Profile], file: Path) -> Iterator[Policy]:
-    for name, each in typed(_Ladders, read_toml(file, "ladders file", "--ladders", UsageError)).ladders.items():
-        yield _policy(
-            released, f"{file}: ladder {name!r}", name, each.latency_max_ms, each.not_available_ms, each.profile
-        )
 
 
 def _of_sweep(released: Mapping[str, Profile], text: str) -> Iterator[Policy]:

@@ -88,8 +88,8 @@ def test_a_time_zone_that_java_lacks_ends_verify_before_it_reads(
     assert runs == []
 
 
-def test_each_way_to_name_a_policy_is_asked(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Released, own, from a file, swept; of none given all that are released, and each producer as it is."""
+def test_each_way_to_name_a_policy_is_asked(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Released, own, swept; of none given all that are released, and each producer as it is."""
     asked: list[RequestedPolicies] = []
 
     def answers(*given: Any) -> str:
@@ -97,14 +97,13 @@ def test_each_way_to_name_a_policy_is_asked(runs: list[Run], tmp_path: Path, mon
         return "the answer"
 
     monkeypatch.setattr("jobs.cli.what_if.what_if_answer", answers)
-    (tmp_path / "own.toml").write_text("[ladders.mine]\nlatency_max_ms = [9]\nnot_available_ms = [4]\n")
     day = ["--date", f"{D1}"]
     for options in (
-        [], ["--policy", "P2", "--policy", "AS_RUN"], ["--ladder", "short=550/1000@P5"], ["--ladders", "own.toml"],
+        [], ["--policy", "P2", "--policy", "AS_RUN"], ["--ladder", "short=550/1000@P5"],
         ["--sweep", "P5/1/2"],
     ):  # fmt: skip
         assert cli.main(["what-if", *day, *options, "--lake", "lake"]) == 0
     assert [tuple(each.names) for each in asked] == [
-        ("AS_RUN", "P1", "P2", "P3", "P4", "P5"), ("AS_RUN", "P2"), ("short",), ("mine",), ("P5 x1/x2",),
+        ("AS_RUN", "P1", "P2", "P3", "P4", "P5"), ("AS_RUN", "P2"), ("short",), ("P5 x1/x2",),
     ]  # fmt: skip
     assert runs == []

@@ -1,12 +1,10 @@
-"""What `what-if` is asked: profiles, own ladders, files, sweeps, and each mistake in a sentence."""
+"""What `what-if` is asked: profiles, own ladders, sweeps, and each mistake in a sentence."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from jobs.errors import FaultlineError, SettingsError, UsageError
+from jobs.errors import FaultlineError, UsageError
 from jobs.settings.client_profiles import released_profiles
 from jobs.what_if.requested_policies import AS_RUN, RequestedPolicies, requested_policies
 from jobs.what_if.summary import with_best
@@ -15,8 +13,8 @@ from tests.given.what_if_answers import line
 PROFILES = released_profiles()
 
 
-def ask(**options: list[str] | list[Path]) -> RequestedPolicies:
-    return requested_policies(PROFILES, **options)  # type: ignore[arg-type]
+def ask(**options: list[str]) -> RequestedPolicies:
+    return requested_policies(PROFILES, **options)
 
 
 def test_nothing_asked_is_each_producer_as_it_is_and_every_profile() -> None:
@@ -59,13 +57,6 @@ def test_the_most_that_may_be_asked() -> None:
     assert widest.ladder.floors_ms[-1] == 15_000_000
 
 
-def test_a_file_of_ladders(tmp_path: Path) -> None:
-    file = tmp_path / "ladders.toml"
-    file.write_text('[ladders."<b>"]\nlatency_max_ms = [9]\nnot_available_ms = [4]\nprofile = "P1"\n')
-    (policy,) = ask(files=[file]).policies
-    assert (policy.name, policy.profile, policy.ladder.isolations_ms) == ("<b>", "P1", (4,))
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "sentence"),
     [
@@ -97,11 +88,6 @@ def test_a_file_of_ladders(tmp_path: Path) -> None:
         ({"sweeps": ["P1/1/500"]}, UsageError, "--sweep 'P1/1/500' has 90000000 ms; give 0 to 86400000"),
         ({"sweeps": ["P5/1/1", "P5/1.0/1"]}, UsageError, "policy 'P5 x1/x1' is asked twice"),
         ({"sweeps": [f"P5/{','.join(map(str, range(1, 600)))}/1"]}, UsageError, "599 policies are asked; ask at most"),
-        (
-            {"files": [Path("none.toml")]},
-            UsageError,
-            "ladders file none.toml does not exist; give an existing one",
-        ),
     ],
 )
 def test_a_mistake_is_one_sentence(options: dict[str, list[str]], kind: type[FaultlineError], sentence: str) -> None:
@@ -109,24 +95,6 @@ def test_a_mistake_is_one_sentence(options: dict[str, list[str]], kind: type[Fau
         ask(**options)
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("ladders = 5", "setting 'ladders' is 5 (int); it must be a table"),
-        ("[ladders.a]\nlatency_max_ms = [1]", "lacks not_available_ms"),
-        ("[ladders.a]\nlatency_max = [1]", "did you mean 'latency_max_ms'?"),
-        ("[ladders.a]\nlatency_max_ms = ['x']\nnot_available_ms = [1]", "it must be a whole number"),
-        ("", "lacks ladders"),
-    ],
-)
-def test_a_file_is_closed_and_typed(tmp_path: Path, text: str, sentence: str) -> None:
-    file = tmp_path / "ladders.toml"
-    file.write_text(text)
-    with pytest.raises(SettingsError) as raised:
-        ask(files=[file])
-    assert sentence in str(raised.value)
 
 
 def test_the_best_are_those_that_no_other_beats() -> None:
