@@ -60,24 +60,10 @@ class Snapshots:
     client_logs: DataFrame
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """One frame per table, with the table's column names; the partition columns included."""
-
-    topic_queues: DataFrame
-    route_changes: DataFrame
-    group_members: DataFrame
-    queue_allocation: DataFrame
-    queue_ownership: DataFrame
-    allocation_findings: DataFrame
-    rebalances: DataFrame
-    strategy_comparison: DataFrame
-
-
 def allocation(
     snapshots: Snapshots, opening: Opening, day: Day, settings: Settings, materialize: Materialize
-) -> Allocation:
-    """Derive every table of one day.
+) -> dict[str, DataFrame]:
+    """Each table of one day, by its name; the partition columns included.
 
     Args:
         snapshots: the day's lines.
@@ -123,15 +109,15 @@ def allocation(
     def rows(table: Table, *instants: str) -> DataFrame:
         return rows_of(table, days).transform(with_partition_columns, day, *instants)
 
-    return Allocation(
-        topic_queues=topic_queues(lasting(routes)).transform(with_partition_columns, day, "start_ms", "end_ms"),
-        route_changes=route_changes(routes).transform(with_partition_columns, day, "changed_at_ms"),
-        group_members=lasting(members)
+    return {
+        "topic_queues": topic_queues(lasting(routes)).transform(with_partition_columns, day, "start_ms", "end_ms"),
+        "route_changes": route_changes(routes).transform(with_partition_columns, day, "changed_at_ms"),
+        "group_members": lasting(members)
         .withColumn("members", F.size("client_ids"))
         .transform(with_partition_columns, day, "start_ms", "end_ms"),
-        queue_allocation=rows(QUEUE_ALLOCATION, "start_ms", "end_ms"),
-        queue_ownership=rows(QUEUE_OWNERSHIP, "start_ms", "end_ms"),
-        allocation_findings=rows(ALLOCATION_FINDINGS, "start_ms", "end_ms"),
-        rebalances=rows(REBALANCES, "changed_at_ms"),
-        strategy_comparison=rows(STRATEGY_COMPARISON),
-    )
+        "queue_allocation": rows(QUEUE_ALLOCATION, "start_ms", "end_ms"),
+        "queue_ownership": rows(QUEUE_OWNERSHIP, "start_ms", "end_ms"),
+        "allocation_findings": rows(ALLOCATION_FINDINGS, "start_ms", "end_ms"),
+        "rebalances": rows(REBALANCES, "changed_at_ms"),
+        "strategy_comparison": rows(STRATEGY_COMPARISON),
+    }

@@ -44,7 +44,7 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
 def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
     """Rows of every table of the flow, from the day's lines and the state at 00:00."""
     lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
-    return vars(allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day)))
+    return allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day))
 
 
 def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -28,25 +26,10 @@ from jobs.tables.partition import with_partition_columns
 from udfs.policy import has_reachable_flag
 
 
-@dataclass(frozen=True)
-class FaultLatency:
-    """One frame per table, with the table's column names; the partition columns included."""
-
-    fault_item_changes: DataFrame
-    isolation_intervals: DataFrame
-    fault_item_state: DataFrame
-    broker_windows: DataFrame
-    broker_incidents: DataFrame
-    producer_days: DataFrame
-    send_calls: DataFrame
-    plain_calls: DataFrame
-    findings: DataFrame
-
-
 def fault_latency(
     items: Replayed, day: Day, settings: Settings, *, known_start: bool, materialize: Materialize
-) -> FaultLatency:
-    """Derive every table of one replayed day.
+) -> dict[str, DataFrame]:
+    """Each table of one replayed day, by its name; the partition columns included.
 
     Args:
         items: the day's replay.
@@ -68,33 +51,37 @@ def fault_latency(
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)
-    return FaultLatency(
-        fault_item_changes=changes(items.relevant_writes)
+    return {
+        "fault_item_changes": changes(items.relevant_writes)
         .withColumns({"changed_at_ms": F.col("at_ms"), "reachable": F.when(has_flag, F.col("is_reachable"))})
         .transform(with_partition_columns, day, "changed_at_ms"),
-        isolation_intervals=isolated.drop("removable_ms")
+        "isolation_intervals": isolated.drop("removable_ms")
         .withColumn("after_unknown_start", differs)
         .transform(with_partition_columns, day, "start_ms", "end_ms"),
-        fault_item_state=closing_state(
+        "fault_item_state": closing_state(
             items.relevant_writes, isolated, per_process, items.opening, day.end_ms, items.record
         )
         .withColumn("reachable", F.col("reachable") | ~has_flag)
         .transform(with_partition_columns, day),
-        broker_windows=broker_windows(items.sends, isolated).transform(with_partition_columns, day, "window_start_ms"),
-        broker_incidents=incidents.withColumn(
+        "broker_windows": broker_windows(items.sends, isolated).transform(
+            with_partition_columns, day, "window_start_ms"
+        ),
+        "broker_incidents": incidents.withColumn(
             "is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost)
         ).transform(with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
-        producer_days=producer_days(per_process, isolated, chosen, items.record).transform(with_partition_columns, day),
-        send_calls=send_calls(attempts, of_several, chosen, health, slow_ms).transform(
-            with_partition_columns, day, "start_ms", "end_ms"
-        ),
-        plain_calls=plain_calls(attempts, per_process, of_several, chosen, settings.producers, slow_ms).transform(
+        "producer_days": producer_days(per_process, isolated, chosen, items.record).transform(
             with_partition_columns, day
         ),
-        findings=findings(items, chosen, incidents, day, slow_ms).transform(
+        "send_calls": send_calls(attempts, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-    )
+        "plain_calls": plain_calls(attempts, per_process, of_several, chosen, settings.producers, slow_ms).transform(
+            with_partition_columns, day
+        ),
+        "findings": findings(items, chosen, incidents, day, slow_ms).transform(
+            with_partition_columns, day, "start_ms", "end_ms"
+        ),
+    }
 
 
 def order_key_moves(sends: DataFrame, day: Day, settings: Settings, *, publish_queues: DataFrame) -> DataFrame:

@@ -109,7 +109,7 @@ def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends
         has_async=context.has_async[day] if staged else not sends.where("mode = 'ASYNC'").isEmpty(),
     )
     items = replayed(of, day, context.settings, materialize)
-    return vars(fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize))
+    return fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize)
 
 
 def _recorded(context: RunContext, day: Day, staged: StagedSends | None) -> DataFrame | None:
