@@ -19,6 +19,8 @@ _DETECTOR = required("detector", FLAG, "the detector's switch")
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
 _PROCESS_ENDED = column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none")
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
+_RULES = (_VERSION, _NUMBER, _PROFILE, _POLICY, _NOT_REPLAYED, _ENFORCED, _ASSUMED, _DETECTOR, _BY_CALLER)
+"""Rules of a producer, as `with_rules` adds them."""
 _TEXTS = ArrayType(TEXT)
 _OWNER = (CLUSTER, *PRODUCER, PROCESS)
 _ITEM = (*_OWNER, _ENFORCED, required("broker_name", TEXT, "broker of the fault item"))
@@ -31,15 +33,7 @@ SENDS_PER_PROCESS = Frame(
     columns=(
         *(SENDS.schema[name] for name in SENDER),
         PROCESS,
-        _VERSION,
-        _NUMBER,
-        _PROFILE,
-        _POLICY,
-        _NOT_REPLAYED,
-        _ENFORCED,
-        _ASSUMED,
-        _DETECTOR,
-        _BY_CALLER,
+        *_RULES,
         required("sends", LONG, "attempts"),
         required("failures", LONG, "of them, those without an answer"),
         column("first_began_ms", LONG, "first start, epoch ms"),
@@ -61,7 +55,6 @@ ATTEMPTS = Frame(
     columns=(
         CLUSTER,
         required("row_hash", LONG, "of the row in `sends`"),
-        _VERSION,
         *PRODUCER,
         column("topic", TEXT, "null = not logged"),
         column("broker_name", TEXT, "broker that the fault item is of: for async sends the one addressed"),
@@ -77,14 +70,7 @@ ATTEMPTS = Frame(
         required("effective_outcome", TEXT, "the outcome, of an async MQClientException its cause"),
         column("thread", TEXT, "null = not logged"),
         column("seq", LONG, "order within the process; null = not logged"),
-        _NUMBER,
-        _PROFILE,
-        _POLICY,
-        _NOT_REPLAYED,
-        _ENFORCED,
-        _ASSUMED,
-        _DETECTOR,
-        _BY_CALLER,
+        *_RULES,
         PROCESS,
         column("one_line_per", TEXT, "TRY: one try of an async send; null = the line stands for all its tries"),
         column("previous_broker_name", TEXT, "of a retry with its own line: the broker tried before it; null = none"),
