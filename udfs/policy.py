@@ -65,13 +65,8 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
 
 
 def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether the policy's window only ever moves later (write rule MAX)."""
+    """Whether the policy's window only ever moves later (write rule MAX), not by each write (LAST_WRITE, to 5.1.3)."""
     return policy.isin([each.name for each in policies if each.write_rule == "MAX"])
-
-
-def last_write_wins(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether each write replaces the window, even by an earlier end (write rule LAST_WRITE, up to 5.1.3)."""
-    return policy.isin([each.name for each in policies if each.write_rule == "LAST_WRITE"])
 
 
 def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:

@@ -13,7 +13,7 @@ from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.intervals.concurrent_counts import concurrent_counts
 from jobs.kinds import Evidence
 from udfs.fault_window import FAR_MS
-from udfs.policy import Policy, last_write_wins
+from udfs.policy import Policy, keeps_latest
 from udfs.releases import holds
 from udfs.version import version_number
 
@@ -60,7 +60,7 @@ def with_removals(
         policies: every policy that a row may name.
     """
     named = sends_per_process.withColumn("topic", F.coalesce("topic", F.lit("")))
-    replayed = last_write_wins(F.col("policy"), policies) & (F.col("evidence") != Evidence.RECORDED)
+    replayed = ~keeps_latest(F.col("policy"), policies) & (F.col("evidence") != Evidence.RECORDED)
     enforced = isolations.where(replayed).where("enforced")
     _, without_broker = _all_isolated(named, enforced, "end_latest_ms", _sure(known_routes, "writable"))
     queued, permitted = (_arrays(_sure(known_routes, name), name) for name in ("queued", "permitted"))

@@ -13,7 +13,7 @@ from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.keys import OWNER, TOPIC
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.outcome import is_answer
-from udfs.policy import Policy, last_write_wins
+from udfs.policy import Policy, keeps_latest
 
 _FEWEST_SENDS = 10
 _MORE_THAN_ITS_TURN = 1.25
@@ -73,7 +73,7 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
         choices: CHOICES.
         policies: every policy that a row may name.
     """
-    of_old = choices.where(last_write_wins(F.col("policy"), policies)).where("enforced AND NOT by_caller")
+    of_old = choices.where(~keeps_latest(F.col("policy"), policies)).where("enforced AND NOT by_caller")
     attempts = _choices_within(intervals, of_old).select(
         *OWNER,
         "broker_name",

@@ -20,7 +20,7 @@ from jobs.fault_latency.findings.several_processes import several_processes
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.tables.day import Day
-from udfs.policy import last_write_wins
+from udfs.policy import keeps_latest
 
 
 def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day, slow_ms: int) -> DataFrame:
@@ -35,7 +35,7 @@ def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day
     """
     attempts, per_process, isolations = items.attempts, items.sends_per_process, items.isolations
     writes = isolating_writes(items.relevant_writes)
-    of_old = writes.where(last_write_wins(F.col("policy"), items.policies))
+    of_old = writes.where(~keeps_latest(F.col("policy"), items.policies))
     without_broker = intervals_without_broker(per_process, isolations, items.known_routes)
     kinds = [
         clock_steps(attempts, per_process),
