@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import AFTER_LINE
 from jobs.fault_latency.fault_items.record_holes import numbered_lines, torn_processes, unknown_times
-from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE
+from jobs.fault_latency.fault_items.replay import REMOVE, UPDATE, writes
 from jobs.fault_latency.frames import NUMBERED_LINES, RECORDED_LINES
 from jobs.fault_latency.keys import ITEM, OWNER, PROCESS
 from jobs.fault_latency.producers.processes import process
@@ -152,34 +152,18 @@ def _writes(lines: DataFrame, day: Day) -> DataFrame:
     """One row per recorded change of an item, as `replay` takes it; what the fallback picks changes none."""
     is_update = F.col("op") == recorded.UPDATE
     removes = F.col("op").isin(recorded.REMOVE, recorded.DROPPED)
-    nothing = F.lit(None).cast("bigint")
     detector = F.col("op").isin(recorded.REACHABLE, recorded.DROPPED)
     changes = lines.where(F.col("op") != recorded.PICKED).withColumn("at_ms", _decided_at_ms())
-    return changes.select(
-        *ITEM,
-        F.least(F.greatest("at_ms", F.lit(day.start_ms)), F.lit(day.end_ms - 1)).alias("at_ms"),
-        F.lit(0).alias("step"),
-        F.coalesce("current_latency_ms", F.lit(0)).cast("bigint").alias("current_latency_ms"),
-        F.lit(False).alias("is_failure"),
-        F.when(~removes, F.col("reachable")).alias("reachable"),
-        F.when(detector, F.lit("DETECTOR")).otherwise(F.lit("LATENCY")).alias("cause"),
-        F.lit(Evidence.RECORDED).alias("evidence"),
-        "seq",
-        nothing.alias("started_at_ms"),
-        nothing.alias("invoke_id"),
-        F.lit(None).cast("int").alias("attempt"),
-        "row_hash",
-        "policy",
-        "profile",
-        "version",
-        "thread",
-        F.lit(False).alias("detector"),
-        F.when(removes, F.lit(REMOVE)).otherwise(F.lit(UPDATE)).alias("op"),
-        F.when(is_update, F.col("not_available_ms")).otherwise(F.lit(0)).cast("bigint").alias("not_available_ms"),
-        F.when(~removes, F.col("available_at_ms")).alias("carried_until_ms"),
-        nothing.alias("carried_earliest_ms"),
-        nothing.alias("carried_latest_ms"),
-        F.lit(0).alias("carried_extensions"),
+    return writes(
+        changes,
+        at_ms=F.least(F.greatest("at_ms", F.lit(day.start_ms)), F.lit(day.end_ms - 1)),
+        current_latency_ms=F.coalesce("current_latency_ms", F.lit(0)),
+        reachable=F.when(~removes, F.col("reachable")),
+        cause=F.when(detector, F.lit("DETECTOR")).otherwise(F.lit("LATENCY")),
+        evidence=F.lit(Evidence.RECORDED),
+        op=F.when(removes, F.lit(REMOVE)).otherwise(F.lit(UPDATE)),
+        not_available_ms=F.when(is_update, F.col("not_available_ms")).otherwise(F.lit(0)),
+        carried_until_ms=F.when(~removes, F.col("available_at_ms")),
     )
 
 

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import ITEM
+from jobs.kinds import Evidence
 from udfs import fault_window
 from udfs.order_of_events import order_of_writes
 from udfs.policy import Policy, gated_by_reachable, keeps_latest
 
 UPDATE, REMOVE, CARRIED = "UPDATE", "REMOVE", "CARRIED"
+
+_WRITE: Mapping[str, tuple[str, object]] = {
+    "at_ms": ("bigint", None),
+    "step": ("int", 0),
+    "thread": ("string", None),
+    "current_latency_ms": ("bigint", 0),
+    "is_failure": ("boolean", False),
+    "reachable": ("boolean", None),
+    "cause": ("string", "LATENCY"),
+    "evidence": ("string", Evidence.LOGGED),
+    "seq": ("bigint", None),
+    "started_at_ms": ("bigint", None),
+    "invoke_id": ("bigint", None),
+    "attempt": ("int", None),
+    "row_hash": ("bigint", None),
+    "policy": ("string", None),
+    "profile": ("string", None),
+    "version": ("string", None),
+    "detector": ("boolean", False),
+    "op": ("string", UPDATE),
+    "not_available_ms": ("bigint", 0),
+    "carried_until_ms": ("bigint", None),
+    "carried_earliest_ms": ("bigint", None),
+    "carried_latest_ms": ("bigint", None),
+    "carried_extensions": ("int", 0),
+}
+"""Column of a write to its type, and to what it is where nobody says otherwise."""
+
+
+def writes(rows: DataFrame, item: Sequence[str] = ITEM, **columns: Column) -> DataFrame:
+    """The rows as writes that `replay` takes: `item` and every column of a write.
+
+    Args:
+        rows: a column of theirs that has the name of a write's is it.
+        item: key of a fault item.
+        columns: those that `rows` do not have, or have otherwise.
+    """
+    given = {name: F.col(name) for name in rows.columns} | columns
+    each = (given.get(name, F.lit(value)).cast(kind).alias(name) for name, (kind, value) in _WRITE.items())
+    return rows.select(*item, *each)
 
 
 def replay(

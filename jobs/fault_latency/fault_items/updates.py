@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.attempt_writes import direct, hidden_async, logged_async, makes_direct_write
-from jobs.fault_latency.fault_items.replay import CARRIED, UPDATE
-from jobs.fault_latency.keys import ITEM, OWNER, PROCESS
+from jobs.fault_latency.fault_items.replay import CARRIED, writes
+from jobs.fault_latency.keys import OWNER, PROCESS
 from jobs.fault_latency.producers.processes import shared_processes
 from jobs.kinds import Evidence
 from jobs.tables.day import Day
@@ -57,16 +57,7 @@ def updates(
         written = written.unionByName(
             replayable.where(~is_direct).withColumn("write", F.explode(of_async)).select(*owner, *_WRITE)
         )
-    made = written.withColumns(
-        {
-            "op": F.lit(UPDATE),
-            "not_available_ms": _earned(policies),
-            "carried_until_ms": F.lit(None).cast("bigint"),
-            "carried_earliest_ms": F.lit(None).cast("bigint"),
-            "carried_latest_ms": F.lit(None).cast("bigint"),
-            "carried_extensions": F.lit(0),
-        }
-    )
+    made = writes(written, (*owner, "broker_name"), not_available_ms=_earned(policies))
     # Only an uneven ladder makes a client fail; without one nothing is null, so nothing is looked at.
     return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
 
@@ -94,30 +85,19 @@ def carried_updates(opening: DataFrame, sends_per_process: DataFrame, day: Day) 
         sends_per_process: SENDS_PER_PROCESS.
         day: the day and cluster.
     """
-    nothing = F.lit(None).cast("bigint")
-    return opening.join(F.broadcast(shared_processes(sends_per_process)), list(PROCESS), "left_anti").select(
-        *ITEM,
-        F.lit(day.start_ms).cast("bigint").alias("at_ms"),
-        F.lit(0).alias("step"),
-        F.coalesce("opener_latency_ms", F.lit(0)).cast("bigint").alias("current_latency_ms"),
-        F.lit(False).alias("is_failure"),
-        F.col("reachable"),
-        F.coalesce("cause", F.lit("LATENCY")).alias("cause"),
-        F.coalesce("evidence", F.lit(Evidence.LOGGED)).alias("evidence"),
-        F.lit(-1).cast("bigint").alias("seq"),
-        nothing.alias("started_at_ms"),
-        nothing.alias("invoke_id"),
-        F.lit(None).cast("int").alias("attempt"),
-        nothing.alias("row_hash"),
-        "policy",
-        "profile",
-        F.col("client_version").alias("version"),
-        F.lit(None).cast("string").alias("thread"),
-        (~F.col("reachable") & (F.col("available_earliest_ms") < FAR_MS)).alias("detector"),
-        F.lit(CARRIED).alias("op"),
-        F.lit(0).cast("bigint").alias("not_available_ms"),
-        F.col("available_at_ms").alias("carried_until_ms"),
-        F.col("available_earliest_ms").alias("carried_earliest_ms"),
-        F.col("available_latest_ms").alias("carried_latest_ms"),
-        F.coalesce("extensions", F.lit(0)).alias("carried_extensions"),
+    items = opening.join(F.broadcast(shared_processes(sends_per_process)), list(PROCESS), "left_anti")
+    return writes(
+        items,
+        at_ms=F.lit(day.start_ms),
+        current_latency_ms=F.coalesce("opener_latency_ms", F.lit(0)),
+        cause=F.coalesce("cause", F.lit("LATENCY")),
+        evidence=F.coalesce("evidence", F.lit(Evidence.LOGGED)),
+        seq=F.lit(-1),
+        version=F.col("client_version"),
+        detector=~F.col("reachable") & (F.col("available_earliest_ms") < FAR_MS),
+        op=F.lit(CARRIED),
+        carried_until_ms=F.col("available_at_ms"),
+        carried_earliest_ms=F.col("available_earliest_ms"),
+        carried_latest_ms=F.col("available_latest_ms"),
+        carried_extensions=F.coalesce("extensions", F.lit(0)),
     )
