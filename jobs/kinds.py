@@ -103,6 +103,14 @@ class GroupCause(_Words):
     UNEXPLAINED = "UNEXPLAINED"
 
 
+class Source(_Words):
+    """Whose word a row rests on: a recorder in the client, the client's own log, or a consumer's answers."""
+
+    RECORDED = "RECORDED"
+    CLIENT_LOG = "CLIENT_LOG"
+    RUNNING_INFO = "RUNNING_INFO"
+
+
 class Evidence(_Words):
     """How a write to a fault item is known; docs/exactness.md explains each."""
 

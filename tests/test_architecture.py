@@ -86,6 +86,7 @@ MAY_IMPORT = {
         "jobs.errors",
         "jobs.fault_latency",
         "jobs.intervals",
+        "jobs.kinds",
         "jobs.lake",
         "jobs.runs",
         "jobs.settings",

@@ -8,8 +8,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from jobs.kinds import Source
 from jobs.verify.comparison import Comparison, Span, Write, compared
-from jobs.verify.writers import RECORDED, WRITER
+from jobs.verify.writers import WRITER
 from jobs.verify.writes import CLIENT, ISOLATED, REPLAY, STRETCH
 
 _ITEM = (*WRITER, "broker_name")
@@ -31,7 +32,7 @@ def compared_items(writes: DataFrame) -> DataFrame:
 
 def _compare(writes: pa.Table) -> pa.Table:
     rows = writes.to_pylist()
-    spans_are = STRETCH if rows[0]["source"] == RECORDED else ISOLATED
+    spans_are = STRETCH if rows[0]["source"] == Source.RECORDED else ISOLATED
 
     def of_side(side: str) -> tuple[list[Write], list[Span]]:
         own = [row for row in rows if row["side"] == side]

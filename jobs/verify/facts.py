@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.record_holes import torn_processes
 from jobs.fault_latency.keys import PRODUCER
 from jobs.fault_latency.producers.processes import process
-from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
+from jobs.kinds import Source
+from jobs.verify.writers import WRITER
 from udfs import recorded
 from udfs.policy import Policy, has_reachable_flag
 from udfs.version import highest_version
@@ -47,7 +48,7 @@ def facts_of_writers(
     lines = updates.withColumn("process", process())
     torn = torn_processes(lines, sends_per_process, opening).select(*PRODUCER, F.lit(True).alias("is_torn")).distinct()
     of_producers = by_sends.join(flags, list(PRODUCER), "left").join(torn, list(PRODUCER), "left")
-    is_recorded = F.col("source") == RECORDED
+    is_recorded = F.col("source") == Source.RECORDED
     same_group = ~is_recorded | (F.col("producer_group") == F.col("of_group"))
     known = clients.join(
         of_producers.drop("cluster").withColumnsRenamed({"producer_group": "of_group", "client_id": "of_client"}),
@@ -78,7 +79,7 @@ def with_cause(checks: DataFrame, writers: DataFrame, updates: DataFrame) -> Dat
         updates: rows of `fault_item_updates` of the day.
     """
     unseen = updates.groupBy(
-        F.lit(RECORDED).alias("source"), F.col("client_id").alias("writer"), "producer_group", "broker_name"
+        F.lit(Source.RECORDED).alias("source"), F.col("client_id").alias("writer"), "producer_group", "broker_name"
     ).agg(
         F.bool_or(F.col("op").isin(recorded.REMOVE, recorded.DROPPED)).alias("was_removed"),
         F.bool_or(F.col("op") == recorded.REACHABLE).alias("was_detected"),
@@ -107,7 +108,7 @@ def _cause() -> Column:
         .when(~F.col("is_on"), "OTHER_SWITCH")
         .when(F.col("is_other_version"), "OTHER_VERSION")
         .when(F.col("off_ladder") > 0, "OTHER_LADDER")
-        .when(F.col("is_torn") | ((F.col("source") == CLIENT_LOG) & only_extra), "LOST_LINES")
+        .when(F.col("is_torn") | ((F.col("source") == Source.CLIENT_LOG) & only_extra), "LOST_LINES")
         .when(~_isolates_otherwise(), "WITHOUT_EFFECT")
         .when(F.col("was_removed"), "REMOVED_ITEM")
         .when(F.col("was_detected"), "DETECTOR")

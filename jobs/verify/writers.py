@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-CLIENT_LOG, RECORDED = "CLIENT_LOG", "RECORDED"
+from jobs.kinds import Source
+
 WRITER = ("source", "writer", "producer_group")
 """Who wrote: the client id of a recorded producer and its group, or a log, which says no group."""
 
@@ -17,7 +18,7 @@ def recorded_producers(updates: DataFrame) -> DataFrame:
         updates: rows of `fault_item_updates` of the day.
     """
     return updates.select(
-        F.lit(RECORDED).alias("source"),
+        F.lit(Source.RECORDED).alias("source"),
         F.col("client_id").alias("writer"),
         "producer_group",
         "client_id",
@@ -45,6 +46,10 @@ def clients_of_logs(log_lines: DataFrame) -> DataFrame:
         .distinct()
         .join(clients, "writer", "left")
         .select(
-            F.lit(CLIENT_LOG).alias("source"), "writer", F.lit("").alias("producer_group"), "client_id", "log_version"
+            F.lit(Source.CLIENT_LOG).alias("source"),
+            "writer",
+            F.lit("").alias("producer_group"),
+            "client_id",
+            "log_version",
         )
     )

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.fault_items.replay import UPDATE
 from jobs.fault_latency.keys import ITEM
-from jobs.verify.writers import CLIENT_LOG, RECORDED, WRITER
+from jobs.kinds import Source
+from jobs.verify.writers import WRITER
 from udfs import recorded
 from udfs.policy import Policy, has_reachable_flag, not_available_ms
 
@@ -53,7 +54,7 @@ def logged_writes(log_lines: DataFrame, writers: DataFrame) -> DataFrame:
         writers: as `facts.facts_of_writers` returns them.
     """
     of_items = log_lines.where(F.col("event").isin(ISOLATED, UNREACHABLE)).withColumns(
-        {"source": F.lit(CLIENT_LOG), "writer": F.col("process"), "producer_group": F.lit("")}
+        {"source": F.lit(Source.CLIENT_LOG), "writer": F.col("process"), "producer_group": F.lit("")}
     )
     isolates_ms, lengths = F.col("not_available_ms"), F.col("lengths_ms")
     return of_items.join(F.broadcast(writers.select(*WRITER, "lengths_ms")), list(WRITER), "left").select(
@@ -89,7 +90,7 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
     for writes, what in of_logs:
         until = F.when(F.lit(what == ISOLATED), F.col("at_ms") + isolates_ms)
         of_clients = writes.drop("producer_group").join(
-            F.broadcast(clients.where(F.col("source") == CLIENT_LOG)), "client_id"
+            F.broadcast(clients.where(F.col("source") == Source.CLIENT_LOG)), "client_id"
         )
         rows = rows.unionByName(of_clients.select(*_row(REPLAY, F.lit(what), F.col("at_ms"), until)))
     return rows.withColumn("is_off_ladder", F.lit(None).cast("boolean"))
@@ -111,7 +112,7 @@ def stretches(isolations: DataFrame, side: str) -> DataFrame:
 
 def _of_producers(rows: DataFrame) -> DataFrame:
     """Rows of producers with `WRITER`."""
-    return rows.withColumns({"source": F.lit(RECORDED), "writer": F.col("client_id")})
+    return rows.withColumns({"source": F.lit(Source.RECORDED), "writer": F.col("client_id")})
 
 
 def _row(side: str, what: Column, at_ms: Column, until_ms: Column) -> list[Column]:

@@ -30,7 +30,8 @@ from jobs.allocation.group.known import (
     Subscribed,
     Topic,
 )
-from jobs.allocation.group.ownership import ANSWERS, LOG, Sight
+from jobs.allocation.group.ownership import Sight
+from jobs.kinds import Source
 from jobs.tables.day import Day
 
 DAY = Day(dt.date(2026, 11, 21), "c")
@@ -224,7 +225,9 @@ def test_a_broker_that_dropped_the_group_at_midnight_does_not_count_as_one_that_
 
 
 def test_a_client_that_is_gone() -> None:
-    gone, there = (Sight(name, LOG, _ms(1), _ms(50), ended) for name, ended in (("x", True), ("y", False)))
+    gone, there = (
+        Sight(name, Source.CLIENT_LOG, _ms(1), _ms(50), ended) for name, ended in (("x", True), ("y", False))
+    )
     assert _causes(GroupFacts(), gone, there) == [Cause("STOPPED_NOT_EXPIRED", _ms(49), _ms(201), client_id="x")]
 
 
@@ -232,10 +235,12 @@ def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
     """Its group rebalances within 20 s of its return: an end of which another life knows nothing is none."""
 
     def until(*lives: tuple[float, float]) -> list[tuple[float, float]]:
-        other = Sight("y", LOG, _ms(1), _ms(900), ended=False)
-        later = Sight("x", ANSWERS, _ms(60), _ms(900), ended=False)
+        other = Sight("y", Source.CLIENT_LOG, _ms(1), _ms(900), ended=False)
+        later = Sight("x", Source.RUNNING_INFO, _ms(60), _ms(900), ended=False)
         return _acts(
-            _causes(GroupFacts(), other, later, *(Sight("x", LOG, _ms(a), _ms(b), ended=True) for a, b in lives))
+            _causes(
+                GroupFacts(), other, later, *(Sight("x", Source.CLIENT_LOG, _ms(a), _ms(b), ended=True) for a, b in lives)
+            )
         )
 
     assert until((1, 50), (55, 300)) == [(49, 76), (299, 451)]
@@ -261,8 +266,8 @@ def test_causes_act_longer_where_members_are_seen_by_answers_only() -> None:
     gaps = [AnswerGap("x", 5_000), AnswerGap("y", 9_000), AnswerGap("z", None)]
     known = GroupFacts(member_lists=_lists(("a", "xxy", 0, 200)), answer_gaps=gaps)
     assert _acts(_causes(known)) == [(-9, 230)]
-    assert _acts(_causes(known, Sight("y", ANSWERS, 0, 1, ended=False))) == [(-9, 230)]
-    assert _acts(_causes(known, Sight("y", LOG, 0, 1, ended=False))) == [(-5, 226)]
+    assert _acts(_causes(known, Sight("y", Source.RUNNING_INFO, 0, 1, ended=False))) == [(-9, 230)]
+    assert _acts(_causes(known, Sight("y", Source.CLIENT_LOG, 0, 1, ended=False))) == [(-5, 226)]
 
 
 def test_causes_act_no_longer_than_an_answer_holds() -> None:

@@ -13,8 +13,9 @@ from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding, without_pauses
 from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, ProcessQueue
-from jobs.allocation.group.ownership import ANSWERS, LOG, Holding, Sight, holdings, sights
+from jobs.allocation.group.ownership import Holding, Sight, holdings, sights
 from jobs.allocation.group.sentence import sentence
+from jobs.kinds import Source
 from jobs.tables.day import Day
 
 DAY = Day(dt.date(1970, 1, 1), "c")
@@ -29,11 +30,15 @@ def _should(client_id: str | None, start_ms: int = 0, end_ms: int = 10_000, **ot
     return Expected(topic="T", start_ms=start_ms, end_ms=end_ms, client_id=client_id, **values)  # type: ignore[arg-type]
 
 
-def _did(client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = LOG, queue_id: int = 0) -> Holding:
+def _did(
+    client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = Source.CLIENT_LOG, queue_id: int = 0
+) -> Holding:
     return Holding(start_ms, end_ms, "T", "a", queue_id, client_id, source, "p", popped=False, last_answer_ms=None)
 
 
-def _sight(client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = LOG, *, ended: bool = False) -> Sight:
+def _sight(
+    client_id: str, start_ms: int = 0, end_ms: int = 10_000, source: str = Source.CLIENT_LOG, *, ended: bool = False
+) -> Sight:
     return Sight(client_id, source, start_ms, end_ms, ended)
 
 
@@ -108,10 +113,10 @@ def test_a_client_that_is_back_before_its_group_forgets_it_lacks_a_queue_once() 
 
 
 def test_of_a_client_with_a_log_only_that_counts() -> None:
-    answered = _did("y", source=ANSWERS)
+    answered = _did("y", source=Source.RUNNING_INFO)
     assert _found([_should("x")], [answered]) == [("AGAINST_STRATEGY", "xy", 0, 10_000)]
     assert _found([_should("x")], [answered], _sight("y", 20_000, 30_000)) == []
-    assert _found([_should("x")], [], _sight("x", source=ANSWERS), _sight("x", 20_000, 30_000)) == []
+    assert _found([_should("x")], [], _sight("x", source=Source.RUNNING_INFO), _sight("x", 20_000, 30_000)) == []
 
 
 def test_each_queue_differs_by_itself() -> None:
@@ -124,7 +129,7 @@ def test_each_queue_differs_by_itself() -> None:
 
 
 def test_of_a_topic_that_the_group_does_not_allocate_nothing_differs() -> None:
-    other = Holding(0, 10_000, "U", "a", 0, "x", LOG, "p", popped=False, last_answer_ms=None)
+    other = Holding(0, 10_000, "U", "a", 0, "x", Source.CLIENT_LOG, "p", popped=False, last_answer_ms=None)
     assert _found([_should("x")], [_did("x"), other]) == []
 
 
@@ -221,13 +226,13 @@ def test_a_logged_holding_without_length_is_ignored() -> None:
     logged = [
         LoggedHolding("T", "a", 0, popped=False, client_id="x", process="p", start_ms=5, end_ms=end) for end in (5, 6)
     ]
-    assert [(each.source, each.process, each.end_ms) for each in holdings([], logged)] == [(LOG, "p", 6)]
+    assert [(each.source, each.process, each.end_ms) for each in holdings([], logged)] == [(Source.CLIENT_LOG, "p", 6)]
 
 
 def test_a_life_is_in_sight_from_its_start_on() -> None:
     lives = [Lifetime("x", None, 10, ended=True), Lifetime("x", 10, 10, ended=True), Lifetime("x", 9, 10, ended=True)]
-    assert sights([], lives) == [Sight("x", LOG, 9, 10, ended=True)]
-    assert sights([Answered("x", (), 0, 10, 8)], []) == [Sight("x", ANSWERS, 0, 10, ended=False)]
+    assert sights([], lives) == [Sight("x", Source.CLIENT_LOG, 9, 10, ended=True)]
+    assert sights([Answered("x", (), 0, 10, 8)], []) == [Sight("x", Source.RUNNING_INFO, 0, 10, ended=False)]
 
 
 def test_findings_of_other_clients_are_apart() -> None:

@@ -19,9 +19,9 @@ from jobs.allocation.group.known import (
     Subscribed,
     Topic,
 )
-from jobs.allocation.group.ownership import LOG, Sight, clients_with_log
+from jobs.allocation.group.ownership import Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
-from jobs.kinds import GroupCause
+from jobs.kinds import GroupCause, Source
 from jobs.tables.day import Day
 
 _SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
@@ -194,7 +194,9 @@ def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object],
 
 def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
     """A client that is gone keeps its share until the broker drops it, or until it is back; then all rebalance."""
-    for lives in grouped((each for each in sights if each.source == LOG), lambda each: each.client_id).values():
+    for lives in grouped(
+        (each for each in sights if each.source == Source.CLIENT_LOG), lambda each: each.client_id
+    ).values():
         for each in (life for life in lives if life.ended):
             back = (max(each.end_ms, other.start_ms) for other in lives if other.end_ms > each.end_ms)
             until_ms = min([each.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS

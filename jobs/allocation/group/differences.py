@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.allocation.group.expected import Expected
-from jobs.allocation.group.ownership import ANSWERS, Holding, Sight, clients_with_log
+from jobs.allocation.group.ownership import Holding, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, joined, touching
-from jobs.kinds import GroupKind
+from jobs.kinds import GroupKind, Source
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
@@ -73,8 +73,10 @@ def differences(
         day: the day.
     """
     with_log = clients_with_log(sights)
-    observed = [each for each in holdings if each.source != ANSWERS or each.client_id not in with_log]
-    in_sight = _in_sight((each for each in sights if each.source != ANSWERS or each.client_id not in with_log), day)
+    observed = [each for each in holdings if each.source != Source.RUNNING_INFO or each.client_id not in with_log]
+    in_sight = _in_sight(
+        (each for each in sights if each.source != Source.RUNNING_INFO or each.client_id not in with_log), day
+    )
     if not observed and not in_sight:
         return []
     parts = (

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding
 from jobs.intervals.of_lists import grouped, touching
-
-ANSWERS, LOG = "RUNNING_INFO", "CLIENT_LOG"
+from jobs.kinds import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def holdings(answered: Iterable[Answered], logged: Iterable[LoggedHolding]) -> l
             broker_name=each.broker_name,
             queue_id=each.queue_id,
             client_id=each.client_id,
-            source=LOG,
+            source=Source.CLIENT_LOG,
             process=each.process,
             popped=each.popped,
             last_answer_ms=None,
@@ -71,7 +70,7 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
             broker_name=queue.broker_name,
             queue_id=queue.queue_id,
             client_id=client_id,
-            source=ANSWERS,
+            source=Source.RUNNING_INFO,
             process=None,
             popped=queue.popped,
             last_answer_ms=max(each.last_answer_ms for each in run),
@@ -84,13 +83,16 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
 def sights(answered: Iterable[Answered], lifetimes: Iterable[Lifetime]) -> list[Sight]:
     """By answers and by logs; a life of which no line shows the start is in nobody's sight."""
     by_log = [
-        Sight(each.client_id, LOG, each.lived_from_ms, each.lived_until_ms, each.ended)
+        Sight(each.client_id, Source.CLIENT_LOG, each.lived_from_ms, each.lived_until_ms, each.ended)
         for each in lifetimes
         if each.lived_from_ms is not None and each.lived_until_ms > each.lived_from_ms
     ]
-    return [*by_log, *(Sight(each.client_id, ANSWERS, each.start_ms, each.end_ms, ended=False) for each in answered)]
+    return [
+        *by_log,
+        *(Sight(each.client_id, Source.RUNNING_INFO, each.start_ms, each.end_ms, ended=False) for each in answered),
+    ]
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:
     """Answers come seldom, so of a client with a log only that counts."""
-    return {each.client_id for each in known_times if each.source == LOG}
+    return {each.client_id for each in known_times if each.source == Source.CLIENT_LOG}
