@@ -239,7 +239,10 @@ def test_a_client_that_is_back_before_its_broker_drops_it() -> None:
         later = Sight("x", Source.RUNNING_INFO, _ms(60), _ms(900), ended=False)
         return _acts(
             _causes(
-                GroupFacts(), other, later, *(Sight("x", Source.CLIENT_LOG, _ms(a), _ms(b), ended=True) for a, b in lives)
+                GroupFacts(),
+                other,
+                later,
+                *(Sight("x", Source.CLIENT_LOG, _ms(a), _ms(b), ended=True) for a, b in lives),
             )
         )
 
