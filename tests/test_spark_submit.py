@@ -53,8 +53,9 @@ def test_the_archive_runs_on_a_cluster_of_its_own_processes(tmp_path: Path) -> N
     ]  # fmt: skip
     done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    summary = json.loads(done.stdout[done.stdout.index("{") :])
-    assert summary["days"][0]["rows_published"] == 1
+    told = json.loads(done.stdout[done.stdout.index("{") :])
+    assert told["flows"]["fault-latency"]["days"][0]["rows_published"] == 1
+    assert told["nights"][0]["counts"]["sends"] == 1
     intervals = deltalake.DeltaTable(str(tmp_path / "lake/isolation_intervals")).to_pyarrow_table().to_pylist()
     assert [
         (row["cluster"], row["broker_name"], row["end_ms"] - row["start_ms"], row["enforced"]) for row in intervals

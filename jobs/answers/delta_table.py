@@ -6,8 +6,9 @@ A table that the lake lacks, as its flow has not run, reads as empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,20 +21,27 @@ from jobs.answers.arrow_type import arrow_type
 from jobs.errors import LakeError
 from jobs.tables import RUN_LOG, Table
 from jobs.tables.table import VERSION_PROPERTY, broken_log
+from jobs.text.redaction import redacted, secrets_of
 from jobs.uri import local_folder
 
+Options = Mapping[str, str]
+"""What delta-rs is told of a store (`jobs.answers.store`); it may hold secrets."""
+NO_OPTIONS: Options = MappingProxyType({})
 
-def is_lake(root: str) -> bool:
+
+def is_lake(root: str, options: Options = NO_OPTIONS) -> bool:
     """Whether a run wrote there: it leaves a run log.
 
     Raises:
         LakeError: that cannot be read.
     """
-    with _explained(f"cannot open lake {root}"):
-        return DeltaTable.is_deltatable(place_of(root, RUN_LOG))
+    with _explained(f"cannot open lake {root}", options):
+        return DeltaTable.is_deltatable(place_of(root, RUN_LOG), dict(options))
 
 
-def rows_of(root: str, table: Table, columns: Sequence[str], where: pc.Expression) -> pa.Table:
+def rows_of(
+    root: str, table: Table, columns: Sequence[str], where: pc.Expression, options: Options = NO_OPTIONS
+) -> pa.Table:
     """The rows of a table of the lake, in no order; no rows when the lake lacks it.
 
     Args:
@@ -41,30 +49,31 @@ def rows_of(root: str, table: Table, columns: Sequence[str], where: pc.Expressio
         table: what to read.
         columns: what to read of it.
         where: which rows.
+        options: for delta-rs.
 
     Raises:
         LakeError: the table has another version than this program knows, or cannot be read.
     """
-    with opened(root, table) as rows:
+    with opened(root, table, options) as rows:
         return rows.to_table(columns=list(columns), filter=where)
 
 
 @contextmanager
-def opened(root: str, table: Table) -> Iterator[dataset.Dataset]:
+def opened(root: str, table: Table, options: Options = NO_OPTIONS) -> Iterator[dataset.Dataset]:
     """The table; without rows if the lake lacks it.
 
     Raises:
         LakeError: it has another version than this program knows, or cannot be read.
     """
     folder = local_folder(place_of(root, table))
-    with _explained(f"cannot read table {table.name} in {root}"):
+    with _explained(f"cannot read table {table.name} in {root}", options):
         if folder and (problem := broken_log(folder)):
             raise LakeError(
                 f"table {table.name} in {root}: {problem}; if it is the last commit, delete it and run its day again,"
                 " else restore the table from a copy"
             )
         try:
-            found = DeltaTable(place_of(root, table))
+            found = DeltaTable(place_of(root, table), storage_options=dict(options))
         except TableNotFoundError:
             schema = pa.schema([(field.name, arrow_type(field.dataType)) for field in table.columns])
             yield dataset.dataset(schema.empty_table())
@@ -83,13 +92,13 @@ def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
+def _explained(what: str, options: Options) -> Iterator[None]:
     """Whatever delta-rs, Arrow or the file system fails with becomes a LakeError that begins with `what`."""
     try:
         yield
     except (DeltaError, pa.ArrowException, OSError) as error:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-        reason = " ".join(plain.split())[:300] or type(error).__name__
+        reason = redacted(" ".join(plain.split()), secrets_of(options))[:300] or type(error).__name__
         raise LakeError(f"{what}: {reason}") from error
 
 

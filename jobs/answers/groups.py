@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
-from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, troubled_groups
+from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, read_groups, troubled_groups
 from jobs.answers.words import clock_time
-from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
+from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import counted
 
 MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
@@ -60,14 +60,10 @@ class Groups:
 
 def consumer_groups(published: Published) -> Groups:
     """Read the groups; empty where the second flow published nothing."""
-    rebalances = published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist()
-    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "sentence"]
-    findings = published.rows(ALLOCATION_FINDINGS, columns).to_pylist()
-    owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
-    names = [row["consumer_group"] for row in owned.to_pylist()]
-    groups = troubled_groups(rebalances, findings, names, published.window)
-    kinds = finding_kinds(findings)
-    drawn = [_ownership(published, group.consumer_group, rebalances) for group in groups[:MOST_DRAWN]]
+    rows = read_groups(published)
+    groups = troubled_groups(rows, published.window)
+    kinds = finding_kinds(rows.findings)
+    drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for each in drawn for sentence in each.not_drawn]
     if len(groups) > MOST_DRAWN:
         not_drawn.append(f"who owned the queues of {counted(len(groups) - MOST_DRAWN, 'group')} with less trouble")

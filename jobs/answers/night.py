@@ -87,9 +87,9 @@ class Night:
     groups_missing: str | None
 
 
-def night(published: Published) -> Night:
-    """Read the days and those before them."""
-    before = published.days_before[-NIGHTS_BEFORE:] if published.window is None else ()
+def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
+    """Read the days, and as many published ones before them; none before a window."""
+    before = published.days_before[-nights_before:] if nights_before and published.window is None else ()
     days, group = (*before, *published.days), published.producer_group
     counts, counts_sends = _days(published, days), group is None or published.window is None
     whole = _whole(published, [counts[day] for day in published.days])
@@ -159,7 +159,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
     attempts = _per_day(published, days, counted_by, ("sends", "failures"))
     columns = ["event_date", *_PRODUCER, "start_ms", "end_ms"]
-    isolations = published.rows(ISOLATION_INTERVALS, columns, _real(), days)
+    isolations = published.rows(ISOLATION_INTERVALS, columns, is_real(), days)
     isolated = _by_day(
         isolations.append_column("isolated_ms", published.lengths_ms(isolations))
         .group_by("event_date")
@@ -217,7 +217,7 @@ def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
     return {row["event_date"]: row for row in counts.to_pylist()}
 
 
-def _real() -> pc.Expression:
+def is_real() -> pc.Expression:
     """Isolations that happened: the switch was on, and they have a length."""
     return pc.field("enforced") & (pc.field("end_ms") > pc.field("start_ms"))
 
@@ -229,7 +229,7 @@ def _minor() -> pc.Expression:
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:
     """The days together; a producer that isolated on several days counts once."""
-    producers = published.rows(ISOLATION_INTERVALS, list(_PRODUCER), _real()).group_by(_PRODUCER).aggregate([])
+    producers = published.rows(ISOLATION_INTERVALS, list(_PRODUCER), is_real()).group_by(_PRODUCER).aggregate([])
     summed = {
         name: sum(getattr(day, name) for day in days)
         for name in Day.__dataclass_fields__

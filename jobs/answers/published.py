@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.days import Span, spans_without
-from jobs.answers.delta_table import is_lake, opened, rows_of
+from jobs.answers.delta_table import NO_OPTIONS, Options, is_lake, opened, rows_of
 from jobs.answers.window import Window
 from jobs.errors import InputMissingError, LakeError
 from jobs.tables import RUN_LOG, Table
@@ -32,6 +32,7 @@ class Published:
         producer_group: the only one whose rows count, in tables that name one; None = all.
         window: the only time whose rows count, in tables whose rows have a time; None = the whole days.
         not_published: the requested days that are not published, as spans.
+        options: for delta-rs; never shown, as they may hold secrets.
     """
 
     root: str
@@ -41,6 +42,7 @@ class Published:
     producer_group: str | None = None
     window: Window | None = None
     not_published: tuple[Span, ...] = ()
+    options: Options = field(default_factory=lambda: NO_OPTIONS, repr=False, compare=False)
 
     def rows(
         self,
@@ -60,7 +62,8 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        return rows_of(self.root, table, columns, self._wanted(table, self.days if days is None else days, where))
+        wanted = self._wanted(table, self.days if days is None else days, where)
+        return rows_of(self.root, table, columns, wanted, self.options)
 
     def first_rows(
         self,
@@ -85,7 +88,7 @@ class Published:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
         ascending = [(name, "ascending") for name in order]
-        with opened(self.root, table) as rows:
+        with opened(self.root, table, self.options) as rows:
             first, found = rows.schema.empty_table(), 0
             pieces = rows.to_batches(
                 columns=table.schema.fieldNames(),
@@ -107,7 +110,7 @@ class Published:
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
         """
-        with opened(self.root, table) as rows:
+        with opened(self.root, table, self.options) as rows:
             pieces = rows.to_batches(columns=[column], filter=self._wanted(table, self.days, None))
             return {value for piece in pieces for value in pc.unique(piece[column]).to_pylist() if value is not None}
 
@@ -135,7 +138,7 @@ class Published:
             LakeError: the run log has another version than this program knows, or cannot be read.
         """
         hashes = ("settings_hash", "input_settings_hash", "code_version")
-        columns = ("event_date", "flow", "status", "logged_at", "event_seq", *hashes)
+        columns = ("event_date", "flow", "status", "started_from", "logged_at", "event_seq", *hashes)
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
     @property
@@ -155,7 +158,9 @@ def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
     return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
 
 
-def open_published(root: str, cluster: str | None, first: dt.date | None, last: dt.date | None) -> Published:
+def open_published(
+    root: str, cluster: str | None, first: dt.date | None, last: dt.date | None, options: Options = NO_OPTIONS
+) -> Published:
     """Open the days from `first` to `last`; without them, the last published day.
 
     Args:
@@ -163,17 +168,17 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         cluster: None takes the lake's only cluster.
         first: first day, inclusive.
         last: last day, inclusive.
+        options: for delta-rs.
 
     Raises:
         LakeError: there is no lake, it cannot be read, or it is of another version.
         InputMissingError: the cluster or all of the days are not published; names those that are.
     """
-    if not is_lake(root):
+    if not is_lake(root, options):
         raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")
     succeeded = pc.field("status") == pc.scalar("SUCCEEDED")
-    runs = (
-        rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded).group_by(["cluster", "event_date"]).aggregate([])
-    )
+    found = rows_of(root, RUN_LOG, ("cluster", "event_date"), succeeded, options)
+    runs = found.group_by(["cluster", "event_date"]).aggregate([])
     days: dict[str, list[dt.date]] = {}
     for run in runs.to_pylist():
         days.setdefault(run["cluster"], []).append(run["event_date"])
@@ -187,7 +192,9 @@ def open_published(root: str, cluster: str | None, first: dt.date | None, last: 
         raise InputMissingError(
             f"nothing of {wanted} is published for cluster {name!r} in {root}; there is {_named(all_days)}"
         )
-    return Published(root, name, requested, all_days, not_published=spans_without(requested, first, last))
+    return Published(
+        root, name, requested, all_days, not_published=spans_without(requested, first, last), options=options
+    )
 
 
 def _chosen_cluster(root: str, requested: str | None, there: Sequence[str]) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.days import days_text
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, days_with
-from jobs.tables import PRODUCER_DAYS, QUEUE_OWNERSHIP, REPLAY_CHECKS, TOPIC_BROKERS
+from jobs.tables import PRODUCER_DAYS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REPLAY_CHECKS, TOPIC_BROKERS
 from jobs.text.completeness import of_owners, of_producers
-from jobs.text.terminal import counted
+from jobs.text.terminal import counted, duration, safe
 
 _WITHOUT_EFFECT = "WITHOUT_EFFECT"
+_MOST_NAMED = 3
 
 
 def rests_on(published: Published) -> list[str]:
@@ -22,20 +29,79 @@ def rests_on(published: Published) -> list[str]:
     ran = days_with(published)
     sentences: list[str] = []
     if ran[FAULT_LATENCY] & set(published.days):
-        sentences += [*_of_producers(published), *_of_verify(published)]
+        sentences += [*_of_producers(published), *_of_starts(published), *_of_verify(published)]
     if ran[ALLOCATION] & set(published.days) and published.producer_group is None:
         sources = published.rows(QUEUE_OWNERSHIP, ["source"])["source"]
-        sentences.append(of_owners(set(pc.unique(sources).to_pylist())))
+        sentences += [of_owners(set(pc.unique(sources).to_pylist())), *_of_strategies(published)]
     return sentences
 
 
 def _of_producers(published: Published) -> list[str]:
-    columns = ["client_id", "producer_group", "recorded_updates"]
-    producers = published.rows(PRODUCER_DAYS, columns, pc.field("enforced"))
-    by_producer = producers.group_by(columns[:2]).aggregate([("recorded_updates", "max")])
+    """Sources, what was assumed or left out, and where sends contradict the replay."""
+    producer = ["client_id", "producer_group"]
+    counts = ["enforced", "switch_assumed", "not_replayed", "isolated_ms", "recorded_updates", "contradictions"]
+    rows = published.rows(PRODUCER_DAYS, [*producer, *counts])
+    enforced = rows.filter(pc.field("enforced"))
+    by_producer = enforced.group_by(producer).aggregate([("recorded_updates", "max")])
     recorded = pc.sum(pc.greater(by_producer["recorded_updates_max"], 0)).as_py() or 0
     has_routes = published.rows(TOPIC_BROKERS, ["topic"]).num_rows > 0
-    return of_producers(by_producer.num_rows, recorded, has_routes=has_routes)
+    said = of_producers(by_producer.num_rows, recorded, has_routes=has_routes)
+    if would_have := pc.sum(rows.filter(~pc.field("enforced"))["isolated_ms"]).as_py():
+        said.append(f"producers with the switch off would have isolated for {duration(would_have)} (enforced = false)")
+    if assumed := _producers(rows.filter(pc.field("switch_assumed")), producer):
+        does = "does" if assumed == 1 else "do"
+        said.append(
+            f"{counted(assumed, 'producer')} {does} not log sendLatencyFaultEnable; assumed off"
+            " (setting fault_latency_enabled)"
+        )
+    left_out = rows.filter(~pc.field("not_replayed").is_null())
+    for why in sorted(pc.unique(left_out["not_replayed"]).to_pylist()):
+        count = _producers(left_out.filter(pc.field("not_replayed") == pc.scalar(why)), producer)
+        said.append(f"{counted(count, 'producer')} not replayed: {why}")
+    return [*said, *_contradictions(rows.to_pylist() if pc.any(pc.greater(rows["contradictions"], 0)).as_py() else [])]
+
+
+def _producers(rows: pa.Table, producer: Sequence[str]) -> int:
+    return int(rows.group_by(producer).aggregate([]).num_rows)
+
+
+def _contradictions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How many first attempts contradict the replay, and of whom most."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        counts[row["client_id"], row["producer_group"]] += row["contradictions"]
+    total = counts.total()
+    if not total:
+        return []
+    most = [each for each in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if each[1]][:_MOST_NAMED]
+    who = [f"{count:,} of {safe(client)}{f' ({safe(group)})' if group else ''}" for (client, group), count in most]
+    if rest := total - sum(count for _, count in most):
+        who.append(f"{rest:,} of others")
+    attempts = "1 first attempt contradicts" if total == 1 else f"{total:,} first attempts contradict"
+    return [f"{attempts} the replay (producer_days.contradictions): {', '.join(who)}"]
+
+
+def _of_starts(published: Published) -> list[str]:
+    """Days that start without knowing what the day before left isolated."""
+    started = {
+        event["event_date"]: event["started_from"]
+        for event in published.run_events
+        if event["flow"] == FAULT_LATENCY and event["status"] == "SUCCEEDED"
+    }
+    days = [day for day in published.days if started.get(day) == "EMPTY"]
+    if not days:
+        return []
+    starts = f"{days_text(days)} {'starts' if len(days) == 1 else 'start'} with no isolation"
+    return [f"the day before was not in the lake: {starts} (after_unknown_start marks rows that could differ)"]
+
+
+def _of_strategies(published: Published) -> list[str]:
+    assumed = published.rows(QUEUE_ALLOCATION, ["consumer_group"], pc.field("strategy_source") == pc.scalar("ASSUMED"))
+    groups = sorted(pc.unique(assumed["consumer_group"]).to_pylist())
+    if not groups:
+        return []
+    named = ", ".join(map(safe, groups[:_MOST_NAMED])) + (", …" if groups[_MOST_NAMED:] else "")
+    return [f"the strategy of {counted(len(groups), 'group')} is assumed, as nothing says it: {named}"]
 
 
 def _of_verify(published: Published) -> list[str]:

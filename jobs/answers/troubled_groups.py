@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.answers.published import Published
 from jobs.answers.window import Window
 from jobs.kinds import GroupKind
+from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, REBALANCES
 
 QUEUE = ("topic", "broker_name", "queue_id")
 
@@ -49,25 +51,42 @@ class FindingKind:
     sentence: str
 
 
-def troubled_groups(
-    rebalances: Sequence[Mapping[str, Any]],
-    findings: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    within: Window | None = None,
-) -> list[Group]:
+@dataclass(frozen=True)
+class GroupRows:
+    """What is published of consumer groups: rows of `rebalances`, of `allocation_findings`, groups with queues."""
+
+    rebalances: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    names: list[str]
+
+
+def read_groups(published: Published) -> GroupRows:
+    """Read them; empty where the second flow published nothing.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "sentence"]
+    owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
+    return GroupRows(
+        published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist(),
+        published.rows(ALLOCATION_FINDINGS, columns).to_pylist(),
+        owned["consumer_group"].to_pylist(),
+    )
+
+
+def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group]:
     """A group each; most time without the right owner first.
 
     Args:
-        rebalances: rows of the table.
-        findings: rows of `allocation_findings`.
-        names: groups that have queues; those of the other two are added.
+        rows: of the published days.
         within: time without the right owner counts as far as it lies in it; None = all of it.
     """
     changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for change in rebalances:
+    for change in rows.rebalances:
         changes[change["consumer_group"]].append(change)
-    for each in findings:
+    for each in rows.findings:
         if each["consumer_group"] is not None:
             found[each["consumer_group"]].append(each)
     groups = [
@@ -79,7 +98,7 @@ def troubled_groups(
             len(found[name]),
             _fault_ms([each for each in found[name] if each["kind"] in _FAULTS], within),
         )
-        for name in {*names, *changes, *found}
+        for name in {*rows.names, *changes, *found}
     ]
     return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobs.cli.call import Call
@@ -24,11 +24,13 @@ class Where:
         lake: root of the lake.
         cluster: where an option or a setting names one.
         owners: producer or consumer group, or a glob of such, to its owner.
+        options: for delta-rs; never shown, as they may hold secrets.
     """
 
     lake: str
     cluster: str | None
     owners: Mapping[str, str]
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions, cluster: str | None) -> Where:
@@ -45,12 +47,13 @@ def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions
         SettingsError: or one of its subclasses.
         PlatformError: a package is missing.
     """
+    from jobs.answers.store import storage_options
     from jobs.spark.environment import check_extra
 
     settings = call.settings(lake)
     check_extra(f"faultline {command}", "report", packages)
     named = cluster or (settings.cluster if "cluster" in settings.origins else None)
-    return Where(settings.lake, named, settings.owners)
+    return Where(settings.lake, named, settings.owners, storage_options(settings.lake, settings.spark))
 
 
 def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> Published:
@@ -67,7 +70,7 @@ def opened(where: Where, days: DayOptions, times: TimeOptions | None = None) -> 
     from jobs.answers.settings_of_days import other_settings
     from jobs.answers.words import unsure_text
 
-    published = open_published(where.lake, where.cluster, *(times or TimeOptions()).span(days))
+    published = open_published(where.lake, where.cluster, *(times or TimeOptions()).span(days), where.options)
     if published.not_published:
         sys.stderr.write(f"faultline: {not_published_text(published.not_published)}\n")
     if unsure := unsure_days(published):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from jobs.errors import ConditionMetError, UsageError
 from jobs.kinds import FindingKind, Severity
 from jobs.text.nearest import did_you_mean
 
-if TYPE_CHECKING:  # it imports Spark
-    from jobs.fault_latency.summary import Summary
+if TYPE_CHECKING:  # it imports what reads Delta
+    from jobs.answers.digest import Digest
 
 OF_A_NIGHT = ("incident", "contradictions", "missing-producer")
 WORDS = (*OF_A_NIGHT, *Severity, *FindingKind)
@@ -58,20 +59,31 @@ def check_asked_of(flows: Sequence[str], conditions: Sequence[Condition]) -> Non
         raise UsageError("--fail-on asks about send attempts, which allocation does not read; leave it out")
 
 
-def check_conditions(conditions: Sequence[Condition], summary: Summary) -> None:
-    """Fail when a condition holds; the tables are published all the same.
+def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] | None) -> None:
+    """Fail when a condition holds in the nights together; the tables are published all the same.
+
+    Args:
+        conditions: what is asked.
+        nights: the published ones; None where they cannot be read.
 
     Raises:
-        ConditionMetError: naming each condition that held and its count.
+        ConditionMetError: naming each condition that held and its count, or that none could be judged.
     """
-    counts = {
-        "incident": summary.incident_count,
-        "contradictions": summary.contradictions,
-        "missing-producer": len(summary.missing_producers),
-        **{severity: sum(vars(each)[severity.lower()] for each in summary.findings) for severity in Severity},
-        **dict.fromkeys(FindingKind, 0),
-        **{each.kind: each.critical + each.warning + each.info for each in summary.findings},
-    }
+    if not conditions:
+        return
+    if nights is None:
+        raise ConditionMetError(
+            "--fail-on could not be judged, as the published tables cannot be read; the tables are published"
+        )
+    counts = Counter[str](dict.fromkeys(WORDS, 0))
+    for night in nights:
+        counts["incident"] += night.counts["incidents"]
+        counts["contradictions"] += night.contradictions
+        counts["missing-producer"] += len(night.missing_producers)
+        for found in night.findings:
+            by_severity = {severity: getattr(found, severity.lower()) for severity in Severity}
+            counts.update(by_severity)
+            counts[found.kind] += sum(by_severity.values())
     _check(conditions, counts)
 
 

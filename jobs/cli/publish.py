@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jobs.cli import options
+from jobs.cli.answer_of_a_run import Answer
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions, run_days, span_text
@@ -147,12 +147,9 @@ def run_flows(
         FaultlineError: one of its subclasses; `ConditionMetError` after everything was published and said.
     """
     from jobs.allocation.run import run_allocation
-    from jobs.allocation.summary import summarize_allocation
-    from jobs.allocation.summary_text import allocation_text
     from jobs.check.before import check_before
     from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency
-    from jobs.fault_latency.summary import summarize
-    from jobs.fault_latency.summary_text import as_text
+    from jobs.runs.facts import facts_of
     from jobs.runs.flow_tables import inputs_of, needed_of
     from jobs.spark.session import running
     from jobs.spark.time_zones import check_time_zones
@@ -169,29 +166,24 @@ def run_flows(
     progress.say(f"faultline {command}: {days}, {of}, lake {one_line(settings.lake)}")
     for warning in warnings:
         progress.say(f"warning: {warning}")
-    with running(settings, progress, verbose=how.verbose) as spark:
-        check_time_zones(spark, settings.client_logs)
-        texts, tables = [], {}
-        try:
+    answer = Answer(settings, run, progress)
+    try:
+        with running(settings, progress, verbose=how.verbose) as spark:
+            check_time_zones(spark, settings.client_logs)
+            answer.spark_settings = dict(spark.sparkContext.getConf().getAll())
             if "fault-latency" in flows:
                 if how.recompute:
                     result = recompute_fault_latency(spark, settings, run, progress, cluster=cluster)
                 else:
                     result = run_fault_latency(spark, settings, run, progress)
-                with progress.step("reading the answers"):
-                    summary = summarize(spark, settings, result)
-                texts.append(as_text(summary))
-                tables.update(asdict(summary))
+                answer.facts.append(facts_of("fault-latency", settings, result))
             if "allocation" in flows:
                 is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
                 second = replace(run, break_lock=run.break_lock and is_first)
                 result = run_allocation(spark, settings, second, progress)
-                with progress.step("reading the answers"):
-                    allocated = summarize_allocation(spark, settings, result)
-                texts.append(allocation_text(allocated))
-                tables["allocation"] = asdict(allocated)
-        finally:
-            if texts:  # what the first flow found is said too when the second fails
-                say(json.dumps(tables, indent=1) if how.as_json else "\n\n".join(texts))
-        if "fault-latency" in flows:
-            check_conditions(how.fail_on, summary)
+                answer.facts.append(facts_of("allocation", settings, result))
+    finally:
+        if answer.facts:  # what the first flow published is said too when the second fails
+            nights = answer.nights()
+            say(answer.as_json(nights) if how.as_json else answer.as_text(nights))
+    check_conditions(how.fail_on, nights)

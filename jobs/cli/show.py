@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 
 from jobs.cli import options
-from jobs.cli.answers import lake_of, opened
+from jobs.cli.answers import Where, lake_of, opened
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 from jobs.cli.days import DayOptions
@@ -17,7 +17,9 @@ from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
 
+NIGHT = "night"
 SUBJECTS = {
+    NIGHT: "the night on one screen: incidents, findings, brokers, producers, consumer groups",
     "incidents": "intervals in which many producers isolate one broker",
     "findings": "what producers' nights showed that somebody should know",
     "isolations": "which producer held which broker as not available, when and why",
@@ -142,6 +144,11 @@ def show(
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other; give one of them")
     where = lake_of(call, "show", _PACKAGES, lake, cluster)
+    if subject == NIGHT:
+        if as_csv or times.given or rows != RowOptions():
+            raise UsageError("show night takes days, lake and --json alone; leave the others out")
+        print(_night(where, days, as_json=as_json))
+        return
     from jobs.answers import forms
     from jobs.answers.questions import QUESTIONS
     from jobs.answers.show import Narrowed, ask
@@ -155,3 +162,11 @@ def show(
     if answer.not_given and form is not forms.as_text:  # which says it itself
         sys.stderr.write(f"faultline: {answer.not_given}\n")
     print(form(answer))
+
+
+def _night(where: Where, days: DayOptions, *, as_json: bool) -> str:
+    from jobs.answers.digest import digests_of
+    from jobs.answers.digest_text import nights_json, nights_text
+
+    nights = digests_of(opened(where, days), where.owners)
+    return nights_json(nights) if as_json else nights_text(nights)

@@ -4,39 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 UNDER_EACH = "a line counts under each of its reasons"
 _LONGEST_NAME = 100
 _LONGEST_WORD = 300  # of a sentence, where a name may be a setting's value or a file's
 _LONGEST_SENTENCE = 2_000
 _LONG_WORD = re.compile(rf"[^\s/]{{{_LONGEST_WORD + 1},}}")
-
-
-def days_text(days: Sequence[Mapping[str, Any]], quarantine_reasons: Mapping[str, int]) -> str:
-    """Lines of each day by disposition; other clusters are listed if the input has lines of them."""
-    lines = []
-    for day in days:
-        elsewhere = f" + {day['rows_other_cluster']:,} of other clusters" if day["rows_other_cluster"] else ""
-        bad = ", ".join(f"{reason} {count}" for reason, count in quarantine_reasons.items())
-        lines.append(
-            f"{day['date']}  cluster {safe(day['cluster'])}: {day['rows_read']:,} lines read ="
-            f" {day['rows_published']:,} published + {day['rows_quarantined']:,} quarantined"
-            f" + {day['rows_duplicate']:,} duplicates + {day['rows_other_day']:,} of other days{elsewhere}"
-        )
-        if bad and len(days) == 1:
-            several = sum(quarantine_reasons.values()) > day["rows_quarantined"]
-            lines.append(f"            quarantined: {bad}{f' ({UNDER_EACH})' if several else ''}")
-    return "\n".join(lines)
-
-
-def left_out(hidden_files: Sequence[str], repeated_files: Sequence[str]) -> list[str]:
-    """Notes about input that was not read."""
-    notes = {
-        "hidden or half-copied files were not read": hidden_files,
-        "links or names lead to what is read once already": repeated_files,
-    }
-    return [f"{len(files)} {what}: {safe(files[0])} …" for what, files in notes.items() if files]
 
 
 def counted(count: int, one: str, many: str = "") -> str:

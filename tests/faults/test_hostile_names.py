@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.answers.digest import digests
+from jobs.answers.digest_text import nights_text
 from jobs.cli import main as cli
 from jobs.errors import InputUnreadableError, UsageError
-from jobs.fault_latency.summary import summarize
-from jobs.fault_latency.summary_text import as_text
+from jobs.runs.facts import facts_text
 from jobs.runs.run import RunResult
-from jobs.settings.load import load_settings
 from jobs.sources.files import list_files
+from tests.given.quiet_answers import FACTS
 from tests.given.send_logs import fates, line, stage, write
 from tests.given.site import D1, Site, at, send
 
@@ -125,16 +126,25 @@ def test_a_file_that_forges_a_line_is_shown_escaped(spark: SparkSession, tmp_pat
         assert not re.search("[\x00-\x1f\u202e]", str(caught.value))
 
 
-@pytest.mark.fault(41)
-def test_the_summary_shows_names_escaped(spark: SparkSession, hostile: tuple[Site, RunResult]) -> None:
+@pytest.mark.fault(37, 41)
+def test_the_digest_shows_names_escaped(hostile: tuple[Site, RunResult]) -> None:
     site, result = hostile
-    settings = load_settings([], [], {"lake": str(site.lake)})
-    summary = dataclasses.replace(summarize(spark, settings, result), missing_producers=NAMES, hidden_files=[BIDI])
+    nights = digests(str(site.lake), result.clusters, [D1], owners={"*": TERMINAL})
+    assert sorted(night.cluster for night in nights) == sorted([CLUSTER, NEXT])
     long = "x" * 10_000
-    (worst, *_) = summary.brokers
-    summary = dataclasses.replace(summary, brokers=[dataclasses.replace(worst, broker_name=long)])
-    text = as_text(summary)
+    (first, *_) = (night for night in nights if night.cluster == CLUSTER)
+    assert {broker["broker_name"] for broker in first.brokers} == set(NAMES)
+    brokers = [first.brokers[0] | {"broker_name": long}, *first.brokers]
+    shown = dataclasses.replace(first, brokers=brokers, missing_producers=[BIDI])
+    text = nights_text([shown, *nights])
     assert re.search("^  x+…x+  ", text, re.MULTILINE)
     assert long not in text
+    assert "that sent nothing: [red]b\\u202e\\u2028roker\\x85" in text
+    assert all(char.isprintable() for char in text.replace("\n", ""))
+
+
+@pytest.mark.fault(41)
+def test_a_file_that_was_left_out_is_shown_escaped() -> None:
+    text = facts_text(dataclasses.replace(FACTS, hidden_files=[BIDI]))
     assert "1 hidden or half-copied files were not read: [red]b\\u202e\\u2028roker\\x85" in text
     assert all(char.isprintable() for char in text.replace("\n", ""))

@@ -135,9 +135,10 @@ def _published(of: Round) -> list[str]:
     if ended.code != 0:
         return breaches + (invariants.as_before(before, lakes.versions(of.lake, may_be_new=True)) if before else [])
     whole = json.loads(ended.out)
-    summary = whole if of.flow == "fault-latency" else whole["allocation"]
-    found = lakes.rows_of_run(of.lake, summary["run_id"], [day["cluster"] for day in summary["days"]])
-    breaches += _account(of, summary["days"], summary["other_days"], found)
+    days, other_days = invariants.counted(whole, of.flow)
+    found = lakes.rows_of_run(of.lake, whole["run_id"], [day["cluster"] for day in days])
+    breaches += _account(of, days, other_days, found)
+    breaches += [] if whole["nights"] else ["the published night cannot be read back"]
     breaches += invariants.nothing_of_the_environment(lakes.everything_in(of.lake))
     if of.depth == "WHOLE" and not breaches:
         first = lakes.content(of.lake)
@@ -148,7 +149,7 @@ def _published(of: Round) -> list[str]:
 
 
 def _account(of: Round, days: Sequence[invariants.Row], other_days: Mapping[str, int], lake: Lake) -> list[str]:
-    """Where every line went, by the summary, the run log and the tables."""
+    """Where every line went, by what the run says, the run log and the tables."""
     publishes_sends = of.flow == "fault-latency"
     counted = {"sends"} if publishes_sends else set(of.inputs)
     breaches = [

@@ -53,7 +53,7 @@ def _one(random: Random, folder: Path, lake: Path, oddities: Sequence[OddFile]) 
         *invariants.nothing_of_the_environment(ended.out, ended.err),
     ]
     if ended.code == 0:
-        days, other_days = invariants.counted(json.loads(ended.out))
+        days, other_days = invariants.counted(json.loads(ended.out), "fault-latency")
         if all(odd.rows is not None for odd in oddities):
             rows = _GOOD + sum(odd.rows or 0 for odd in oddities)
             breaches += invariants.sum_holds(days, other_days, rows)

@@ -207,6 +207,7 @@ def _altered(content: bytes, row: Row) -> list[str]:
     return wrong
 
 
-def counted(summary: Mapping[str, Any]) -> tuple[list[Row], dict[str, int]]:
-    """Days and lines of other days of a flow's summary, as `--json` prints it."""
-    return list(summary["days"]), dict(summary["other_days"])
+def counted(told: Mapping[str, Any], flow: str) -> tuple[list[Row], dict[str, int]]:
+    """Days and lines of other days of a flow, as `--json` prints them."""
+    facts = told["flows"][flow]
+    return list(facts["days"]), dict(facts["other_days"])

@@ -48,13 +48,12 @@ def write_rows(lake: Path, table: Table, rows: Iterable[Row], *, version: int = 
     write_deltalake(stored, pa.Table.from_pylist(filled, schema), mode="append")
 
 
-def publish(lake: Path, *days: dt.date, cluster: str = "main", flow: str = "FAULT_LATENCY") -> None:
+def publish(
+    lake: Path, *days: dt.date, cluster: str = "main", flow: str = "FAULT_LATENCY", started_from: str | None = None
+) -> None:
     """Say in the run log that the days were published."""
-    rows = [
-        {"event_date": day, "cluster": cluster, "flow": flow, "status": status, "run_id": "r1", "logged_at": EPOCH}
-        for day in days
-        for status in ("STARTED", "SUCCEEDED")
-    ]
+    row = {"cluster": cluster, "flow": flow, "run_id": "r1", "logged_at": EPOCH, "started_from": started_from}
+    rows = [{**row, "event_date": day, "status": status} for day in days for status in ("STARTED", "SUCCEEDED")]
     write_rows(lake, RUN_LOG, rows)
 
 

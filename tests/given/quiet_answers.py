@@ -1,27 +1,24 @@
-"""What both flows answer of a night in which nothing happened; tests change what they are about."""
+"""What a run says of a night in which nothing happened; tests change what they are about."""
 
 from __future__ import annotations
 
-from jobs.allocation.summary import AllocationSummary
-from jobs.fault_latency.summary import Summary
+from jobs.answers.digest import Digest
+from jobs.answers.night import Day
+from jobs.runs.facts import Facts
 
 DAY = {
     "date": "2026-11-21", "cluster": "north", "started_from": "PREVIOUS_DAY", "rows_read": 15_832,
     "rows_published": 15_700, "rows_quarantined": 1_002, "rows_duplicate": 3_003, "rows_other_day": 4_004,
     "rows_other_cluster": 0,
 }  # fmt: skip
-QUIET = Summary(
-    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], recomputed_days=[], cascaded_days=[], stale_days=[],
-    forgotten_days=[], read_otherwise=[], other_settings=[], other_days={},
-    quarantine_reasons={}, brokers=[], incident_count=0, minor_incident_count=0,
-    minor_incident="short and cheap", incidents=[], findings=[], worst_findings=[],
-    producer_count=7, isolating_producers=0, isolating_groups=0, producer_groups=[], producers=[], isolations=0,
-    would_have_isolated_ms=0, switch_assumed_off=0, switched_on=0, recorded=0, not_replayed={},
-    contradictions=0, contradicting=[], missing_producers=[],
-    hidden_files=[], repeated_files=[], bad_routes=0, owners={}, rests_on=[],
+FACTS = Facts(
+    flow="fault-latency", clusters=["north"], days=[DAY], recomputed_days=[], cascaded_days=[], stale_days=[],
+    forgotten_days=[], read_otherwise=[], other_settings=[], other_days={}, hidden_files=[], repeated_files=[],
 )  # fmt: skip
-NO_GROUPS = AllocationSummary(
-    run_id="r", clusters=["north"], lake="/the/lake", days=[DAY], stale_days=[], other_settings=[], other_days={},
-    quarantine_reasons={}, group_count=0, groups=[], faults=[], finding_count=0, kinds={}, unread_queues=0,
-    idle_queues=0, route_changes=0, hidden_files=[], repeated_files=[], owners={}, rests_on=[],
+COUNTS = {name: 0 for name in Day.__dataclass_fields__ if name != "date"} | {"has_sends": True, "has_groups": False}
+QUIET = Digest(
+    date="2026-11-21", cluster="north", headline="A quiet night.", not_given=[], counts=COUNTS, incidents=[],
+    findings=[], brokers=[], producer_count=7, producers=[], producer_group_count=0, producer_groups=[],
+    contradictions=0, missing_producers=[], group_count=0, groups=[], group_findings=[], queues={}, route_changes=0,
+    rejected=[], rests_on=[], owners={},
 )  # fmt: skip

@@ -8,16 +8,17 @@ import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from jobs.cli.fail_on import parse_condition
 from jobs.cli.publish import RunOptions, run_flows
-from jobs.errors import ConditionMetError, SettingValueError
-from jobs.runs.run import Run
+from jobs.errors import ConditionMetError, LakeError, SettingValueError
+from jobs.runs.run import Run, RunResult
 from jobs.settings.consumer_groups import ClientLogSettings
 from jobs.settings.load import load_settings
-from tests.given.quiet_answers import NO_GROUPS, QUIET
+from tests.given.quiet_answers import QUIET
 
 RUN = Run(
     "r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now, break_lock=True
@@ -31,20 +32,26 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     runs: list[tuple[str, bool]] = []
 
     @contextlib.contextmanager
-    def running(*_: Any, **__: Any) -> Iterator[None]:
-        yield None
+    def running(*_: Any, **__: Any) -> Iterator[Mock]:
+        spark = Mock()
+        spark.sparkContext.getConf().getAll.return_value = []
+        yield spark
+
+    def result_of(flow: str, run: Run) -> RunResult:
+        runs.append((flow, run.break_lock))
+        return RunResult(run, clusters=["north"])
 
     def runs_as(flow: str) -> Any:
-        return lambda _, __, run, ___: runs.append((flow, run.break_lock))
+        return lambda _, __, run, ___: result_of(flow, run)
 
     monkeypatch.setattr("jobs.check.before.check_before", lambda *_: [])  # there are no files
     monkeypatch.setattr("jobs.spark.session.running", running)
+    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", lambda *_: None)
     monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", runs_as("fault-latency"))
-    recomputes = lambda *given, cluster: runs.append((f"recompute {cluster}", given[2].break_lock))  # noqa: E731
+    recomputes = lambda *given, cluster: result_of(f"recompute {cluster}", given[2])  # noqa: E731
     monkeypatch.setattr("jobs.fault_latency.run.recompute_fault_latency", recomputes)
     monkeypatch.setattr("jobs.allocation.run.run_allocation", runs_as("allocation"))
-    monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: dataclasses.replace(QUIET, contradictions=2))
-    monkeypatch.setattr("jobs.allocation.summary.summarize_allocation", lambda *_: NO_GROUPS)
+    monkeypatch.setattr("jobs.answers.digest.digests", lambda *_: [dataclasses.replace(QUIET, contradictions=2)])
     return runs
 
 
@@ -80,12 +87,49 @@ def test_a_condition_is_asked_when_both_flows_are_published_and_said(
     assert [flow for flow, _ in ran] == ["fault-latency", "allocation"]
     if as_json:
         told = json.loads(text)
-        assert told == dataclasses.asdict(dataclasses.replace(QUIET, contradictions=2)) | {
-            "allocation": dataclasses.asdict(NO_GROUPS)
-        }
+        assert (told["run_id"], told["lake"], [*told["flows"]]) == ("r", "/the/lake", ["fault-latency", "allocation"])
+        assert told["nights"] == [dataclasses.asdict(dataclasses.replace(QUIET, contradictions=2))]
     else:
-        assert "2 first attempts contradict the replay" in text
-        assert text.endswith("/the/lake/allocation_findings")
+        assert "2026-11-21, cluster north\n  A quiet night.\n" in text
+        assert "\nTables are in /the/lake (Delta); ask them with " in text
+
+
+@pytest.mark.parametrize("conditions", [(), ("incident",)])
+@pytest.mark.parametrize(
+    "fails",
+    [
+        ImportError("No module named deltalake"),
+        LakeError("cannot open lake: no route to s3://key:hunter22@bucket"),
+        OSError("secret.key = hunter22"),
+    ],
+)
+def test_a_night_that_cannot_be_read_back_is_published_all_the_same(
+    ran: list[tuple[str, bool]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fails: Exception,
+    conditions: tuple[str, ...],
+) -> None:
+    """One sentence on stderr, facts on stdout, exit 0; only what was asked of it is an exit code."""
+
+    def digests(*_: object) -> None:
+        raise fails
+
+    monkeypatch.setattr("jobs.answers.digest.digests", digests)
+    text, *error = _run(SENDS | CONSUMERS, *conditions, as_json=True)
+    assert (
+        error
+        == ["--fail-on could not be judged, as the published tables cannot be read; the tables are published"][
+            : len(conditions)
+        ]
+    )
+    assert len(ran) == 2
+    told = json.loads(text)
+    assert (told["nights"], [*told["flows"]]) == (None, ["fault-latency", "allocation"])
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("faultline: ")]
+    assert len(said) == 1
+    assert said[0].startswith("faultline: published, but the night cannot be read back: ")
+    assert "hunter22" not in said[0]
 
 
 @pytest.mark.usefixtures("ran")
@@ -118,6 +162,6 @@ def test_a_recompute_reads_no_input(
     command = dataclasses.replace(RUN, command="fault-latency")
     run_flows(RunOptions(recompute=True), settings, command, "a day", asked.append, cluster=cluster)
     assert ran == [(f"recompute {cluster}", True)]
-    assert [each.partition(" ")[0] for each in asked] == ["2026-11-21"]  # the answer alone
+    assert ["A quiet night." in each for each in asked] == [True]  # the answer alone
     of = f"cluster {cluster}" if cluster else "each cluster"
     assert f"faultline fault-latency --recompute: a day, {of}, lake /the/lake\n" in capsys.readouterr().err

@@ -10,8 +10,7 @@ import pytest
 
 from jobs.text import progress
 from jobs.text.progress import Progress
-from jobs.text.terminal import days_text, left_out, one_line, safe
-from tests.given.quiet_answers import DAY
+from jobs.text.terminal import one_line, safe
 
 CLEAR = "\r\033[K"
 
@@ -86,19 +85,3 @@ def test_a_sentence_is_shown_whole_up_to_two_thousand_characters_and_a_word_of_i
 
 def test_control_characters_are_escaped() -> None:
     assert safe("a\x1b\x07\x9b\u202e\u200b\u2028\n\tü") == r"a\x1b\x07\x9b\u202e\u200b\u2028\n\tü"
-
-
-def test_lines_of_other_clusters_are_counted_where_there_are_any() -> None:
-    day = DAY | {"cluster": "no\x1brth", "rows_other_cluster": 5_005}
-    assert days_text([day], {}) == (
-        "2026-11-21  cluster no\\x1brth: 15,832 lines read = 15,700 published + 1,002 quarantined + 3,003 duplicates"
-        " + 4,004 of other days + 5,005 of other clusters"
-    )
-
-
-def test_what_was_not_read_is_named_by_its_first() -> None:
-    assert left_out(["/l/\x1ba", "/l/b"], ["/l/c is /l/d again"]) == [
-        "2 hidden or half-copied files were not read: /l/\\x1ba …",
-        "1 links or names lead to what is read once already: /l/c is /l/d again …",
-    ]
-    assert left_out([], []) == []

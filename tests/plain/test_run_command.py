@@ -6,25 +6,19 @@ import contextlib
 import datetime as dt
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from jobs.cli.publish import RunOptions, run_flows
 from jobs.errors import InputMissingError
-from jobs.runs.run import Run
+from jobs.runs.run import Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
+from tests.given.quiet_answers import QUIET
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
-
-
-@dataclass
-class Answer:
-    """What one flow found."""
-
-    found: str
 
 
 def _fails(*_: Any) -> Any:
@@ -36,18 +30,17 @@ def flows(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Both flows without Spark: each only gives its answer."""
 
     @contextlib.contextmanager
-    def running(*_: Any, **__: Any) -> Iterator[None]:
-        yield None
+    def running(*_: Any, **__: Any) -> Iterator[Mock]:
+        spark = Mock()
+        spark.sparkContext.getConf().getAll.return_value = []
+        yield spark
 
     monkeypatch.setattr("jobs.spark.session.running", running)
     monkeypatch.setattr("jobs.check.before.check_before", lambda *_: ["no column costUs"])
-    monkeypatch.setattr("jobs.fault_latency.run.run_fault_latency", lambda *_: None)
-    monkeypatch.setattr("jobs.fault_latency.summary.summarize", lambda *_: Answer("two incidents"))
-    monkeypatch.setattr("jobs.fault_latency.summary_text.as_text", lambda answer: answer.found)
-    monkeypatch.setattr("jobs.allocation.run.run_allocation", lambda *_: None)
-    monkeypatch.setattr("jobs.allocation.summary.summarize_allocation", lambda *_: Answer("one orphan"))
-    monkeypatch.setattr("jobs.allocation.summary_text.allocation_text", lambda answer: answer.found)
-    monkeypatch.setattr("jobs.cli.publish.check_conditions", lambda *_: None)
+    monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", lambda *_: None)
+    for run in ("jobs.fault_latency.run.run_fault_latency", "jobs.allocation.run.run_allocation"):
+        monkeypatch.setattr(run, lambda *_: RunResult(RUN, other_days={dt.date(2026, 3, 2): 5}))
+    monkeypatch.setattr("jobs.answers.digest.digests", lambda *_: [QUIET])
     return monkeypatch
 
 
@@ -60,19 +53,25 @@ def _said(said: list[str], *, as_json: bool = False) -> list[str]:
 
 
 @pytest.mark.usefixtures("flows")
-def test_both_answers_are_one_text_or_one_object() -> None:
-    assert _said([]) == ["two incidents\n\none orphan"]
+def test_both_flows_are_one_text_or_one_object() -> None:
+    (text,) = _said([])
+    other = "  5 lines of 2026-03-02: publish them with --date 2026-03-02"
+    assert text.split("\n")[:5] == [other, other, "", "2026-11-21, cluster north", "  A quiet night."]
     (text,) = _said([], as_json=True)
-    assert json.loads(text) == {"found": "two incidents", "allocation": {"found": "one orphan"}}
+    assert [*json.loads(text)["flows"]] == ["fault-latency", "allocation"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_the_first_answer_is_said_when_the_second_flow_fails(flows: pytest.MonkeyPatch, *, as_json: bool) -> None:
+def test_the_first_flow_is_said_when_the_second_fails(flows: pytest.MonkeyPatch, *, as_json: bool) -> None:
     flows.setattr("jobs.allocation.run.run_allocation", _fails)
     said: list[str] = []
     with pytest.raises(InputMissingError):
         _said(said, as_json=as_json)
-    assert said == ['{\n "found": "two incidents"\n}' if as_json else "two incidents"]
+    (text,) = said
+    if as_json:
+        assert [*json.loads(text)["flows"]] == ["fault-latency"]
+    else:
+        assert (text.count("publish them"), text.count("A quiet night.")) == (1, 1)
 
 
 def test_nothing_is_said_when_the_first_flow_fails(flows: pytest.MonkeyPatch) -> None:

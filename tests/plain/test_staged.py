@@ -15,7 +15,6 @@ from jobs.sources.files import Manifest
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.sources.staged import Counts, LineCounts, Staged, StagedInput
 from jobs.tables.day import Day
-from jobs.text.terminal import days_text
 
 DATE = dt.date(2026, 11, 21)
 DAY = Day(DATE, "main")
@@ -138,11 +137,3 @@ def test_every_line_of_two_clusters_has_one_place() -> None:
     assert later == Counts(read, 20, 300 + 1_000 + 2_000, 0, read - 20 - 300 - 1_000 - 2_000, 0)
     assert all(counts.add_up for counts in (north, south, later))
     assert not Counts(3, 1, 0, 1, 0, 0).add_up
-
-
-def test_other_clusters_are_named_where_there_are_any() -> None:
-    day = {"date": str(DATE), "cluster": "north", "rows_read": 1_234, "rows_published": 1, "rows_quarantined": 2}
-    day |= {"rows_duplicate": 3, "rows_other_day": 4, "rows_other_cluster": 1_224}
-    told = "2026-11-21  cluster north: 1,234 lines read = 1 published + 2 quarantined + 3 duplicates + 4 of other days"
-    assert days_text([day], {}) == f"{told} + 1,224 of other clusters"
-    assert days_text([day | {"rows_other_cluster": 0}], {}) == told

@@ -58,15 +58,18 @@ def test_hostile_numbers_do_not_stop_a_run_and_all_lines_are_accounted_for(tmp_p
     write(tmp_path / "logs", {"a b=%.jsonl.gz": gzip.compress(b"\r\n".join(lines))})
     ended = _run(tmp_path, "--json", "--set", "max_bad_fraction=0.3", "--fail-on", "contradictions>1000")
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
-    summary = json.loads(ended.stdout)
+    told = json.loads(ended.stdout)
+    facts = told["flows"]["fault-latency"]
     names = ("cluster", "rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
-    assert [[day[name] for name in (*names, "rows_other_cluster")] for day in summary["days"]] == [
+    assert [[day[name] for name in (*names, "rows_other_cluster")] for day in facts["days"]] == [
         ["main", 13, 7, 3, 1, 1, 1],
         ["south", 13, 1, 0, 0, 1, 11],
     ]
-    reasons = {"latency_out_of_range": 1, "time_out_of_range": 1, "times_contradict": 1}
-    assert summary["quarantine_reasons"] == reasons
-    assert summary["other_days"] == {"2026-11-22": 1}
+    main, south = (night["rejected"] for night in told["nights"])
+    reasons = ("latency_out_of_range", "time_out_of_range", "times_contradict")
+    assert main == [{"source": "sends", "reason": reason, "lines": 1} for reason in reasons]
+    assert south == []
+    assert facts["other_days"] == {"2026-11-22": 1}
 
 
 @pytest.mark.fault(7)

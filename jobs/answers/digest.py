@@ -1,0 +1,248 @@
+"""One published night in a screen of numbers and words: what `show night` and every run print."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.answers.delta_table import NO_OPTIONS, Options
+from jobs.answers.night import is_real, night
+from jobs.answers.published import Published, open_published
+from jobs.answers.rests_on import rests_on
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with
+from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, read_groups, troubled_groups
+from jobs.kinds import GroupCause, Severity
+from jobs.tables import (
+    BROKER_WINDOWS,
+    FINDINGS,
+    ISOLATION_INTERVALS,
+    PRODUCER_DAYS,
+    QUARANTINE,
+    ROUTE_CHANGES,
+    TOPIC_QUEUES,
+)
+from jobs.text.owners import NO_OWNERS, owners_of
+from udfs.strategy import RETRY_TOPIC
+
+MOST = 8
+_INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
+_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # each rebalance takes its time
+_SEVERITIES = tuple(Severity)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Findings about producers and brokers of one kind by severity, and the sentence of the worst."""
+
+    kind: str
+    critical: int
+    warning: int
+    info: int
+    worst: str
+
+
+@dataclass(frozen=True)
+class Digest:
+    """One published day of one cluster; times are epoch ms, durations ms.
+
+    Attributes:
+        not_given: a sentence for each flow that had no input; its counts mean nothing.
+        counts: of both flows; the date is left out.
+        incidents: those that are not minor, the longest first.
+        findings: about producers and brokers; the most critical kind first.
+        brokers: the longest isolated first; `isolated_ms` is summed over producers.
+        producers: those that isolated longest; `isolated_ms` is summed over brokers.
+        producer_groups: those whose producers isolated longest.
+        contradictions: first attempts that contradict the replay.
+        missing_producers: groups that sent on the day before, and nothing on this one.
+        groups: consumer groups, the most troubled first.
+        group_findings: about groups, the longest first; without retry topics, and without what each rebalance brings.
+        queues: number of queues by `topic_queues.finding`, UNREAD or IDLE.
+        route_changes: rows of that table.
+        rejected: lines in quarantine by source and reason; a line counts under each of its reasons.
+        rests_on: sources, and what they cannot know.
+        owners: group that is named here to its owner, where settings give one.
+    """
+
+    date: str
+    cluster: str
+    headline: str
+    not_given: list[str]
+    counts: dict[str, int | bool]
+    incidents: list[dict[str, Any]]
+    findings: list[Kind]
+    brokers: list[dict[str, Any]]
+    producer_count: int
+    producers: list[dict[str, Any]]
+    producer_group_count: int
+    producer_groups: list[dict[str, Any]]
+    contradictions: int
+    missing_producers: list[str]
+    group_count: int
+    groups: list[Group]
+    group_findings: list[FindingKind]
+    queues: dict[str, int]
+    route_changes: int
+    rejected: list[dict[str, Any]]
+    rests_on: list[str]
+    owners: dict[str, str]
+
+
+def digests(
+    root: str,
+    clusters: Sequence[str],
+    days: Sequence[dt.date],
+    options: Options = NO_OPTIONS,
+    owners: Mapping[str, str] = NO_OWNERS,
+) -> list[Digest]:
+    """The digest of each of the days that is published, cluster by cluster.
+
+    Raises:
+        LakeError: a table cannot be read.
+        InputMissingError: a cluster has none of the days.
+    """
+    return [
+        digest
+        for cluster in clusters
+        for digest in digests_of(open_published(root, cluster, min(days), max(days), options), owners)
+    ]
+
+
+def digests_of(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> list[Digest]:
+    """The digest of each requested day.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    return [_digest(replace(published, days=(day,), not_published=()), owners) for day in published.days]
+
+
+def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
+    (day,) = published.days
+    on_night, ran = night(published, nights_before=0), days_with(published)
+    producers = _producers(published)
+    isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
+    groups = _longest(_per_group(isolating), "producer_group")
+    longest = _longest(isolating.select(["client_id", "producer_group", "client_version", *_ISOLATED]), "client_id")
+    consumers = read_groups(published)
+    troubled = troubled_groups(consumers)
+    kinds = finding_kinds([each for each in consumers.findings if _is_noted(each)])
+    missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
+    named = [row["producer_group"] for row in (*longest[:MOST], *groups[:MOST])]
+    named += [*missing, *(each.consumer_group for each in troubled[:MOST])]
+    return Digest(
+        date=f"{day}",
+        cluster=published.cluster,
+        headline=on_night.headline,
+        not_given=[NOT_GIVEN[flow] for flow in (FAULT_LATENCY, ALLOCATION) if day not in ran[flow]],
+        counts={name: value for name, value in asdict(on_night.whole).items() if name != "date"},
+        incidents=[
+            {name: each[name] for name in _INCIDENT}
+            for each in sorted(
+                on_night.incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"])
+            )
+        ],
+        findings=_kinds(published),
+        brokers=_brokers(published),
+        producer_count=producers.group_by(["client_id", "producer_group"]).aggregate([]).num_rows,
+        producers=longest[:MOST],
+        producer_group_count=len(groups),
+        producer_groups=groups[:MOST],
+        contradictions=pc.sum(producers["contradictions"]).as_py() or 0,
+        missing_producers=missing,
+        group_count=len(troubled),
+        groups=troubled[:MOST],
+        group_findings=kinds[:MOST],
+        queues=_queues(published),
+        route_changes=published.rows(ROUTE_CHANGES, ["topic"]).num_rows,
+        rejected=_rejected(published),
+        rests_on=rests_on(published),
+        owners=owners_of(named, owners),
+    )
+
+
+_ISOLATED = ("isolated_ms", "isolations")
+
+
+def _producers(published: Published) -> pa.Table:
+    columns = ("client_id", "producer_group", "client_version", "enforced", *_ISOLATED, "contradictions")
+    return published.rows(PRODUCER_DAYS, columns)
+
+
+def _per_group(isolating: pa.Table) -> pa.Table:
+    """The columns `producer_group`, `producers`, `isolated_ms`, `isolations`."""
+    sums = isolating.group_by("producer_group").aggregate([([], "count_all"), *((name, "sum") for name in _ISOLATED)])
+    return sums.select(["producer_group", "count_all", *(f"{name}_sum" for name in _ISOLATED)]).rename_columns(
+        ["producer_group", "producers", *_ISOLATED]
+    )
+
+
+def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
+    order = [("isolated_ms", "descending"), (name, "ascending"), ("producer_group", "ascending")]
+    found: list[dict[str, Any]] = rows.sort_by(order).to_pylist()
+    return found
+
+
+def _missing(published: Published, producers: pa.Table) -> list[str]:
+    (day,) = published.days
+    before = published.rows(PRODUCER_DAYS, ["producer_group"], days=[day - dt.timedelta(days=1)])
+    now = set(pc.unique(producers["producer_group"]).to_pylist())
+    return sorted(set(pc.unique(before["producer_group"]).to_pylist()) - now)
+
+
+def _kinds(published: Published) -> list[Kind]:
+    """The worst finding of a kind is of its gravest severity, then lost most sends."""
+    rows = published.rows(FINDINGS, ["kind", "severity", "failures", "start_ms", "sentence"]).to_pylist()
+    rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), -(row["failures"] or 0), row["start_ms"],
+                               row["sentence"]))  # fmt: skip
+    of_kind: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        of_kind[row["kind"]].append(row)
+    kinds = []
+    for kind, found in of_kind.items():
+        counts = Counter(row["severity"] for row in found)
+        critical, warning, info = (counts[severity] for severity in _SEVERITIES)
+        kinds.append(Kind(kind, critical, warning, info, worst=found[0]["sentence"]))
+    return sorted(kinds, key=lambda each: (-each.critical, -each.warning, -each.info, each.kind))
+
+
+def _brokers(published: Published) -> list[dict[str, Any]]:
+    sums = ("sends", "failures", "isolated_ms")
+    found = published.rows(BROKER_WINDOWS, ["broker_name", *sums]).group_by("broker_name")
+    producer = ["broker_name", "client_id", "producer_group"]
+    who = published.rows(ISOLATION_INTERVALS, producer, is_real()).group_by(producer).aggregate([])
+    isolating = Counter(who["broker_name"].to_pylist())
+    brokers = [
+        {"broker_name": row["broker_name"], **{name: row[f"{name}_sum"] for name in sums},
+         "isolating_producers": isolating[row["broker_name"]]}
+        for row in found.aggregate([(name, "sum") for name in sums]).to_pylist()
+    ]  # fmt: skip
+    return sorted(brokers, key=lambda each: (-each["isolated_ms"], each["broker_name"]))
+
+
+def _is_noted(finding: Mapping[str, Any]) -> bool:
+    """Nobody asks who owns a retry topic, and each rebalance takes its time."""
+    return not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
+
+
+def _queues(published: Published) -> dict[str, int]:
+    columns = ["finding", "topic", "broker_name", "queue_id"]
+    rows = published.rows(TOPIC_QUEUES, columns, pc.field("finding") != pc.scalar("NONE"))
+    return dict(sorted(Counter(rows.group_by(columns).aggregate([])["finding"].to_pylist()).items()))
+
+
+def _rejected(published: Published) -> list[dict[str, Any]]:
+    lines = published.rows(QUARANTINE, ["source", "reason", "reasons"])
+    counts = Counter(
+        (row["source"], reason) for row in lines.to_pylist() for reason in row["reasons"] or [row["reason"]]
+    )
+    return [
+        {"source": source, "reason": reason, "lines": count}
+        for (source, reason), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ]
