@@ -24,7 +24,6 @@ from jobs.tables import (
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
     QUARANTINE,
-    ROUTE_CHANGES,
     TOPIC_QUEUES,
 )
 from jobs.text.owners import NO_OWNERS, owners_of
@@ -64,7 +63,6 @@ class Digest:
         groups: consumer groups, the most troubled first.
         group_findings: about groups, the longest first; without retry topics, and without what each rebalance brings.
         queues: number of queues by `topic_queues.finding`, UNREAD or IDLE.
-        route_changes: rows of that table.
         rejected: lines in quarantine by source and reason; a line counts under each of its reasons.
         rests_on: sources, and what they cannot know.
         owners: group that is named here to its owner, where settings give one.
@@ -88,7 +86,6 @@ class Digest:
     groups: list[Group]
     group_findings: list[FindingKind]
     queues: dict[str, int]
-    route_changes: int
     rejected: list[dict[str, Any]]
     rests_on: list[str]
     owners: dict[str, str]
@@ -160,7 +157,6 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         groups=troubled[:MOST],
         group_findings=kinds[:MOST],
         queues=_queues(published),
-        route_changes=published.rows(ROUTE_CHANGES, ["topic"]).num_rows,
         rejected=_rejected(published),
         rests_on=rests_on(published),
         owners=owners_of(named, owners),

@@ -12,7 +12,7 @@ from jobs.answers.words import clock_time
 from jobs.text.terminal import UNDER_EACH, counted, duration, grid, grid_with_owners, one_line, safe
 
 _MOST_IN_FULL = 3
-_FEW = 5
+_FEW, _FEWEST = 5, 3
 
 
 def nights_text(nights: Sequence[Digest]) -> str:
@@ -153,10 +153,10 @@ def _groups(night: Digest) -> str:
             duration(each.fault_ms),
             *(f"{count:,}" for count in (each.rebalances, each.moved, each.needed, each.findings)),
         ]
-        for each in night.groups
+        for each in night.groups[:_FEW]
     ]
     header = ["group", "without right owner (sum over queues)", "rebalances", "queues moved", "needed", "findings"]
-    table = grid_with_owners(header, rows, [each.consumer_group for each in night.groups], night.owners)
+    table = grid_with_owners(header, rows, [each.consumer_group for each in night.groups[:_FEW]], night.owners)
     return f"Consumer groups{_of_all(rows, night.group_count)}\n{table}"
 
 
@@ -167,7 +167,7 @@ def _of_all(rows: Sequence[object], count: int) -> str:
 def _group_findings(night: Digest) -> str:
     if not night.group_findings:
         return ""
-    rows = [[f"{each.count:,}", each.kind, one_line(each.sentence)] for each in night.group_findings[:_FEW]]
+    rows = [[f"{each.count:,}", each.kind, one_line(each.sentence)] for each in night.group_findings[:_FEWEST]]
     return "Findings about groups, the longest of each kind\n" + grid(["times", "kind", "in words"], rows)
 
 
@@ -181,8 +181,6 @@ def _notes(night: Digest) -> str:
         notes.append(f"{counted(unread, 'queue')} got messages and had no reader (topic_queues.finding = UNREAD)")
     if idle := night.queues.get("IDLE"):
         notes.append(f"{counted(idle, 'queue')} read but never written (topic_queues.finding = IDLE)")
-    if night.route_changes:
-        notes.append(f"{counted(night.route_changes, 'change')} of a broker's queues (route_changes)")
     return "What this rests on\n" + "\n".join(f"  {one_line(note)}" for note in notes) if notes else ""
 
 

@@ -52,7 +52,7 @@ def examine(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     if folder := local_folder(settings.lake):
         yield _checked("lake", partial(_disk, folder))
         yield Check("lock", is_ok=True, found=_lock(folder))
-    yield from _tables(settings.lake)
+    yield from _tables(settings)
 
 
 def _checked(name: str, look: Callable[[], str]) -> Check:
@@ -83,17 +83,20 @@ def _lock(folder: Path) -> str:
     return f"held by {run}, unless it was killed; lease until {run.lease_until:%F %T} UTC" if run else "free"
 
 
-def _tables(lake: str) -> Iterator[Check]:
+def _tables(settings: Settings) -> Iterator[Check]:
     """A check per table; reads the footer of each of its files."""
     try:
         from jobs.answers.delta_table import opened  # noqa: PLC0415 - its packages may be missing
+        from jobs.answers.store import storage_options  # noqa: PLC0415 - same
         from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
         yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install 'faultline[report]'")
         return
 
+    options = storage_options(settings.lake, settings.spark)
+
     def look(table: Table) -> str:
-        with opened(lake, table) as rows:
+        with opened(settings.lake, table, options) as rows:
             return f"{rows.count_rows():,} rows"
 
     yield from (_checked(table.name, partial(look, table)) for table in TABLES)

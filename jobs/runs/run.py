@@ -6,11 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
-
-from jobs.lake.tables_io import Lake
 from jobs.sources.staged import Counts
-from jobs.tables import Table
 from jobs.tables.day import Day
 
 
@@ -116,7 +112,3 @@ class RunResult:
     def read_otherwise(self, input_settings: str) -> list[dt.date]:
         """The days that were made from lines that other settings of the input read."""
         return [done.day.date for done in self.days if done.input_settings not in (None, input_settings)]
-
-    def rows(self, lake: Lake, table: Table) -> DataFrame:
-        """Rows of the table of the requested days, in the clusters of the input."""
-        return lake.read_days(table, self.clusters, self.run.days)

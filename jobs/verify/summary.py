@@ -78,14 +78,14 @@ class VerifySummary:
 def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult) -> VerifySummary:
     """Read the answers of the run's days back from the lake."""
     lake = Lake(spark, settings.lake)
-    checks = result.rows(lake, REPLAY_CHECKS)
+    checks = lake.read_days(REPLAY_CHECKS, result.clusters, result.run.days)
     (sums,) = checks.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _SUMS)).collect()
     differing = checks.where("cause IS NOT NULL")
     causes = differing.groupBy("cause").count().orderBy(F.desc("count"), "cause").collect()
     many = F.col("missed") + F.col("extra") + F.col("other_length")
     worst = differing.orderBy(F.desc(many), F.desc("differing_ms"), "event_date", "writer", "broker_name").limit(_WORST)
-    enforced = result.rows(lake, PRODUCER_DAYS).where("enforced")
-    recorded = F.count_if(F.coalesce("recorded_updates", F.lit(0)) > 0).alias("recorded")
+    enforced = lake.read_days(PRODUCER_DAYS, result.clusters, result.run.days).where("enforced")
+    recorded = F.count_if(F.col("recorded_updates") > 0).alias("recorded")
     (producers,) = enforced.agg(F.count("*").alias("switched_on"), recorded).collect()
     counts = [done.counts for done in result.days if done.counts]
     return VerifySummary(

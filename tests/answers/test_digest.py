@@ -98,7 +98,6 @@ def _second_flow(lake: LiteralLake) -> None:
     for day, where in ELSEWHERE:
         lake.add("queue_allocation", day, where | queue | {"consumer_group": "other", "strategy_source": "ASSUMED"})
         lake.add("rebalances", day, where | move | {"changed_at_ms": 7, "moved": 1_000, "fewest_moves": 1_000})
-        lake.add("route_changes", day, where | {"topic": "T", "change": "ADDED"})
     lake.add(
         "queue_allocation", D2,
         NORTH | queue,
@@ -117,7 +116,6 @@ def _second_flow(lake: LiteralLake) -> None:
             ((0, "UNREAD"), (0, "UNREAD"), (1, "UNREAD"), (2, "IDLE"), (3, "NONE"))
         )
     ), stretch | {"queue_id": 0, "finding": "UNREAD", "topic": "U"})  # fmt: skip
-    lake.add("route_changes", D2, *(NORTH | {"topic": topic, "change": "REMOVED"} for topic in "TUV"))
     found = {"consumer_group": "G", "topic": "T", "broker_name": "b", "queue_id": 0, "kind": "UNASSIGNED",
              "cause": "VIEWS_DIFFER", "start_ms": T, "end_ms": T + 5, "sentence": "short"}  # fmt: skip
     lake.add(
@@ -236,7 +234,7 @@ def test_groups_and_their_findings_without_what_passes(night: Digest) -> None:
         ("G", "UNASSIGNED", 2, "long"),
         (None, "TOPIC_WITHOUT_ROUTE", 1, "no route"),
     ]
-    assert (night.queues, night.route_changes) == ({"IDLE": 1, "UNREAD": 3}, 3)
+    assert night.queues == {"IDLE": 1, "UNREAD": 3}
 
 
 def test_what_it_rests_on(night: Digest) -> None:
@@ -361,7 +359,7 @@ def test_groups_stand_for_producers_that_are_more_than_fit(producers: int, group
 def test_groups_and_their_findings_in_words() -> None:
     groups = {"group_count": 30, "groups": [Group("g\x1b1", 12, 54, 28, 7, 90_000)], "owners": {"g\x1b1": "ops"},
               "group_findings": [FindingKind("g", "UNASSIGNED", "C", 1_003, 0, 5, "nobody\x1b has it")],
-              "queues": {"UNREAD": 4, "IDLE": 1}, "route_changes": 1_046,
+              "queues": {"UNREAD": 4, "IDLE": 1},
               "counts": COUNTS | {"rebalances": 12, "moved": 54, "group_findings": 1_003}}  # fmt: skip
     head, _, table, findings, notes = _sections(**groups)
     assert head[-1] == "  30 consumer groups: 12 rebalances moved 54 queues; 1,003 findings about them."
@@ -372,7 +370,6 @@ def test_groups_and_their_findings_in_words() -> None:
     assert notes[1:] == [
         "  4 queues got messages and had no reader (topic_queues.finding = UNREAD)",
         "  1 queue read but never written (topic_queues.finding = IDLE)",
-        "  1,046 changes of a broker's queues (route_changes)",
     ]
 
 
