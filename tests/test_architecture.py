@@ -59,7 +59,6 @@ MAY_IMPORT = {
     "jobs.allocation": {
         "jobs.intervals",
         "jobs.kinds",
-        "jobs.lake",
         "jobs.runs",
         "jobs.settings",
         "jobs.sources",
@@ -78,7 +77,6 @@ MAY_IMPORT = {
         "jobs.spark",
         "jobs.tables",
         "jobs.text",
-        "jobs.uri",
         "udfs",
     },
     "jobs.collect": {"jobs.text"},

@@ -15,8 +15,9 @@ from jobs.answers.delta_table import NO_OPTIONS, Options
 from jobs.answers.night import is_real, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.rests_on import rests_on
-from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with
+from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
 from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, read_groups, troubled_groups
+from jobs.answers.words import unsure_text
 from jobs.kinds import GroupCause, Severity
 from jobs.tables import (
     BROKER_WINDOWS,
@@ -51,6 +52,7 @@ class Digest:
     """One published day of one cluster; times are epoch ms, durations ms.
 
     Attributes:
+        warning: a sentence where the last run of the day did not succeed; None otherwise.
         not_given: a sentence for each flow that had no input; its counts mean nothing.
         counts: of both flows; the date is left out.
         incidents: those that are not minor, the longest first.
@@ -71,6 +73,7 @@ class Digest:
     date: str
     cluster: str
     headline: str
+    warning: str | None
     not_given: list[str]
     counts: dict[str, int | bool]
     incidents: list[dict[str, Any]]
@@ -137,6 +140,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         date=f"{day}",
         cluster=published.cluster,
         headline=on_night.headline,
+        warning=unsure_text(unsure) if (unsure := unsure_days(published)) else None,
         not_given=[NOT_GIVEN[flow] for flow in (FAULT_LATENCY, ALLOCATION) if day not in ran[flow]],
         counts={name: value for name, value in asdict(on_night.whole).items() if name != "date"},
         incidents=[

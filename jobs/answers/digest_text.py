@@ -18,7 +18,9 @@ _FEW, _FEWEST = 5, 3
 def nights_text(nights: Sequence[Digest]) -> str:
     """Each night in full if they are few, else in a line."""
     if len(nights) > _MOST_IN_FULL:
-        return "\n".join(f"{_head(each)}: {one_line(each.headline)}" for each in nights)
+        return "\n".join(
+            f"{_head(each)}: {one_line(each.headline)}{f' {each.warning}' if each.warning else ''}" for each in nights
+        )
     return "\n\n".join(night_text(each) for each in nights)
 
 
@@ -47,7 +49,7 @@ def _head(night: Digest) -> str:
 
 
 def _headline(night: Digest) -> str:
-    lines = [_head(night), f"  {one_line(night.headline)}"]
+    lines = [_head(night), f"  {one_line(night.headline)}", *([f"  {night.warning}"] if night.warning else [])]
     if night.group_count:
         counts = night.counts
         lines.append(

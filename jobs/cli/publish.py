@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,7 @@ def run_flows(
     from jobs.fault_latency.run import recompute_fault_latency, run_fault_latency
     from jobs.runs.facts import facts_of
     from jobs.runs.flow_tables import inputs_of, needed_of
+    from jobs.spark.interruption import Interrupted
     from jobs.spark.session import running
     from jobs.spark.time_zones import check_time_zones
 
@@ -184,6 +186,6 @@ def run_flows(
                 answer.facts.append(facts_of("allocation", settings, result))
     finally:
         if answer.facts:  # what the first flow published is said too when the second fails
-            nights = answer.nights()
+            nights = None if isinstance(sys.exception(), Interrupted) else answer.nights()
             say(answer.as_json(nights) if how.as_json else answer.as_text(nights))
     check_conditions(how.fail_on, nights)

@@ -90,7 +90,7 @@ def _tables(settings: Settings) -> Iterator[Check]:
         from jobs.answers.store import storage_options  # noqa: PLC0415 - same
         from jobs.tables import TABLES  # noqa: PLC0415 - same
     except ImportError as error:
-        yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install 'faultline[report]'")
+        yield Check("tables", is_ok=False, found=f"not checked: {error}", fix="install deltalake")
         return
 
     options = storage_options(settings.lake, settings.spark)

@@ -15,7 +15,7 @@ from jobs.answers.published import open_published
 from jobs.answers.troubled_groups import FindingKind, Group
 from jobs.cli import main as cli
 from jobs.errors import InputMissingError
-from jobs.tables import ISOLATION_INTERVALS, PRODUCER_DAYS
+from jobs.tables import ISOLATION_INTERVALS, PRODUCER_DAYS, RUN_LOG
 from tests.given.lakes import LiteralLake, publish, write_rows
 from tests.given.quiet_answers import COUNTS, QUIET
 from tests.given.site import D1, D2, D3, START, Line
@@ -285,6 +285,18 @@ def test_a_flow_without_input_is_no_quiet_night(tmp_path: Path) -> None:
         "\n\nFindings\n  none\n\nWhat this rests on\n  no consumer snapshots were given\n"
         "  no topic routes: the brokers of a topic are those that sends name"
     )
+
+
+@pytest.mark.parametrize("flow", ["FAULT_LATENCY", "ALLOCATION"])
+def test_a_run_of_either_flow_that_failed_is_no_quiet_night(tmp_path: Path, flow: str) -> None:
+    publish(tmp_path, D1, D2)
+    row = {"event_date": D1, "flow": flow, "status": "FAILED", "event_seq": 9}
+    write_rows(tmp_path, RUN_LOG, [row])
+    failed, fine = digests(str(tmp_path), ["main"], [D1, D2])
+    warning = "the last run of 2026-03-01 has not succeeded: its tables may not fit together; run it again"
+    assert (failed.warning, fine.warning) == (warning, None)
+    assert night_text(failed).split("\n")[2] == f"  {warning}"
+    assert nights_text([failed] * 4).split("\n")[0].endswith(f". {warning}")
 
 
 def _sections(**changed: Any) -> list[list[str]]:

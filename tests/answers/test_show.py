@@ -21,7 +21,7 @@ from jobs.answers.questions import QUESTIONS
 from jobs.answers.report import render
 from jobs.answers.show import Answer
 from jobs.cli import main as cli
-from jobs.cli.show import FLAGS, NAMES, SUBJECTS
+from jobs.cli.show import FLAGS, NAMES, NIGHT, SUBJECTS
 from jobs.errors import InputMissingError
 from jobs.spark import environment
 from jobs.tables import (
@@ -107,7 +107,7 @@ class Said:
 
 
 def test_every_question_is_one_that_the_command_line_knows() -> None:
-    assert list(QUESTIONS) == list(SUBJECTS)
+    assert [NIGHT, *QUESTIONS] == list(SUBJECTS)
     for question in QUESTIONS.values():
         names = set(question.table.schema.fieldNames())
         assert {
@@ -335,7 +335,7 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
         (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "there is 2026-03-01, 2026-03-02"),
         (["incidents"], 3, "holds 2 clusters; name one of them with --cluster: 'main', 'other'"),
         (["incidents", "--cluster", "mian"], 3, "cluster 'mian' has no published day"),
-        (["weather"], 2, "WHAT 'weather' is none of incidents, findings,"),
+        (["weather"], 2, "WHAT 'weather' is none of night, incidents, findings,"),
         (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
         (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is not a queue"),

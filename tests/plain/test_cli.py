@@ -71,7 +71,7 @@ def test_help_names_commands_options_and_exit_codes(
             ["nightly", "--lake", "--json"],
             "argument, and '--json' looks like an option: write --lake=--json if it is meant; see faultline",
         ),
-        (["show", "incidnts"], "WHAT 'incidnts' is none of incidents, findings,"),
+        (["show", "incidnts"], "WHAT 'incidnts' is none of night, incidents, findings,"),
         (["show", "incidnts"], "rebalances (did you mean 'incidents'?); see faultline show --help"),
         (["verify-lake"], "unknown command 'verify-lake' (did you mean 'verify'?); see faultline --help"),
         (["plan"], "a COMMAND is missing; see faultline plan --help"),

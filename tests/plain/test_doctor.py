@@ -154,7 +154,7 @@ def test_without_deltalake_it_says_that_it_did_not_look(folder: Path, monkeypatc
     check = checks_of(folder)["tables"]
     assert not check.is_ok
     assert "deltalake" in check.found
-    assert check.fix == "install 'faultline[report]'"
+    assert check.fix == "install deltalake"
 
 
 @pytest.mark.fault(42)

@@ -241,6 +241,7 @@ def test_pyproject_and_bin_setup_ask_for_what_the_check_accepts() -> None:
     assert project["requires-python"] == ">={}.{},<{}.{}".format(*PYTHON_FROM, *PYTHON_BELOW)
     assert f"{PYTHON_FROM} <= sys.version_info[:2] < {PYTHON_BELOW}" in (ROOT / "bin/setup").read_text()
     pins = dict(dependency.split("==") for dependency in project["dependencies"])
+    assert pins.pop("deltalake")  # without it a run publishes, and says that it cannot read the night back
     assert pins == FITTING
     assert pins.keys() == fits["packages"].keys()
     for name, bounds in fits["packages"].items():
