@@ -30,7 +30,7 @@ from jobs.tables import (
 from jobs.text.owners import NO_OWNERS, owners_of
 from udfs.strategy import RETRY_TOPIC
 
-MOST = 8
+MOST, _MOST_BROKERS = 8, 50
 _INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
 _PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # each rebalance takes its time
 _SEVERITIES = tuple(Severity)
@@ -57,7 +57,7 @@ class Digest:
         counts: of both flows; the date is left out.
         incidents: those that are not minor, the longest first.
         findings: about producers and brokers; the most critical kind first.
-        brokers: the longest isolated first; `isolated_ms` is summed over producers.
+        brokers: the fifty longest isolated ones; `isolated_ms` is summed over producers.
         producers: those that isolated longest; `isolated_ms` is summed over brokers.
         producer_groups: those whose producers isolated longest.
         contradictions: first attempts that contradict the replay.
@@ -78,6 +78,7 @@ class Digest:
     counts: dict[str, int | bool]
     incidents: list[dict[str, Any]]
     findings: list[Kind]
+    broker_count: int
     brokers: list[dict[str, Any]]
     producer_count: int
     producers: list[dict[str, Any]]
@@ -130,7 +131,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
     groups = _longest(_per_group(isolating), "producer_group")
     longest = _longest(isolating.select(["client_id", "producer_group", "client_version", *_ISOLATED]), "client_id")
-    consumers = read_groups(published)
+    brokers, consumers = _brokers(published), read_groups(published)
     troubled = troubled_groups(consumers)
     kinds = finding_kinds([each for each in consumers.findings if _is_noted(each)])
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
@@ -150,7 +151,8 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
             )
         ],
         findings=_kinds(published),
-        brokers=_brokers(published),
+        broker_count=brokers.num_rows,
+        brokers=_worst_brokers(published, brokers),
         producer_count=producers.group_by(["client_id", "producer_group"]).aggregate([]).num_rows,
         producers=longest[:MOST],
         producer_group_count=len(groups),
@@ -212,18 +214,21 @@ def _kinds(published: Published) -> list[Kind]:
     return sorted(kinds, key=lambda each: (-each.critical, -each.warning, -each.info, each.kind))
 
 
-def _brokers(published: Published) -> list[dict[str, Any]]:
-    sums = ("sends", "failures", "isolated_ms")
+def _brokers(published: Published) -> pa.Table:
+    """The columns `broker_name`, `sends`, `failures`, `isolated_ms`."""
+    sums = ["sends", "failures", "isolated_ms"]
     found = published.rows(BROKER_WINDOWS, ["broker_name", *sums]).group_by("broker_name")
+    columns = ["broker_name", *(f"{name}_sum" for name in sums)]
+    return found.aggregate([(name, "sum") for name in sums]).select(columns).rename_columns(["broker_name", *sums])
+
+
+def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, Any]]:
+    """With `isolating_producers`."""
     producer = ["broker_name", "client_id", "producer_group"]
     who = published.rows(ISOLATION_INTERVALS, producer, is_real()).group_by(producer).aggregate([])
     isolating = Counter(who["broker_name"].to_pylist())
-    brokers = [
-        {"broker_name": row["broker_name"], **{name: row[f"{name}_sum"] for name in sums},
-         "isolating_producers": isolating[row["broker_name"]]}
-        for row in found.aggregate([(name, "sum") for name in sums]).to_pylist()
-    ]  # fmt: skip
-    return sorted(brokers, key=lambda each: (-each["isolated_ms"], each["broker_name"]))
+    worst = brokers.sort_by([("isolated_ms", "descending"), ("broker_name", "ascending")]).slice(0, _MOST_BROKERS)
+    return [row | {"isolating_producers": isolating[row["broker_name"]]} for row in worst.to_pylist()]
 
 
 def _is_noted(finding: Mapping[str, Any]) -> bool:

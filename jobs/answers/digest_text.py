@@ -114,7 +114,7 @@ def _brokers(night: Digest) -> str:
         ]
         for each in night.brokers[:MOST]
     ]
-    more = _of_all(rows, len(night.brokers))
+    more = _of_all(rows, night.broker_count)
     return f"Brokers{more}\n" + grid(
         ["broker", "sends", "failures", "isolated (sum over producers)", "by producers"], rows
     )

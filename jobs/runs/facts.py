@@ -69,7 +69,8 @@ def facts_of(flow: str, settings: Settings, result: RunResult) -> Facts:
 
 def facts_text(facts: Facts) -> str:
     """A line per day, and one for each thing that needs a look."""
-    return "\n".join([*(_day(facts.flow, day) for day in facts.days), *(f"  {note}" for note in _notes(facts))])
+    head = [_day(facts.flow, day) for day in facts.days] or [f"{facts.flow}:"]
+    return "\n".join([*head, *(f"  {note}" for note in _notes(facts))])
 
 
 def _day(flow: str, day: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from jobs.answers.published import open_published
 from jobs.answers.troubled_groups import FindingKind, Group
 from jobs.cli import main as cli
 from jobs.errors import InputMissingError
-from jobs.tables import ISOLATION_INTERVALS, PRODUCER_DAYS, RUN_LOG
+from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, PRODUCER_DAYS, RUN_LOG
 from tests.given.lakes import LiteralLake, publish, write_rows
 from tests.given.quiet_answers import COUNTS, QUIET
 from tests.given.site import D1, D2, D3, START, Line
@@ -199,6 +199,15 @@ def test_brokers_by_isolation_then_name(night: Digest) -> None:
         ("b0", 1, 0, 3_000, 0),
         ("b1", 30, 3, 3_000, 2),
     ]
+
+
+def test_of_many_brokers_fifty(tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    names = [f"b{number:02}" for number in range(60)]
+    write_rows(tmp_path, BROKER_WINDOWS, [{"event_date": D1, "broker_name": name, "sends": 1} for name in names])
+    (night,) = digests(str(tmp_path), ["main"], [D1])
+    assert (night.broker_count, [each["broker_name"] for each in night.brokers]) == (60, names[:50])
+    assert "\nBrokers (8 of 60)\n" in night_text(night)
 
 
 def test_incidents_the_longest_first_without_minor_ones(night: Digest) -> None:

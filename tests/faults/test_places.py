@@ -45,7 +45,7 @@ def test_zone_and_language_of_the_machine_change_nothing(
         tmp_path, "--date", f"{D1}", "--set", "max_bad_fraction=0.5", environ=_machine(zone, locale, java)
     )
     assert done.returncode == 0, done.stderr
-    assert "2026-03-01  cluster main: 8 lines read = 5 published + 1 quarantined" in done.stdout
+    assert "2026-03-01, cluster main, fault-latency: 8 lines read = 5 published + 1 quarantined" in done.stdout
     assert content(tmp_path / "lake") == content(published.lake)
 
 

@@ -93,7 +93,7 @@ def test_a_line_of_100_mb(tmp_path: Path) -> None:
     done = run_program(tmp_path, "--date", "2026-11-21", "--set", "max_bad_fraction=0.5")
     assert done.returncode == 0, done.stderr[-3_000:]
     assert "4 lines read = 2 published + 2 quarantined" in done.stdout
-    assert "line_too_long 2" in done.stdout
+    assert "2 sends line_too_long" in done.stdout
 
 
 BAIT = [

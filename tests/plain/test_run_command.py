@@ -56,7 +56,9 @@ def _said(said: list[str], *, as_json: bool = False) -> list[str]:
 def test_both_flows_are_one_text_or_one_object() -> None:
     (text,) = _said([])
     other = "  5 lines of 2026-03-02: publish them with --date 2026-03-02"
-    assert text.split("\n")[:5] == [other, other, "", "2026-11-21, cluster north", "  A quiet night."]
+    facts, night, *_ = text.split("\n\n")
+    assert facts.split("\n") == ["fault-latency:", other, "allocation:", other]
+    assert night.split("\n") == ["2026-11-21, cluster north", "  A quiet night."]
     (text,) = _said([], as_json=True)
     assert [*json.loads(text)["flows"]] == ["fault-latency", "allocation"]
 

@@ -134,18 +134,24 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     return Story(lake, first, third, before_second, second, after_second, corrected, _tables(lake))
 
 
-EMPTY_START = (
-    "  the day before is not in the lake: the day starts with no isolation"
-    " (after_unknown_start marks rows that could differ)"
-)
-
-
 def test_a_day_is_said_whole(story: Story) -> None:
     """But for its findings, which have tests of their own."""
     assert story.first.code == 0, story.first.err
-    assert story.first.section("2026-03-01") == [
-        "2026-03-01  cluster main: 32 lines read = 22 published + 2 quarantined + 1 duplicates + 7 of other days",
-        "            quarantined: latency_out_of_range 1, not_json 1",
+    assert story.first.section("2026-03-01, cluster main, fault-latency") == [
+        (
+            "2026-03-01, cluster main, fault-latency: 32 lines read = 22 published + 2 quarantined + 1 duplicates"
+            " + 7 of other days"
+        ),
+        "  4 lines of 2026-03-02: publish them with --date 2026-03-02",
+        "  3 lines of 2026-03-03: publish them with --date 2026-03-03",
+    ]
+    assert story.first.section("2026-03-01, cluster main\n") == [
+        "2026-03-01, cluster main",
+        ("  3 incidents: the longest took broker-a from 2 of 2 producers for 10.0 s; 32 % of 22 send attempts failed."),
+        (
+            "  Rejected lines: 1 sends latency_out_of_range, 1 sends not_json; a line counts under each of its reasons"
+            " (quarantine has file and line)."
+        ),
     ]
     assert story.first.section("Brokers") == [
         "Brokers",
@@ -161,7 +167,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  broker-a  23:59:58  00:00:00  2.0 s   3 of 3 producers  3 of 3",
     ]
     assert story.first.section("Producers") == [
-        "Producers that isolated longest (11 in all, 6 isolations)",
+        "Producers that isolated longest (5 of 11, 6 isolations)",
         "  client id  client  isolated (sum over brokers)  isolations",
         "  p7         5.3.3   20.0 s                       2",
         "  p5         5.3.3   10.0 s                       1",
@@ -169,19 +175,21 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  p1         4.9.8   2.0 s                        1",
         "  p3         5.3.3   1.0 s                        1",
     ]
-    assert story.first.section("Notes") == [
-        "Notes",
+    assert story.first.section("What this rests on") == [
+        "What this rests on",
+        "  no consumer snapshots were given",
         "  isolations: 5 producers with the switch on by replay of their sends, none as its client recorded them",
         "  no topic routes: brokers of a topic are those in its sends",
         "  producers with the switch off would have isolated for 10.0 s (enforced = false)",
-        "  1 producers do not log sendLatencyFaultEnable: assumed off; set fault_latency_enabled",
+        "  1 producer does not log sendLatencyFaultEnable; assumed off (setting fault_latency_enabled)",
+        "  1 producer not replayed: CLIENT_TOO_OLD",
+        "  1 producer not replayed: CLIENT_VERSION_UNKNOWN",
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",
-        "  1 producers not replayed: CLIENT_TOO_OLD",
-        "  1 producers not replayed: CLIENT_VERSION_UNKNOWN",
         "  2 first attempts contradict the replay (producer_days.contradictions): 2 of p5 (PG_ten)",
-        EMPTY_START,
-        "  4 lines of 2026-03-02: publish them with --date 2026-03-02",
-        "  3 lines of 2026-03-03: publish them with --date 2026-03-03",
+        (
+            "  the day before was not in the lake: 2026-03-01 starts with no isolation (after_unknown_start marks rows"
+            " that could differ)"
+        ),
     ]
 
 
@@ -207,20 +215,22 @@ def test_conditions_at_their_bounds(story: Story) -> None:
 
 def test_what_is_said_as_json(story: Story) -> None:
     told = json.loads(story.second.out)
-    assert told["days"] == [
+    facts = told["flows"]["fault-latency"]
+    assert facts["days"] == [
         {"date": "2026-03-02", "cluster": "main", "started_from": "PREVIOUS_DAY", "rows_read": 32, "rows_published": 4,
          "rows_quarantined": 1, "rows_duplicate": 0, "rows_other_day": 27, "rows_other_cluster": 0}
     ]  # fmt: skip
-    assert (told["clusters"], told["lake"]) == (["main"], str(story.lake))
-    assert (told["cascaded_days"], told["stale_days"]) == (["2026-03-03"], [])
-    assert told["other_days"] == {"2026-03-01": 24, "2026-03-03": 3}
-    assert (told["missing_producers"], told["contradictions"]) == (["PG_ten"], 1)
-    assert (told["incident_count"], told["incidents"]) == (
+    assert (facts["clusters"], told["lake"]) == (["main"], str(story.lake))
+    assert (facts["cascaded_days"], facts["stale_days"]) == (["2026-03-03"], [])
+    assert facts["other_days"] == {"2026-03-01": 24, "2026-03-03": 3}
+    (night,) = told["nights"]
+    assert (night["date"], night["missing_producers"], night["contradictions"]) == ("2026-03-02", ["PG_ten"], 1)
+    assert (night["counts"]["incidents"], night["incidents"]) == (
         1,
-        [{"broker_name": "broker-a", "start_at": "2026-03-02 00:00:00", "end_at": "2026-03-02 00:00:05",
-          "seconds": 5.995, "peak_producers": 3, "producers": 3, "sends": 0, "lost": 0, "is_minor": False}],
+        [{"broker_name": "broker-a", "start_ms": START[D2], "end_ms": START[D2] + 5_995, "peak_producers": 3,
+          "producers": 3, "sends": 0, "lost": 0}],
     )  # fmt: skip
-    assert {each["client_id"]: each["isolated_ms"] for each in told["producers"]} == {
+    assert {each["client_id"]: each["isolated_ms"] for each in night["producers"]} == {
         "p1": 20_000, "p3": 5_995, "p2": 4_995,
     }  # fmt: skip
     assert {row["run_id"] for row in story.after_second["run_log"]} > {told["run_id"]}
@@ -326,7 +336,7 @@ def _of_days(tables: Mapping[str, list[dict[str, Any]]], *days: dt.date) -> dict
 
 
 def test_a_correction_leaves_nothing_stale_and_the_rows_of_others_as_they_were(story: Story) -> None:
-    assert story.corrected.out.startswith("2026-03-01  cluster main: 31 lines read = 21 published")
+    assert story.corrected.out.startswith("2026-03-01, cluster main, fault-latency: 31 lines read = 21 published")
     assert [row[0] for row in sorted(_isolations(story.after_corrected, D1))] == ["p2", "p3"]
     now, before = _of_days(story.after_corrected, D1), _of_days(story.before_second, D1)
     for table in ("sends", "isolation_intervals", "fault_item_state", "producer_days", "send_calls", "quarantine"):
@@ -338,8 +348,9 @@ def test_a_correction_leaves_nothing_stale_and_the_rows_of_others_as_they_were(s
 
 
 def test_a_correction_reaches_the_days_that_start_otherwise_now_and_no_others(story: Story) -> None:
-    assert "  recomputed because the day before changed: 2026-03-02" in story.corrected.section("Notes")
-    assert not [line for line in story.corrected.section("Notes") if "should be recomputed" in line]
+    facts = story.corrected.section("2026-03-01, cluster main, fault-latency")
+    assert "  recomputed because the day before changed: 2026-03-02" in facts
+    assert not [line for line in facts if "not recomputed" in line]
     assert [row[0] for row in sorted(_isolations(story.after_corrected, D2))] == ["p2", "p3"]
     assert _of_days(story.after_corrected, D3) == _of_days(story.after_second, D3)
     known = {row["run_id"] for row in story.after_second["run_log"]}

@@ -157,8 +157,12 @@ def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 def test_both_runs_succeed(both: Both) -> None:
     assert (both.default.code, both.varied.code) == (0, 0), both.default.err + both.varied.err
-    assert both.default.out.startswith(f"{D1}  cluster main: 64 lines read = 64 published + 0 quarantined")
-    assert both.varied.out.startswith(f"{D1}  cluster north: 64 lines read = 63 published + 1 quarantined")
+    assert both.default.out.startswith(
+        f"{D1}, cluster main, fault-latency: 64 lines read = 64 published + 0 quarantined"
+    )
+    assert both.varied.out.startswith(
+        f"{D1}, cluster north, fault-latency: 64 lines read = 63 published + 1 quarantined"
+    )
 
 
 def test_incident_share_is_the_least_share_that_is_an_incident(both: Both) -> None:
