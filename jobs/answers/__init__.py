@@ -1,1 +1,1 @@
-"""Answers from a published lake without Spark: `faultline show` in a terminal, `faultline report` as a page."""
+"""Answers from a published lake without Spark: the night that a run prints, `faultline show`, `faultline report`."""

@@ -32,6 +32,7 @@ from udfs.strategy import RETRY_TOPIC
 
 MOST, _MOST_BROKERS = 8, 50
 _INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
+_ISOLATED = ("isolated_ms", "isolations")
 _PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # each rebalance takes its time
 _SEVERITIES = tuple(Severity)
 
@@ -129,14 +130,15 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     on_night, ran = night(published, nights_before=0), days_with(published)
     producers = _producers(published)
     isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
-    groups = _longest(_per_group(isolating), "producer_group")
+    by_group = _per_group(isolating)
+    groups = _longest(by_group, "producer_group")
     longest = _longest(isolating.select(["client_id", "producer_group", "client_version", *_ISOLATED]), "client_id")
     brokers, consumers = _brokers(published), read_groups(published)
     troubled = troubled_groups(consumers)
     kinds = finding_kinds([each for each in consumers.findings if _is_noted(each)])
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
-    named = [row["producer_group"] for row in (*longest[:MOST], *groups[:MOST])]
-    named += [*missing, *(each.consumer_group for each in troubled[:MOST])]
+    named = [*(row["producer_group"] for row in (*longest, *groups)), *missing]
+    named += [each.consumer_group for each in troubled[:MOST]]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,
@@ -154,9 +156,9 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         broker_count=brokers.num_rows,
         brokers=_worst_brokers(published, brokers),
         producer_count=producers.group_by(["client_id", "producer_group"]).aggregate([]).num_rows,
-        producers=longest[:MOST],
-        producer_group_count=len(groups),
-        producer_groups=groups[:MOST],
+        producers=longest,
+        producer_group_count=by_group.num_rows,
+        producer_groups=groups,
         contradictions=pc.sum(producers["contradictions"]).as_py() or 0,
         missing_producers=missing,
         group_count=len(troubled),
@@ -167,9 +169,6 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         rests_on=rests_on(published),
         owners=owners_of(named, owners),
     )
-
-
-_ISOLATED = ("isolated_ms", "isolations")
 
 
 def _producers(published: Published) -> pa.Table:
@@ -187,7 +186,7 @@ def _per_group(isolating: pa.Table) -> pa.Table:
 
 def _longest(rows: pa.Table, name: str) -> list[dict[str, Any]]:
     order = [("isolated_ms", "descending"), (name, "ascending"), ("producer_group", "ascending")]
-    found: list[dict[str, Any]] = rows.sort_by(order).to_pylist()
+    found: list[dict[str, Any]] = rows.sort_by(order).slice(0, MOST).to_pylist()
     return found
 
 
