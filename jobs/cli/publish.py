@@ -66,7 +66,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--no-cascade", is_flag=True, help="report later days that should be recomputed, but leave them"
         ),
         options.break_lock,
-        options.as_json("print the summary as JSON"),
+        options.as_json("print the answer as JSON"),
         options.option(
             "--fail-on",
             type=CONDITION,

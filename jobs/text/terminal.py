@@ -1,4 +1,4 @@
-"""Building blocks of summaries."""
+"""Parts that texts for a terminal are made of."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+import signal
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
@@ -16,6 +17,7 @@ from jobs.errors import InputMissingError
 from jobs.runs.run import Run, RunResult
 from jobs.settings.load import load_settings
 from jobs.settings.model import Settings
+from jobs.spark.interruption import Interrupted
 from tests.given.quiet_answers import QUIET
 
 RUN = Run("r", "nightly", (dt.date(2026, 3, 1),), allow_empty=False, cascade=True, clock=dt.datetime.now)
@@ -74,6 +76,19 @@ def test_the_first_flow_is_said_when_the_second_fails(flows: pytest.MonkeyPatch,
         assert [*json.loads(text)["flows"]] == ["fault-latency"]
     else:
         assert (text.count("publish them"), text.count("A quiet night.")) == (1, 1)
+
+
+def test_who_interrupts_a_run_does_not_wait_for_its_night(flows: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    flows.setattr("jobs.allocation.run.run_allocation", interrupted)
+    flows.setattr("jobs.answers.digest.digests", lambda *_: pytest.fail("read"))
+    said: list[str] = []
+    with pytest.raises(Interrupted):
+        _said(said, as_json=True)
+    told = json.loads(said[0])
+    assert ([*told["flows"]], told["nights"]) == (["fault-latency"], None)
 
 
 def test_nothing_is_said_when_the_first_flow_fails(flows: pytest.MonkeyPatch) -> None:
