@@ -9,19 +9,26 @@ OWNER = (*PROCESS, "enforced")
 ITEM = (*OWNER, "broker_name")
 """A fault item: what one process knows of one broker."""
 TOPIC = (*OWNER, "topic")
-SENDER = (
-    "cluster",
-    "client_id",
-    "producer_group",
+RULED_BY = (
+    *PRODUCER,
     "process_id",
     "client_version",
     "client_language",
     "fault_latency_enabled",
     "detector_enabled",
     "queue_chosen_by",
-    "topic",
-    "mode",
-    "broker_name",
-    "broker_addr",
 )
-"""What rules, process and the names of addresses follow from, and what the attempt was for."""
+"""What the rules and the process of a line follow from, besides the settings."""
+SENDER = (*RULED_BY, "topic", "mode", "broker_name", "broker_addr")
+"""The same, what the attempt was for, and where it went."""
+RULES = (
+    "version",
+    "version_number",
+    "profile",
+    "policy",
+    "not_replayed",
+    "enforced",
+    "switch_assumed",
+    "detector",
+    "by_caller",
+)

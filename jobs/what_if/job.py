@@ -67,7 +67,7 @@ def what_if(
     """
     no_items = sends.sparkSession.createDataFrame([], FAULT_ITEM_STATE.schema)
     per_process = made_once(sends_per_process(sends, settings.producers))
-    all_attempts = attempts_of(sends, per_process, settings.producers)
+    all_attempts = attempts_of(sends, per_process)
     names = made_once(broker_names(per_process))
     attempts = (
         with_tries(all_attempts, all_attempts, names, has_async=True)

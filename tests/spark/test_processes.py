@@ -211,20 +211,18 @@ def test_groups_and_clusters_are_producers_of_their_own(spark: SparkSession) -> 
 
 def test_the_process_of_a_line_is_its_id_else_its_client_id(spark: SparkSession) -> None:
     sends = _logged(spark, _sends_by_id())
-    found = attempts_of(sends, _counted(sends), {}).collect()
+    found = attempts_of(sends, _counted(sends)).collect()
     assert len(found) == sends.count()
     for row in found:
         assert (row["process"], row["not_replayed"]) == (row["process_id"] or row["client_id"], None)
 
 
 @pytest.mark.parametrize("version", ["5.3.3", "3.2.6"])
-def test_lines_of_an_id_that_several_share_are_not_replayed(
-    spark: SparkSession, by_seq: DataFrame, version: str
-) -> None:
+def test_lines_of_an_id_that_several_share_are_not_replayed(spark: SparkSession, version: str) -> None:
     """A reason that its rules gave stays."""
     why = None if version == "5.3.3" else "CLIENT_TOO_OLD"
     lines = _logged(spark, _sends_by_seq()).withColumn("client_version", F.lit(version))
-    assert {(row["client_id"], row["not_replayed"]) for row in attempts_of(lines, by_seq, {}).collect()} == {
+    assert {(row["client_id"], row["not_replayed"]) for row in attempts_of(lines, _counted(lines)).collect()} == {
         (case, why or (SEVERAL_PROCESSES if follows == "SHARED" else None)) for case, (_, _, follows) in BY_SEQ.items()
     }
 
@@ -271,11 +269,6 @@ def test_attempts_are_counted_with_the_rules_of_each_process(spark: SparkSession
         ("has ids", "A", 2, 0, later + 10, 10, later + 10, 100, 101),
         ("has ids", "B", 2, later + 100, 2 * later + 10, later + 110, 2 * later + 10, 1, 2),
     ]
-    rules = ("client_id", "process", "enforced", "version", "version_number", "policy", "by_caller", "not_replayed")
-    one_by_one = attempts_of(frame, counted, {})
-    assert sorted(map(tuple, counted.select(*rules).collect()), key=repr) == sorted(
-        map(tuple, one_by_one.select(*rules).distinct().collect()), key=repr
-    )
 
 
 # Process id, start and end; from when until when they overlap (null = no finding).

@@ -72,7 +72,7 @@ def _plain(
     )
     shared = spark.createDataFrame([], StructType(list(SENDS_PER_PROCESS.columns)))
     chosen = spark.createDataFrame(choices or [], CHOICES)
-    return plain_calls(logged, shared, calls_of_several_attempts(frame, SLOW_MS), chosen, {}, SLOW_MS)
+    return plain_calls(logged, shared, calls_of_several_attempts(frame, SLOW_MS), chosen, SLOW_MS)
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -11,7 +9,6 @@ from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.effects.calls import alone, calls_of_one_attempt, is_troubled
 from jobs.fault_latency.keys import PRODUCER, SENDER
 from jobs.fault_latency.producers.attempts import with_owner
-from jobs.settings.model import ProducerSettings
 from udfs.bucket import bucket_of
 from udfs.choice import is_plain
 
@@ -57,7 +54,6 @@ def plain_calls(
     sends_per_process: DataFrame,
     calls_of_several: DataFrame,
     choices: DataFrame,
-    producers: Mapping[str, ProducerSettings],
     slow_ms: int,
 ) -> DataFrame:
     """The table's rows, without day: plain sends, counted by the hour in which they ended.
@@ -69,7 +65,6 @@ def plain_calls(
         sends_per_process: SENDS_PER_PROCESS.
         calls_of_several: CALLS_OF_SEVERAL.
         choices: CHOICES.
-        producers: the site's settings of producers.
         slow_ms: an answer this late counts as slow.
     """
     avoided = avoiding(choices).select("row_hash")
@@ -79,7 +74,7 @@ def plain_calls(
         .join(avoided, "row_hash", "left_anti")
         .groupBy(*SENDER, hour)
         .agg(F.count("*").alias("calls"))
-        .transform(with_owner, sends_per_process, producers)
+        .transform(with_owner, sends_per_process)
         .withColumn("is_replayed", F.col("not_replayed").isNull())
     )
     of_several = (

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import PROCESS
-from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, process, shared_processes
-from jobs.fault_latency.producers.rules import with_rules
-from jobs.settings.model import ProducerSettings
+from jobs.fault_latency.keys import RULED_BY, RULES
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
 from udfs.choice import began_at_ms
 from udfs.outcome import effective_outcome, is_answer
@@ -25,7 +21,7 @@ _VIP_PORT_BELOW = 2
 """`MixAll.brokerVIPChannel`."""
 
 
-def attempts_of(sends: DataFrame, sends_per_process: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+def attempts_of(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """Every attempt of the day: `sends` with what follows from the line and the settings.
 
     Adds the columns of `with_owner`, and `effective_outcome`.
@@ -33,28 +29,22 @@ def attempts_of(sends: DataFrame, sends_per_process: DataFrame, producers: Mappi
     Args:
         sends: the published attempts of the day.
         sends_per_process: SENDS_PER_PROCESS.
-        producers: the site's settings of producers.
     """
     outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
-    return sends.transform(with_owner, sends_per_process, producers).withColumn("effective_outcome", outcome)
+    return sends.transform(with_owner, sends_per_process).withColumn("effective_outcome", outcome)
 
 
-def with_owner(sends: DataFrame, sends_per_process: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
-    """Attempts, or attempts counted by `SENDER`, with the columns of `with_rules` and `process`.
+def with_owner(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:
+    """Attempts, or attempts counted by `SENDER`, with their RULES and `process`.
 
     Args:
-        sends: attempts, or attempts counted by `SENDER`.
-        sends_per_process: SENDS_PER_PROCESS; it says which processes are not replayed.
-        producers: the site's settings of producers.
+        sends: attempts of the day, or attempts counted by `SENDER`.
+        sends_per_process: SENDS_PER_PROCESS: the rules are worked out once per sender, not per attempt.
     """
-    shared = shared_processes(sends_per_process).withColumn("shared", F.lit(SEVERAL_PROCESSES))
-    return (
-        sends.transform(with_rules, producers)
-        .withColumn("process", process())
-        .join(F.broadcast(shared), list(PROCESS), "left")
-        .withColumn("not_replayed", F.coalesce("not_replayed", "shared"))
-        .drop("shared")
-    )
+    of = {name: f"of_{name}" for name in RULED_BY}
+    rules = sends_per_process.select(*(F.col(name).alias(other) for name, other in of.items()), "process", *RULES)
+    same = [F.col(name).eqNullSafe(F.col(other)) for name, other in of.items()]
+    return sends.join(F.broadcast(rules.distinct()), same).drop(*of.values())
 
 
 def with_tries(some: DataFrame, attempts: DataFrame, names: DataFrame, *, has_async: bool) -> DataFrame:
