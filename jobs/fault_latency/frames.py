@@ -147,6 +147,7 @@ ISOLATIONS = Frame(
         _POLICY,
         required("start_ms", LONG, "start, epoch ms"),
         required("end_ms", LONG, "end, exclusive, epoch ms"),
+        required("counted_until_ms", LONG, "the end, or the last sign of life of the process before it, epoch ms"),
         required("end_earliest_ms", LONG, "earliest end that events of unknown order allow, epoch ms"),
         required("end_latest_ms", LONG, "latest end, epoch ms"),
         column("cause", TEXT, "LATENCY, or the outcome of the opener"),

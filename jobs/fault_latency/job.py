@@ -57,7 +57,7 @@ def fault_latency(
         .transform(with_partition_columns, day, "changed_at_ms"),
         "isolation_intervals": isolated.drop("removable_ms")
         .withColumn("after_unknown_start", differs)
-        .transform(with_partition_columns, day, "start_ms", "end_ms"),
+        .transform(with_partition_columns, day, "start_ms", "end_ms", "counted_until_ms"),
         "fault_item_state": closing_state(
             items.relevant_writes, isolated, per_process, items.opening, day.end_ms, items.record
         )
@@ -75,7 +75,7 @@ def fault_latency(
         "send_calls": send_calls(attempts, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-        "plain_calls": plain_calls(attempts, per_process, of_several, chosen, settings.producers, slow_ms).transform(
+        "plain_calls": plain_calls(attempts, per_process, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
         "findings": findings(items, chosen, incidents, day, slow_ms).transform(

@@ -11,7 +11,9 @@ from jobs.fault_latency.fault_items.isolations import (
     isolating_writes,
     isolation_relevant_writes,
     isolations,
+    last_signs,
     with_change,
+    with_counted_until,
     with_isolation,
 )
 from jobs.fault_latency.fault_items.pruning import (
@@ -102,7 +104,7 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
     known_policies = policies(released_profiles(), settings.producers)
     known_routes = known_routes_of(of.topic_brokers)
     per_process = materialize(SENDS_PER_PROCESS, sends_per_process(of.sends, settings.producers))
-    attempts = attempts_of(of.sends, per_process, settings.producers)
+    attempts = attempts_of(of.sends, per_process)
     record = (
         recorded_of(of.recorded, attempts, per_process, of.opening, day, materialize)
         if of.recorded is not None
@@ -130,7 +132,12 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
         RELEVANT_WRITES, isolation_relevant_writes(items).transform(with_isolation).transform(with_change)
     )
     windows = isolations(isolating_writes(relevant_writes), day.end_ms)
-    isolated = materialize(ISOLATIONS, with_removals(windows, per_process, known_routes, known_policies))
+    isolated = materialize(
+        ISOLATIONS,
+        with_removals(windows, per_process, known_routes, known_policies).transform(
+            with_counted_until, last_signs(per_process, record)
+        ),
+    )
     return Replayed(
         of.sends,
         attempts,

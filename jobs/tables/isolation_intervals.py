@@ -20,7 +20,7 @@ from jobs.tables.table import (
 
 ISOLATION_INTERVALS = Table(
     name="isolation_intervals",
-    version=2,
+    version=3,
     grain="one interval in which a broker was not available to a producer, cut at UTC midnight",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "start_ms"),
     columns=(
@@ -33,6 +33,7 @@ ISOLATION_INTERVALS = Table(
         BROKER_NAME,
         *instant("start", "start, best estimate"),
         *instant("end", "end, exclusive, best estimate; equal to the start when only the band has the broker isolated"),
+        *instant("counted_until", "the end, or the process's last attempt or recorded line before it: sums end here"),
         required("end_earliest_ms", LONG, "earliest end that events of unknown order allow, epoch ms"),
         required("end_latest_ms", LONG, "latest end that events of unknown order allow, epoch ms"),
         required("cause", TEXT, "what opened it: LATENCY, or the outcome of the opener"),
@@ -47,6 +48,7 @@ ISOLATION_INTERVALS = Table(
     ),
     checks={
         "end_not_before_start": "end_ms >= start_ms",
+        "counted_within": "start_ms <= counted_until_ms AND counted_until_ms <= end_ms",
         "band_holds_end": "end_earliest_ms <= end_ms AND end_ms <= end_latest_ms",
         "band_after_start": "end_earliest_ms >= start_ms",
     },

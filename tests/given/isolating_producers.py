@@ -14,7 +14,7 @@ SENDS = (
 
 ISOLATIONS = (
     "cluster string, broker_name string, client_id string, producer_group string, enforced boolean,"
-    " start_ms bigint, end_ms bigint, continued_from_previous_day boolean, continues_next_day boolean"
+    " start_ms bigint, end_ms bigint, counted_until_ms bigint"
 )
 
 
@@ -31,9 +31,10 @@ def send_row(
 
 
 def isolation_row(
-    broker: str, client: str, start_ms: int, end_ms: int, *, enforced: bool = True, carried: bool = False
+    broker: str, client: str, start_ms: int, end_ms: int, *, enforced: bool = True, counted_until_ms: int | None = None
 ) -> tuple[object, ...]:
-    return ("c", broker, client, "g", enforced, start_ms, end_ms, carried, False)
+    counted = end_ms if counted_until_ms is None else counted_until_ms
+    return ("c", broker, client, "g", enforced, start_ms, end_ms, counted)
 
 
 def incidents_of(

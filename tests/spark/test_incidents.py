@@ -103,22 +103,26 @@ def test_an_incident_that_nobody_sent_into(spark: SparkSession) -> None:
     assert _told(row, *names) == [0, 0, 0, 0, 0, []]
 
 
-def test_who_left_and_holds_it_on_counts_no_more(spark: SparkSession) -> None:
-    """p0 sends last in the first minute; p1, alone from the second on, isolates then."""
-    isolations = [isolation_row("b", "p0", 50_000, 600_000), isolation_row("b", "p1", 70_000, 80_000)]
+def test_an_isolation_counts_up_to_the_last_sign_of_life(spark: SparkSession) -> None:
+    """p0 sends last at 59,999; p1, alone from the second minute on, isolates then."""
+    isolations = [
+        isolation_row("b", "p0", 50_000, 600_000, counted_until_ms=59_999),
+        isolation_row("b", "p1", 70_000, 80_000),
+    ]
     sends = [*_active(59_999, "p0"), send_row("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
     first, second = incidents_of(spark, isolations, sends, [])
-    assert _told(first, "start_ms", "end_ms", "isolating_producers") == [50_000, 60_000, 1]
+    assert _told(first, "start_ms", "end_ms", "isolating_producers") == [50_000, 59_999, 1]
     assert _told(second, "start_ms", "end_ms", "isolating_producers", "producers") == [70_000, 80_000, 1, 1]
-    sends = [*_active(60_000, "p0"), send_row("other", "p1", "SYNC", "SEND_OK", 1, 61_000)]
-    (both,) = incidents_of(spark, isolations, sends, [])
-    assert _told(both, "start_ms", "end_ms", "isolating_producers", "producers") == [50_000, 120_000, 2, 2]
 
 
-def test_who_left_and_holds_it_on_over_midnight_counts_up_to_there(spark: SparkSession) -> None:
-    goes_on = (*isolation_row("b", "p0", 50_000, 600_000)[:-1], True)
-    (row,) = incidents_of(spark, [goes_on], _active(59_999, "p0"), [])
-    assert _told(row, "start_ms", "end_ms") == [50_000, 600_000]
+def test_what_was_carried_over_midnight_makes_its_producer_active(spark: SparkSession) -> None:
+    """p0 isolates from 00:00 on and sends first in the second minute; a client that never sends counts for nothing."""
+    isolations = [
+        isolation_row("b", "p0", 0, 600_000, counted_until_ms=61_000),
+        isolation_row("b", "p1", 0, 600_000, counted_until_ms=0),
+    ]
+    (row,) = incidents_of(spark, isolations, [send_row("other", "p0", "SYNC", "SEND_OK", 1, 61_000)], [])
+    assert _told(row, "start_ms", "end_ms", "producers") == [0, 61_000, 1]
 
 
 def test_two_processes_of_one_producer_are_one_producer(spark: SparkSession) -> None:

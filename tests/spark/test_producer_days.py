@@ -13,7 +13,7 @@ SENT = (
     f"{PRODUCER}, switch_assumed boolean, version string, profile string, policy string, not_replayed string,"
     " sends bigint, failures bigint, last_ended_ms bigint"
 )
-HELD = f"{PRODUCER}, start_ms bigint, end_ms bigint, evidence string"
+HELD = f"{PRODUCER}, start_ms bigint, end_ms bigint, counted_until_ms bigint, evidence string"
 CHOICES = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, by_caller boolean,"
     " attempt int, is_surely_isolated boolean, available int"
@@ -38,10 +38,10 @@ def test_a_day_of_a_producer(spark: SparkSession) -> None:
         ("c", "go", "g", False, True, None, None, None, "NOT_A_JAVA_CLIENT", 3, 3, 50),
     ]
     held = [
-        (*OWN, True, 0, 100, "LOGGED"),
-        (*OWN, True, 200, 201, "INFERRED_RETRY_TEXT"),
-        (*OWN, True, 300, 300, "INFERRED_RETRY_TEXT"),  # without length: only another order of ties holds it
-        (*OWN, False, 0, 1_000, "LOGGED"),
+        (*OWN, True, 0, 500, 100, "LOGGED"),
+        (*OWN, True, 200, 201, 201, "INFERRED_RETRY_TEXT"),
+        (*OWN, True, 300, 300, 300, "INFERRED_RETRY_TEXT"),  # without length: only another order of ties holds it
+        (*OWN, False, 0, 1_000, 1_000, "LOGGED"),
     ]
     choices = [
         _choice(),

@@ -53,6 +53,7 @@ def test_isolation_is_split_over_the_minutes_it_touches(spark: SparkSession) -> 
         isolation_row("b", "p1", 59_000, 121_000),  # 1 s, 60 s, 1 s
         isolation_row("b", "p2", 60_000, 120_000),  # exactly the second minute
         isolation_row("b", "p3", 60_000, 90_000, enforced=False),  # the switch was off
+        isolation_row("b", "p5", 60_000, 99_000, counted_until_ms=60_000),  # it died when it opened
         isolation_row("b", "p4", 70_000, 70_000),  # no length: only another order of ties holds it
     ]
     expected = [
@@ -93,13 +94,13 @@ def test_an_incident_needs_its_share_of_the_active_producers(spark: SparkSession
 def test_only_who_is_active_counts(spark: SparkSession) -> None:
     isolations = [
         isolation_row("b", "p0", 1_000, 9_000),
-        isolation_row("b", "p1", 15_000, 90_000),  # one of two active until 60,000; then it sends no more
-        isolation_row("d", "p9", 0, 500, carried=True),  # sent nothing today: it is active at no time
+        isolation_row("b", "p1", 15_000, 90_000, counted_until_ms=20_000),  # then it sends no more
+        isolation_row("d", "p9", 0, 500, counted_until_ms=0),  # sent nothing today
     ]
     later = send_row("other", "p2", "SYNC", "SEND_OK", 1, 70_000)
     found = incidents_of(spark, isolations, [*_seen("p0", "p1"), later], [])
     told = [(row["broker_name"], row["start_ms"], row["end_ms"], row["producers"]) for row in found]
-    assert told == [("b", 1_000, 9_000, 2), ("b", 15_000, 60_000, 2)]
+    assert told == [("b", 1_000, 9_000, 2), ("b", 15_000, 20_000, 2)]
 
 
 def test_who_noticed_and_what_it_cost(spark: SparkSession) -> None:

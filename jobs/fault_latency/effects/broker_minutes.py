@@ -33,11 +33,11 @@ def broker_windows(sends: DataFrame, isolations: DataFrame) -> DataFrame:
     attempts = _outcomes(in_minute, keys)
     # Counted apart: many attempts have the same latency, few the same producer.
     senders = in_minute.select(*keys, *_SENDER).distinct().groupBy(*keys).agg(F.count("*").alias("producers"))
-    first, last = F.col("start_ms") - F.col("start_ms") % _MINUTE_MS, F.col("end_ms") - 1
-    minutes = isolations.where("enforced AND end_ms > start_ms").withColumn(
+    first, last = F.col("start_ms") - F.col("start_ms") % _MINUTE_MS, F.col("counted_until_ms") - 1
+    minutes = isolations.where("enforced AND counted_until_ms > start_ms").withColumn(
         "window_start_ms", F.explode(F.sequence(first, last, F.lit(_MINUTE_MS).cast("bigint")))
     )
-    share_of_minute = F.least("end_ms", F.col("window_start_ms") + _MINUTE_MS) - F.greatest(
+    share_of_minute = F.least("counted_until_ms", F.col("window_start_ms") + _MINUTE_MS) - F.greatest(
         "start_ms", "window_start_ms"
     )
     isolated = minutes.groupBy(*keys).agg(

@@ -18,8 +18,8 @@ _BROKER = ("cluster", "broker_name")
 def broker_incidents(isolations: DataFrame, sends_per_process: DataFrame, calls: DataFrame, share: float) -> DataFrame:
     """INCIDENTS: intervals in which at least `share` of the active producers with the switch on isolate one broker.
 
-    Isolations that touch count as one. A producer is active from the minute of its first attempt of the day to that of
-    its last; an isolation that crosses midnight makes it active up to there. What it holds after that counts nowhere.
+    Isolations that touch count as one, and count up to the last sign of life of their process. A producer is active
+    from the minute of its first attempt of the day, or 00:00 for what it carried over midnight, to that of its last.
 
     Args:
         isolations: ISOLATIONS; those not enforced are left out.
@@ -27,9 +27,8 @@ def broker_incidents(isolations: DataFrame, sends_per_process: DataFrame, calls:
         calls: every send of the day, as `all_calls` returns them.
         share: of the producers, between 0 and 1.
     """
-    lasting = isolations.where("enforced AND end_ms > start_ms")
-    active = _active(lasting, sends_per_process)
-    isolated = _while_active(lasting, active)
+    isolated = isolations.withColumn("end_ms", F.col("counted_until_ms")).where("enforced AND end_ms > start_ms")
+    active = _active(isolated, sends_per_process)
     noticed = _noticed(_incidents(isolated, active, share), isolated)
     minutes = F.broadcast(_minutes(noticed).select("minute").distinct())
     ended_then = calls.withColumn("minute", minute_of("ended_ms")).join(minutes, "minute", "left_semi")
@@ -60,13 +59,9 @@ def _active(isolated: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     sending = sends_per_process.where("enforced").select(
         *PRODUCER, F.col("first_began_ms").alias("from_ms"), F.col("last_ended_ms").alias("until_ms")
     )
-    over_midnight = isolated.where("continued_from_previous_day OR continues_next_day").select(
-        *PRODUCER,
-        F.when(F.col("continued_from_previous_day"), F.col("start_ms")).alias("from_ms"),
-        F.when(F.col("continues_next_day"), F.col("end_ms")).alias("until_ms"),
-    )
+    holding = isolated.select(*PRODUCER, F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms"))
     return (
-        sending.unionByName(over_midnight)
+        sending.unionByName(holding)
         .groupBy(*PRODUCER)
         .agg(F.min("from_ms").alias("from_ms"), F.max("until_ms").alias("until_ms"))
         .select(
@@ -76,15 +71,6 @@ def _active(isolated: DataFrame, sends_per_process: DataFrame) -> DataFrame:
         )
         .where("active_until_ms > active_from_ms")
     )
-
-
-def _while_active(isolations: DataFrame, active: DataFrame) -> DataFrame:
-    """The part of each isolation in which its producer is active."""
-    within = {
-        "start_ms": F.greatest("start_ms", "active_from_ms"),
-        "end_ms": F.least("end_ms", "active_until_ms"),
-    }
-    return isolations.join(active, list(PRODUCER)).withColumns(within).where("end_ms > start_ms")
 
 
 def _incidents(isolated: DataFrame, active: DataFrame, share: float) -> DataFrame:

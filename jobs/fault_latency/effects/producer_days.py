@@ -36,7 +36,7 @@ def producer_days(
         .groupBy(*_KEYS)
         .agg(
             F.count("*").alias("isolations"),
-            F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
+            F.sum(F.col("counted_until_ms") - F.col("start_ms")).alias("isolated_ms"),
             F.count_if(~F.col("evidence").isin(Evidence.LOGGED, Evidence.RECORDED)).alias("inferred_isolations"),
         )
     )

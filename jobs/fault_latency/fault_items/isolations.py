@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.fault_items.replay import CARRIED, REMOVE
-from jobs.fault_latency.keys import ITEM
+from jobs.fault_latency.keys import ITEM, PROCESS
 from udfs.fault_window import FAR_MS
 
 
@@ -117,6 +118,33 @@ def isolations(writes: DataFrame, day_end_ms: int, item: Sequence[str] = ITEM) -
         )
         .where("end_latest_ms > start_ms")
     )
+
+
+def last_signs(sends_per_process: DataFrame, record: Recorded | None = None) -> DataFrame:
+    """One row per process with a line on the day: `last_sign_ms`, its last attempt or recorded line, epoch ms.
+
+    Args:
+        sends_per_process: SENDS_PER_PROCESS.
+        record: what clients recorded; None when they recorded nothing.
+    """
+    signs = sends_per_process.select(*PROCESS, F.col("last_ended_ms").alias("sign_ms"))
+    if record:
+        signs = signs.unionByName(record.owners.select(*PROCESS, F.col("last_recorded_ms").alias("sign_ms")))
+    return signs.groupBy(*PROCESS).agg(F.max("sign_ms").alias("last_sign_ms"))
+
+
+def with_counted_until(isolations: DataFrame, last_signs: DataFrame) -> DataFrame:
+    """The isolations, with `counted_until_ms`: the end, but no later than the last sign of life of the process.
+
+    A client that sends no more avoids nobody. A process without a sign on the day counts for nothing.
+
+    Args:
+        isolations: as `isolations` returns them.
+        last_signs: as `last_signs` returns them.
+    """
+    counted = F.greatest("start_ms", F.least("end_ms", F.coalesce("last_sign_ms", "start_ms")))
+    signed = isolations.join(F.broadcast(last_signs), list(PROCESS), "left")
+    return signed.withColumn("counted_until_ms", counted).drop("last_sign_ms")
 
 
 def _grouped(writes: DataFrame, item: Sequence[str]) -> DataFrame:

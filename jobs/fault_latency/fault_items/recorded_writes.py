@@ -37,7 +37,8 @@ class Recorded:
 
     Attributes:
         writes: one row per recorded change, as `replay` takes it; causes are not looked up yet (`with_causes`).
-        owners: one row per `OWNER` with a record: `last_recorded_seq`, and `recorded_updates`, its lines.
+        owners: one row per `OWNER` with a record: `last_recorded_seq`, `last_recorded_ms` (its last line), and
+            `recorded_updates`, its lines.
         unknown: one row per hole and item, as `unknown_times` returns them.
     """
 
@@ -70,7 +71,11 @@ def recorded_of(
     rules = _rules_of_processes(sends_per_process, opening)
     of_processes = updates.withColumns({"process": process(), "enforced": F.lit(True)})
     lines = materialize(RECORDED_LINES, of_processes.join(F.broadcast(rules), list(PROCESS)))
-    owners = lines.groupBy(*OWNER).agg(F.max("seq").alias("last_recorded_seq"), F.count("*").alias("recorded_updates"))
+    owners = lines.groupBy(*OWNER).agg(
+        F.max("seq").alias("last_recorded_seq"),
+        F.max("called_at_ms").alias("last_recorded_ms"),
+        F.count("*").alias("recorded_updates"),
+    )
     torn = torn_processes(lines, sends_per_process, opening)
     numbered = materialize(NUMBERED_LINES, numbered_lines(lines, attempts, torn, day))
     return Recorded(_writes(lines, day), owners, unknown_times(numbered, sends_per_process))
@@ -90,7 +95,7 @@ def without_recorded(writes: DataFrame, record: Recorded) -> DataFrame:
         writes.where(F.col("step") == AFTER_LINE)
         .join(F.broadcast(record.owners), list(OWNER))
         .where("seq > last_recorded_seq")
-        .drop("last_recorded_seq", "recorded_updates")
+        .drop("last_recorded_seq", "last_recorded_ms", "recorded_updates")
     )
     unknown = F.broadcast(record.unknown.withColumnsRenamed(of))
     return others.unionByName(at_the_end).unionByName(
