@@ -128,7 +128,7 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
         longest = incidents[0]
         broker, lasted = safe(longest["broker_name"]), duration(longest["end_ms"] - longest["start_ms"])
         peak = f"{longest['peak_producers']} of {longest['producers']} producers"
-        return f"{counted(len(incidents), 'incident')}: the longest took {broker} from {peak} for {lasted}; {sends}."
+        return f"{counted(len(incidents), 'incident')}: in the longest, {peak} avoided {broker} for {lasted}; {sends}."
     if whole.minor_incidents:
         return f"No incident but {counted(whole.minor_incidents, 'minor one')}; {sends}."
     if whole.isolations:

@@ -149,7 +149,7 @@ def night(lake: Path) -> Digest:
 def test_the_night_itself(night: Digest) -> None:
     assert (night.date, night.cluster, night.not_given) == ("2026-03-02", "north", [])
     assert night.headline.startswith(
-        "2 incidents: the longest took b2 from 3 of 4 producers for 2.2 s; 26 % of 38 send"
+        "2 incidents: in the longest, 3 of 4 producers avoided b2 for 2.2 s; 26 % of 38 send"
     )
     counts = {"sends": 38, "failures": 10, "isolations": 3, "incidents": 2, "minor_incidents": 1, "findings": 10}
     assert night.counts.items() >= (counts | {"rebalances": 3, "moved": 6, "group_findings": 6}).items()

@@ -50,7 +50,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
         (
             {"sends": 50, "failures": 4, "isolations": 9},
             [INCIDENT, INCIDENT | {"end_ms": 1}],
-            "2 incidents: the longest took b1 from 3 of 4 producers for 1 min 30 s; 8 % of 50 send attempts failed.",
+            "2 incidents: in the longest, 3 of 4 producers avoided b1 for 1 min 30 s; 8 % of 50 send attempts failed.",
         ),
         (
             {"sends": 1, "isolations": 9, "isolating_producers": 1},
