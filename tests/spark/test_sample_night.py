@@ -157,7 +157,7 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
         r"(\d+) rebalances moved (\d+) queues; ([\d,]+) findings about them", night.out
     )
     (isolating,) = re.findall(r"longest \((\d+) of 23", night.out)
-    kinds = [column("Findings", severity)[: _kinds(night)] for severity in ("critical", "warning", "info")]
+    kinds = [column("Findings:", severity)[: _kinds(night)] for severity in ("critical", "warning", "info")]
     return {
         "send attempts": sum(column("Brokers", "sends")),
         "failed": sum(column("Brokers", "failures")),
@@ -172,7 +172,7 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
 
 
 def _kinds(night: Said) -> int:
-    return sum(1 for line in night.section("Findings") if line.split()[:1] and line.split()[0] in set(FindingKind))
+    return sum(1 for line in night.section("Findings:") if line.split()[:1] and line.split()[0] in set(FindingKind))
 
 
 def _in_json(answer: dict[str, Any]) -> dict[str, int]:
