@@ -148,7 +148,8 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("2026-03-01, cluster main\n") == [
         "2026-03-01, cluster main",
         (
-            "  3 incidents: in the longest, 2 of 2 producers avoided broker-a for 10.0 s; 32 % of 22 send attempts failed."
+            "  3 incidents: in the longest, 2 of 2 producers avoided broker-a for 10.0 s;"
+            " 32 % of 22 send attempts failed."
         ),
         (
             "  Rejected lines: 1 sends latency_out_of_range, 1 sends not_json; a line counts under each of its reasons"
