@@ -250,7 +250,7 @@ def test_what_it_rests_on(night: Digest) -> None:
     assert night.contradictions == 5
     assert night.rests_on == [
         "isolations: 15 of 16 producers with the switch on by replay of their sends, 1 as their clients recorded them",
-        "no topic routes: the brokers of a topic are those that sends name",
+        "no topic routes: brokers of a topic are those in its sends",
         "producers with the switch off would have isolated for 7.0 s (enforced = false)",
         "1 producer does not log sendLatencyFaultEnable; assumed off (setting fault_latency_enabled)",
         "1 producer not replayed: CLIENT_TOO_OLD",
@@ -292,7 +292,7 @@ def test_a_flow_without_input_is_no_quiet_night(tmp_path: Path) -> None:
     assert "Findings" not in night_text(groups)
     assert night_text(sends).endswith(
         "\n\nFindings\n  none\n\nWhat this rests on\n  no consumer snapshots were given\n"
-        "  no topic routes: the brokers of a topic are those that sends name"
+        "  no topic routes: brokers of a topic are those in its sends"
     )
 
 

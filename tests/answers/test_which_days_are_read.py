@@ -157,7 +157,7 @@ def test_what_a_store_says_is_a_line_of_the_error(
 ) -> None:
     opened = open_published(lake, None, None, None)
 
-    def fails(*_: object) -> None:
+    def fails(*_: object, **_options: object) -> None:
         raise error
 
     monkeypatch.setattr(delta_table, "DeltaTable", fails)
