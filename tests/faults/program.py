@@ -9,6 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+ST_JOHNS_IN_ARABIC = ("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"))
+"""Half hours from UTC, in digits of its own."""
+
+
+def machine_of(zone: str, locale: str, java: tuple[str, str]) -> dict[str, str]:
+    """The environment of a machine of that zone and language."""
+    told = f"-Duser.language={java[0]} -Duser.country={java[1]} -Duser.timezone={zone}"
+    return {"TZ": zone, "LC_ALL": locale, "LANG": locale, "JAVA_TOOL_OPTIONS": told}
 
 
 def run_program(

@@ -15,7 +15,7 @@ from jobs.settings.load import load_settings
 from jobs.sources.staging import stage_sends
 from jobs.tables.day import Day
 from jobs.text.progress import Progress
-from tests.faults.program import ROOT, run_program
+from tests.faults.program import ROOT, ST_JOHNS_IN_ARABIC, machine_of, run_program
 from tests.given.corrected_day import FIRST, LENIENT, content
 from tests.given.send_logs import DAY, fates, line, stage, write
 from tests.given.site import D1, D2, Line, Site, send, write_lines
@@ -24,25 +24,20 @@ SLOW = pytest.mark.slow  # a run of the whole program, or several
 SAMPLES = ROOT / "conf/local.toml"
 
 
-ELSEWHERE = [
-    pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish", marks=SLOW),
-    pytest.param("America/St_Johns", "ar_EG.UTF-8", ("ar", "EG"), id="St John's in Arabic"),
-]
+SHANGHAI = pytest.param("Asia/Shanghai", "tr_TR.UTF-8", ("tr", "TR"), id="Shanghai in Turkish")
+ST_JOHNS = pytest.param(*ST_JOHNS_IN_ARABIC, id="St John's in Arabic")
+"""In which a run of the first flow is killed, too (`test_killed.py`)."""
 
 
-def _machine(zone: str, locale: str, java: tuple[str, str]) -> dict[str, str]:
-    told = f"-Duser.language={java[0]} -Duser.country={java[1]} -Duser.timezone={zone}"
-    return {"TZ": zone, "LC_ALL": locale, "LANG": locale, "JAVA_TOOL_OPTIONS": told}
-
-
+@SLOW
 @pytest.mark.fault(21, 23)
-@pytest.mark.parametrize(("zone", "locale", "java"), ELSEWHERE)
+@pytest.mark.parametrize(("zone", "locale", "java"), [SHANGHAI])
 def test_zone_and_language_of_the_machine_change_nothing(
     published: Site, tmp_path: Path, zone: str, locale: str, java: tuple[str, str]
 ) -> None:
     (tmp_path / "sends").symlink_to(published.folder / "sends")
     done = run_program(
-        tmp_path, "--date", f"{D1}", "--set", "max_bad_fraction=0.5", environ=_machine(zone, locale, java)
+        tmp_path, "--date", f"{D1}", "--set", "max_bad_fraction=0.5", environ=machine_of(zone, locale, java)
     )
     assert done.returncode == 0, done.stderr
     assert "2026-03-01, cluster main, fault-latency: 8 lines read = 5 published + 1 quarantined" in done.stdout
@@ -51,12 +46,14 @@ def test_zone_and_language_of_the_machine_change_nothing(
 
 @SLOW
 @pytest.mark.fault(21, 23)
-@pytest.mark.parametrize(("zone", "locale", "java"), ELSEWHERE)
+@pytest.mark.parametrize(("zone", "locale", "java"), [SHANGHAI, ST_JOHNS])
 def test_nor_do_they_change_who_owned_which_queue(
     sampled: dict[str, list[str]], tmp_path: Path, zone: str, locale: str, java: tuple[str, str]
 ) -> None:
     """The samples: consumers' logs tell local times, and the settings whose."""
-    done = run_program(tmp_path, "--settings", f"{SAMPLES}", command="allocation", environ=_machine(zone, locale, java))
+    done = run_program(
+        tmp_path, "--settings", f"{SAMPLES}", command="allocation", environ=machine_of(zone, locale, java)
+    )
     assert done.returncode == 0, done.stderr
     assert content(tmp_path / "lake") == sampled
 
