@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-LARGEST_STEP_MS = 1_000_000
-"""The largest step by which a clock is set automatically: ntpd stops beyond 1,000 s (its panic threshold)."""
+from udfs.plain_attempt_times import LARGEST_STEP_MS
 
 
 def times_contradict(started_at_ms: Column, submitted_at_ms: Column, ended_at_ms: Column, latency_ms: Column) -> Column:

@@ -39,3 +39,12 @@ def is_plain_known_outcome(text: str) -> bool:
     [True, True, True, False, False]
     """
     return text in {*ANSWERS, SENT} or bool(_EXCEPTION.fullmatch(text))
+
+
+def is_plain_failure(text: str) -> bool:
+    """Whether the text is an outcome, and no answer: the caller got an exception.
+
+    >>> [is_plain_failure(text) for text in ("MQClientException", "SENT", "OK")]
+    [True, False, False]
+    """
+    return bool(_EXCEPTION.fullmatch(text))

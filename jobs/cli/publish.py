@@ -171,7 +171,7 @@ def run_flows(
     answer = Answer(settings, run, progress)
     try:
         with running(settings, progress, verbose=how.verbose) as spark:
-            check_time_zones(spark, settings.client_logs)
+            check_time_zones(spark, settings.client_logs, settings.inputs.sends)
             answer.spark_settings = dict(spark.sparkContext.getConf().getAll())
             if "fault-latency" in flows:
                 if how.recompute:

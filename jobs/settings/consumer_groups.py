@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Literal
-from zoneinfo import available_timezones
 
 from jobs.errors import SettingValueError
+from jobs.settings.time_zone import check_time_zone
 from udfs.plain_version import plain_version_number
 
 RequestMode = Literal["POP", "PULL"]
@@ -16,8 +16,6 @@ MessageModel = Literal["CLUSTERING", "BROADCASTING"]
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONFIG", "MACHINE_ROOM", "CONSISTENT_HASH")
 NEARBY = "MACHINE_ROOM_NEARBY-"
 _MOST_NODES = 100_000
-_NO_PLACES = {"Factory", "localtime"}
-"""Names in Python's list of time zones that are not places."""
 
 
 def check_version(text: str | None) -> None:
@@ -94,10 +92,7 @@ class ClientLogSettings:
 
     def __post_init__(self) -> None:
         check_version(self.client_version)
-        if self.time_zone is not None and self.time_zone not in available_timezones() - _NO_PLACES:
-            raise SettingValueError(
-                f"time_zone {self.time_zone!r} is unknown; give a name such as Asia/Shanghai or UTC"
-            )
+        check_time_zone(self.time_zone)
 
 
 def _check_room(name: str, pattern: str) -> None:

@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from jobs.errors import SettingValueError, UnknownSettingError
+from jobs.settings.column_path import column_name, parts_of
 from jobs.settings.line_pattern import LinePattern, line_pattern
 from jobs.settings.near_names import near_names
 from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of, problem_of_time
+from jobs.settings.time_zone import check_time_zone
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
 
@@ -21,8 +23,9 @@ Scalar = str | int | float | bool
 class FieldSource:
     """Source of one canonical field of a send: a column of a site's own log, or one value for every line.
 
-    `column` is the site's name, dotted when nested (`ctx.broker`); `unit` is the unit of its number; `value` applies to
-    every line instead.
+    `column` is the site's name, dotted when nested (`ctx.broker`); a part with dots of its own stands in backticks
+    (`` attributes.`messaging.destination.name` ``). `unit` is what its number counts, `time_zone` that of times as text
+    without one; `value` stands for every line instead.
     """
 
     SHORT: ClassVar[str] = "column"
@@ -30,8 +33,13 @@ class FieldSource:
     column: str = ""
     unit: Unit | None = None
     value: Scalar | None = None
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "column", column_name(parts_of(self.column)))
+        check_time_zone(self.time_zone)
+        if self.time_zone is not None and self.unit != "iso8601":
+            raise SettingValueError('time_zone is of times as text; give it beside unit = "iso8601"')
         if self.value is not None and (self.column or self.unit):
             raise SettingValueError("a value applies to every line; leave out column and unit, or the value")
         if self.value is None and not self.column:
@@ -51,6 +59,7 @@ class SendsInput:
         pattern: for lines of text, whose named groups act as columns; files of a known other format keep it.
         fields: canonical field to where the site's log has it; absent = under its own name.
         values: canonical field to the site's text to ours; other texts stay as they are.
+        time_zone: of times as text that have none and whose field says none.
     """
 
     SHORT: ClassVar[str] = "path"
@@ -60,8 +69,10 @@ class SendsInput:
     pattern: str | None = None
     fields: dict[str, FieldSource] = field(default_factory=dict)
     values: dict[str, dict[str, Scalar]] = field(default_factory=dict)
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
+        check_time_zone(self.time_zone)
         for name, source in self.fields.items():
             _check_field(name, source)
         for any_of in REQUIRED:
@@ -89,6 +100,10 @@ class SendsInput:
     def source_of(self, name: str) -> FieldSource:
         """Source of the canonical field in the site's log."""
         return self.fields.get(name, FieldSource(name))
+
+    def time_zone_of(self, name: str) -> str | None:
+        """Zone of the field's times that have none; None = nobody says."""
+        return self.source_of(name).time_zone or self.time_zone
 
     def translations(self, name: str) -> dict[str, str]:
         """The site's texts for the field, each with ours; an empty text stands for null."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
 from typing import Literal
 
 from udfs.plain_outcome import ANSWERS, OUTCOMES, SENT, is_plain_known_outcome
 from udfs.plain_version import plain_version_number
+from udfs.plain_written_time import plain_written_ms
 
 Kind = Literal["text", "int", "long", "boolean"]
 Unit = Literal["ns", "us", "ms", "s", "iso8601"]
@@ -49,9 +51,11 @@ FIELD_KINDS: Mapping[str, Kind] = {
 TIMES = ("started_at_ms", "ended_at_ms", "submitted_at_ms", "latency_ms")
 """The fields that have a unit."""
 
+BROKER = ("broker_name", "broker_addr")
+"""One of them, unless the send failed before it had a broker."""
 REQUIRED = (
     ("client_id",),
-    ("broker_name", "broker_addr"),
+    BROKER,
     ("ended_at_ms", "started_at_ms"),
     ("latency_ms",),
     ("outcome",),
@@ -66,10 +70,8 @@ CLOSED: Mapping[str, tuple[str, ...]] = {
 EARLIEST_MS, LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015-01-01 and 2100-01-01, epoch ms
 LONGEST_LATENCY_MS = 86_400_000
 
-DAY_AND_HOUR = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
-"""How a time as text begins; Spark would take `12:30` for today's."""
-
-_BOOLEANS = {"true", "false", "yes", "no", "1", "0"}
+_BOOLEANS = {"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"}
+"""As Spark casts them."""
 _DIGITS = {"int": 2**31, "long": 2**63}
 _WORD = re.compile(r"[A-Z][a-z]+|[A-Z]+(?![a-z])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -90,7 +92,7 @@ def problem_of(name: str, text: str, unit: Unit | None = None) -> str | None:
     """
     kind = FIELD_KINDS[name]
     if kind == "boolean":
-        return None if text.lower() in _BOOLEANS else "is neither true nor false (or yes, no, 1, 0)"
+        return None if text.strip().lower() in _BOOLEANS else "is neither true nor false (or yes, no, 1, 0)"
     if kind in _DIGITS:
         return _problem_of_number(text, _DIGITS[kind], unit)
     if name in CLOSED:
@@ -120,11 +122,16 @@ def problem_of_time(name: str, value_ms: float | None) -> str | None:
 
 def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
     if unit == "iso8601":
-        return None if re.match(DAY_AND_HOUR, text, re.ASCII) else "is not a time such as 2026-11-21T12:00:00Z"
-    form, what = (r"[+-]?\d+(\.\d+)?", "not a number") if unit == "s" else (r"[+-]?\d+", "not a whole number")
+        is_time = plain_written_ms(text) is not None
+        return None if is_time else "is not a time such as 2026-11-21T12:00:00Z or 2026-11-21 20:00:00,000 +0800"
+    form, what = (
+        (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "not a number")
+        if unit == "s"
+        else (r"[+-]?\d+", "not a whole number")
+    )
     if not re.fullmatch(form, text, re.ASCII):
         return f"is {what}"
-    return None if -limit <= float(text) < limit else "is too large a number"
+    return None if -limit <= Decimal(text) < limit else "is too large a number"
 
 
 def _nearest(text: str, known: Collection[str]) -> str:

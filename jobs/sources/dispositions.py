@@ -29,7 +29,7 @@ def with_disposition(validated: DataFrame, instant: str, first_day: dt.date, las
         first_day: first requested day.
         last_day: last requested day.
     """
-    in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS)
+    in_range = F.col(instant).between(EARLIEST_MS, LATEST_MS - 1)
     day = F.when(in_range, F.date_from_unix_date(F.call_function("div", F.col(instant), F.lit(DAY_MS)).cast("int")))
     with_day = validated.withColumn("day", day)
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))

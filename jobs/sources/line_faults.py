@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
+from jobs.settings.column_path import parts_of
 from jobs.settings.send_fields import CLOSED, EARLIEST_MS, LATEST_MS
 from jobs.sources.json_lines import JSON
 from jobs.tables.quarantine import LINE_REASONS
@@ -58,8 +59,10 @@ def wrong_fields(
     texts = F.from_json("raw", "map<string,string>", JSON)
 
     def text(column: str) -> Column:
-        path = "".join(f"['{part}']" for part in column.split("."))
-        return F.coalesce(texts[column], F.get_json_object("raw", f"${path}")) if "." in column else texts[column]
+        parts = parts_of(column)
+        path = "".join(f"['{part}']" for part in parts)
+        is_plain = parts == (column,)
+        return texts[column] if is_plain else F.coalesce(texts[column], F.get_json_object("raw", f"${path}"))
 
     return {
         name: F.when(F.col(name).isNull(), F.concat(F.lit(f"{name}="), meant(name, text(column_of(name)))))
@@ -131,7 +134,7 @@ def is_blank(name: str) -> Column:
 
 def is_no_time(name: str) -> Column:
     """Outside 2015 to 2100; null for null."""
-    return ~F.col(name).between(EARLIEST_MS, LATEST_MS)
+    return ~F.col(name).between(EARLIEST_MS, LATEST_MS - 1)
 
 
 def holds_control(*names: str) -> Column:

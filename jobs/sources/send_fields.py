@@ -18,8 +18,10 @@ from pyspark.sql.types import (
 )
 
 from jobs.errors import SettingValueError
+from jobs.settings.column_path import parts_of
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import DAY_AND_HOUR, FIELD_KINDS, TIMES
+from jobs.settings.send_fields import FIELD_KINDS, TIMES
+from udfs.written_time import written_ms
 
 _TYPES: Mapping[str, DataType] = {
     "text": StringType(),
@@ -54,7 +56,7 @@ def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
 
 
 def json_schema(sends_input: SendsInput) -> StructType:
-    """Schema of one JSON line under the mapping; dotted columns nest.
+    """Schema of one JSON line under the mapping; the parts of a column nest.
 
     A flag, a field with a table of values, and a column that is several fields of different types are read as text.
 
@@ -68,7 +70,7 @@ def json_schema(sends_input: SendsInput) -> StructType:
         source = sends_input.source_of(name)
         if source.constant is not None:
             continue
-        *parents, leaf = source.column.split(".")
+        *parents, leaf = parts_of(source.column)
         holder = tree
         for parent in parents:
             below = holder.setdefault(parent, {})
@@ -119,6 +121,6 @@ def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Colu
     if unit == "s":
         return F.floor(value * 1000).try_cast("bigint")
     if unit == "iso8601":
-        return F.when(value.rlike(DAY_AND_HOUR), F.unix_millis(F.try_to_timestamp(value)))
+        return written_ms(value, sends_input.time_zone_of(name))
     per_ms = F.lit(_PER_MS[str(unit)])
     return F.call_function("div", value, per_ms) - F.when(value % per_ms < 0, 1).otherwise(0)

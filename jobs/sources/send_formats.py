@@ -10,10 +10,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructType
+from pyspark.sql.types import DataType, StringType, StructType, TimestampType
 
+from jobs.settings.column_path import column_name, parts_of
 from jobs.settings.inputs import SendsInput
 from jobs.settings.line_pattern import LinePattern
+from jobs.settings.send_fields import CLOSED, TIMES
 from jobs.sources.contents import CSV, PARQUET, TEXT
 from jobs.sources.csv_header import columns_of
 from jobs.sources.csv_lines import csv_records, header_of
@@ -22,6 +24,9 @@ from jobs.sources.json_lines import PLACE, json_lines, place
 from jobs.sources.matched_lines import matched_lines
 from jobs.sources.parquet_schemas import misfit
 from jobs.sources.send_fields import FIELDS, json_schema, meant, source_type
+
+_NONE_WHEN_EMPTY = (*CLOSED, "client_version")
+"""Fields of which an empty text would be a bad value."""
 
 
 def read_by_format(spark: SparkSession, manifest: Manifest, sends_input: SendsInput) -> DataFrame:
@@ -63,7 +68,7 @@ def _json_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInp
     for name in FIELDS:
         if column := sends_input.source_of(name).column:
             is_typed = name not in sends_input.values and _type_at(schema, column) == source_type(name, sends_input)
-            (typed if is_typed else texts)[name] = F.col(f"parsed.{_nested(column)}")
+            (typed if is_typed and name not in _NONE_WHEN_EMPTY else texts)[name] = F.col(f"parsed.{_nested(column)}")
     return _of_lines(parsed, texts, typed, sends_input, F.col("raw"), F.col("damage"), _no_text())
 
 
@@ -79,7 +84,8 @@ def _text_lines(spark: SparkSession, paths: Sequence[str], sends_input: SendsInp
 def _csv_records(spark: SparkSession, paths: Sequence[str], header: str, sends_input: SendsInput) -> DataFrame:
     records = csv_records(spark, paths, header)
     values = {name: F.col(f"values._{place}") for place, name in enumerate(columns_of(header))}
-    columns = {name: values.get(sends_input.source_of(name).column) for name in FIELDS}
+    written = {**{column_name((name,)): value for name, value in values.items()}, **values}
+    columns = {name: written.get(sends_input.source_of(name).column) for name in FIELDS}
     as_json = F.when(F.col("damage").isNull(), F.to_json(_struct_of(values)))
     damage, detail = F.col("damage"), F.col("damage_detail")
     return _from_texts(records, columns, sends_input, F.coalesce(as_json, "raw"), damage, detail)
@@ -96,6 +102,11 @@ def _parquet_rows(spark: SparkSession, paths: Sequence[str], sends_input: SendsI
     records = rows.select(*place(), F.struct(*(F.col(_quoted(name)) for name in rows.columns)).alias("record"))
     kind = records.schema["record"].dataType
     columns = {name: _field_of(F.col("record"), kind, sends_input.source_of(name).column) for name in FIELDS}
+    for name in TIMES:  # an instant is written without its zone, the session's
+        if (column := columns[name]) is not None and isinstance(
+            records.select(column).schema[0].dataType, TimestampType
+        ):
+            columns[name] = F.concat(column.cast("string"), F.lit("Z"))
     return _from_texts(records, columns, sends_input, F.to_json("record"), _no_text(), _no_text())
 
 
@@ -156,19 +167,25 @@ def _of_lines(
     )
 
 
-def _field_of(record: Column, kind: DataType, name: str) -> Column | None:
-    """The field of exactly that name, else the nested one that the dots lead to; None when there is neither."""
-    if isinstance(kind, StructType) and name in kind.names:
-        return record.getField(name)
-    first, dot, rest = name.partition(".")
-    if not dot or not isinstance(kind, StructType) or first not in kind.names:
+def _field_of(record: Column, kind: DataType, column: str) -> Column | None:
+    """The field of that very name, else the nested one that the dots lead to; None when there is neither."""
+    if not isinstance(kind, StructType):
         return None
-    return _field_of(record.getField(first), kind[first].dataType, rest)
+    written = {name: (name, column_name((name,))) for name in kind.names}
+    if exact := next((name for name, forms in written.items() if column in forms), None):
+        return record.getField(exact)
+    inside = (
+        _field_of(record.getField(name), kind[name].dataType, column.removeprefix(f"{form}."))
+        for name, forms in written.items()
+        for form in forms
+        if column.startswith(f"{form}.")
+    )
+    return next((field for field in inside if field is not None), None)
 
 
-def _type_at(schema: StructType, dotted: str) -> DataType:
+def _type_at(schema: StructType, column: str) -> DataType:
     kind: DataType = schema
-    for part in dotted.split("."):
+    for part in parts_of(column):
         kind = cast("StructType", kind)[part].dataType
     return kind
 
@@ -177,8 +194,8 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _nested(dotted: str) -> str:
-    return ".".join(_quoted(part) for part in dotted.split("."))
+def _nested(column: str) -> str:
+    return ".".join(map(_quoted, parts_of(column)))
 
 
 def _struct_of(values: Mapping[str, Column]) -> Column:

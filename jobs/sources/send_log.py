@@ -13,9 +13,10 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.settings.model import Settings
-from jobs.settings.send_fields import LONGEST_LATENCY_MS
+from jobs.settings.send_fields import LATEST_MS, LONGEST_LATENCY_MS
 from jobs.sources.csv_lines import CSV_DAMAGE
 from jobs.sources.dispositions import with_disposition, with_row_hash
+from jobs.sources.doubtful_times import times_without_zone
 from jobs.sources.files import Manifest
 from jobs.sources.json_lines import PLACE, holds_byte
 from jobs.sources.line_faults import (
@@ -37,6 +38,7 @@ from udfs.async_tries import TRY
 from udfs.attempt_times import times_contradict
 from udfs.outcome import is_known_outcome
 from udfs.version import is_version
+from udfs.written_time import lacks_zone
 
 _IDENTIFIERS = (
     "cluster",
@@ -77,22 +79,28 @@ def read_sends(
         settings: mapping of fields, cluster, limits.
         broker_names: broker_addr → routed_broker_name, for lines without a broker name; None = no routes.
         days: first and last requested UTC day.
-        row_count: gets `rows_read` when the lines are read.
+        row_count: gets `rows_read` when the lines are read; `without_zone`, the lines with a time for which
+            nobody says a zone; `last_ended_ms`, the latest end.
 
     Raises:
         SettingsError: the mapping names columns that cannot be read as configured.
     """
     sends_input = settings.inputs.sends
     lines = read_by_format(spark, manifest, sends_input)
-    read = lines.observe(row_count, F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"))
-    typed = _with_broker_name(_typed(read, settings), broker_names)
-    validated = typed.transform(_validated, settings)
+    typed = _typed(lines, settings).observe(
+        row_count,
+        F.count_if(~F.col("damage").eqNullSafe(F.lit("blank"))).alias("rows_read"),
+        F.count_if("without_zone").alias("without_zone"),
+        F.max(F.when(F.col("ended_at_ms") < LATEST_MS, F.col("ended_at_ms"))).alias("last_ended_ms"),
+    )
+    validated = _with_broker_name(typed.drop("without_zone"), broker_names).transform(_validated, settings)
     return validated.transform(with_disposition, "ended_at_ms", *days)
 
 
 def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
     sends_input = settings.inputs.sends
     columns = {name: in_canonical_unit(F.col(name), name, sends_input) for name in FIELDS}
+    without_zone = reduce(Column.__or__, map(lacks_zone, map(F.col, times_without_zone(sends_input))), F.lit(False))
     lost = reduce(
         Column.__or__,
         (F.col(name).isNotNull() & columns[name].isNull() for name in sends_input.fields),
@@ -103,6 +111,7 @@ def _typed(lines: DataFrame, settings: Settings) -> DataFrame:
         "raw",
         F.coalesce("damage", F.when(lost, "wrong_type")).alias("damage"),
         "damage_detail",
+        without_zone.alias("without_zone"),
         *(column.alias(name) for name, column in columns.items()),
     )
     return with_row_hash(typed, tuple(FIELDS)).withColumns(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from functools import cached_property, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.settings.model import Settings
 from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.line_faults import detail_of, reasons_of
@@ -49,12 +50,14 @@ class StagedInput:
         lines: the staged lines, blank ones too.
         manifest: the files they came from.
         line_counts: number of lines by disposition.
+        observed: what else was counted where they were read; null = nothing to count.
     """
 
     name: str
     lines: DataFrame
     manifest: Manifest
     line_counts: LineCounts
+    observed: Mapping[str, int | None] = field(default_factory=dict)
 
     def published(self, day: Day) -> DataFrame:
         """One row per good line of the day."""
@@ -94,6 +97,10 @@ class Staged:
     def rows_read(self) -> int:
         """All lines."""
         return sum(self.line_counts.values())
+
+    def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:  # noqa: ARG002 - of some inputs
+        """Sentences on lines that were read, but perhaps not as they were meant."""
+        return []
 
     @property
     def hidden_files(self) -> tuple[str, ...]:

@@ -182,7 +182,8 @@ def _line_counts(written: _Written) -> DataFrame:
 
 def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row]) -> StagedInput:
     """The input with its counts; equal lines after the first are duplicates."""
-    read, staged = written.row_count.get["rows_read"], sum(row["lines"] for row in count_rows)
+    observed = written.row_count.get
+    read, staged = observed["rows_read"], sum(row["lines"] for row in count_rows)
     if read != staged:
         raise ReconciliationError(
             f"{read} lines of {written.name} were read but {staged} staged; run again and report it"
@@ -198,7 +199,7 @@ def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row
         duplicates, path = copies(lines), f"{written.path}-copies"
         duplicates.write.parquet(path)
         lines = with_copies(lines, spark.read.schema(duplicates.schema).parquet(path))
-    return StagedInput(written.name, lines, written.manifest, +counts)
+    return StagedInput(written.name, lines, written.manifest, +counts, observed)
 
 
 def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:

@@ -120,6 +120,7 @@ class Steps:
         return SimpleNamespace(
             days=lambda *_: list(self.staged_days),
             rows_read=5,
+            warnings=lambda now, _: [f"a time at {now:%H:%M} to come"],
             other_days={D3: 2},
             hidden_files=("/l/.a",),
             repeated_files=("/l/b is /l/c",),
@@ -257,7 +258,9 @@ def test_the_steps_of_a_run(run: Steps) -> None:
     assert [(done.day, done.started_from) for done in result.days[1:]] == [(N2, "PREVIOUS_DAY"), (S1, "PREVIOUS_DAY")]
     assert (result.clusters, result.other_days) == (["north", "south"], {D3: 2})
     assert (result.hidden_files, result.repeated_files) == (("/l/.a",), ("/l/b is /l/c",))
-    assert [line.partition(":")[0] for line in run.said.getvalue().splitlines()[:4]] == [
+    said = run.said.getvalue().splitlines()
+    assert said.pop(2) == f"warning: a time at {NIGHT:%H:%M} to come"
+    assert [line.partition(":")[0] for line in said[:4]] == [
         "opening the lake", "reading sends", "publishing lines of 2026-03-01", "replaying of 2026-03-01",
     ]  # fmt: skip
 
