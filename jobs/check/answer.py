@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from jobs.check.heads import Head, some_of
 from jobs.errors import FaultlineError
 from jobs.settings.inputs import SendsInput
 from jobs.settings.model import Settings
+from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, zone_missing
 from jobs.sources.lake_apart import named_inputs
 from jobs.sources.local_files import DEFAULT_STORE, is_local
 
@@ -31,12 +33,13 @@ class Answer:
     exit_code: int
 
 
-def check_inputs(settings: Settings, most_lines: int) -> Answer:
+def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answer:
     """What the heads of the input show: the sends field by field, of other inputs only that they exist.
 
     Args:
         settings: all settings.
         most_lines: lines of a file to read.
+        now: the time now; no line is of a later one.
     """
     named = named_inputs(settings.inputs)
     if not named:
@@ -52,7 +55,7 @@ def check_inputs(settings: Settings, most_lines: int) -> Answer:
             files = local_files(settings, kind)
             if kind == "sends" and files:
                 heads = read_heads(some_of(files), settings, most_lines)
-                answer = _sends(heads, len(files), settings)
+                answer = _sends(heads, len(files), settings, now)
                 lines += answer.lines
                 exit_code = max(exit_code, answer.exit_code)
             elif files:
@@ -64,12 +67,16 @@ def check_inputs(settings: Settings, most_lines: int) -> Answer:
     return Answer(tuple(lines), exit_code)
 
 
-def _sends(heads: Sequence[Head], files: int, settings: Settings) -> Answer:
+def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.datetime) -> Answer:
     sends = settings.inputs.sends
     rows = sum(len(head.records) for head in heads)
     bad = sum(len(head.bad) for head in heads)
     found = find_fields(heads, sends)
-    wrong = [*_wrong(found, heads, sends), *_not_replayed(found, settings)] if rows or bad else []
+    has_routes = bool(settings.inputs.routes.path)
+    wrong: list[str] = []
+    if rows or bad:
+        wrong += _wrong(found, heads, sends, has_routes=has_routes)
+        wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings)]
     lines = [
         f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
         "",
@@ -95,7 +102,7 @@ def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
         yield f"  {'  '.join(cells)}  {examples}".rstrip()
 
 
-def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[str]:
+def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput, *, has_routes: bool) -> Iterator[str]:
     """WRONG for what costs every line, WARNING for the rest."""
     for name, (column, near) in found.missing_columns.items():
         has = f"; the header has {near}" if near else ""
@@ -113,6 +120,11 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[s
             f"{verdict}: no {' or '.join(names)} in {count} of {rows} lines, which a run quarantines; map another"
             f' column, or define what an empty value means: [inputs.sends.values.{names[0]}] "" = …'
         )
+    yield from _in_some_lines(found, rows, has_routes=has_routes)
+    yield from _bad_lines(heads)
+
+
+def _bad_lines(heads: Sequence[Head]) -> Iterator[str]:
     for head in heads:
         if head.bad and not head.records:
             hint = "name it .csv or .parquet, or set inputs.sends.format, or a pattern for text"
@@ -122,6 +134,35 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput) -> Iterator[s
         yield from (f"WARNING: {head.file} line {number} {problem}" for number, problem in head.bad[:_MOST_SAID])
         if head.bad[_MOST_SAID:]:
             yield f"WARNING: {head.file} has {len(head.bad) - _MOST_SAID} more of such lines at its start"
+
+
+def _in_some_lines(found: Found, rows: int, *, has_routes: bool) -> Iterator[str]:
+    if found.calls:
+        yield (
+            f"WARNING: {found.calls} of {rows} lines failed without a broker: a run publishes them in send_calls, as"
+            " calls without an attempt; nothing is isolated by them"
+        )
+    if found.by_address and not has_routes:
+        yield (
+            f"{'WRONG' if found.by_address == rows else 'WARNING'}: a broker's address and no name in"
+            f" {found.by_address} of {rows} lines, and no routes to look it up in; give --routes PATH"
+        )
+    if found.contradicting:
+        yield f"WARNING: start, end and latency contradict each other in {found.contradicting} of {rows} lines"
+    for column in found.lists:
+        yield (
+            f"WARNING: {column} is a list: no field can come from inside it; write a line for each send, with its"
+            " values in objects"
+        )
+
+
+def _doubtful_times(found: Found, now: dt.datetime) -> Iterator[str]:
+    """A WARNING for times that are read by a zone that nobody says, and for those that are to come."""
+    for each in found.fields:
+        if each.without_zone:
+            yield f"WARNING: {zone_missing(each.name, each.without_zone)}"
+        if each.last_ms > (now.timestamp() + CLOCKS_DIFFER_S) * 1000:
+            yield f"WARNING: {time_to_come(each.name, each.last_ms)}"
 
 
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:

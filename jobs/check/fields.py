@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from jobs.check.heads import Head, Number, Record
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, problem_of, problem_of_time
+from jobs.settings.send_fields import BROKER, FIELD_KINDS, REQUIRED, TIMES, problem_of, problem_of_time
+from jobs.sources.doubtful_times import times_without_zone
+from udfs.plain_attempt_times import plain_times_contradict
+from udfs.plain_outcome import is_plain_failure
+from udfs.plain_written_time import lacks_zone, plain_written_ms
 
 _MOST_EXAMPLES = 3
-_IN_MS: Mapping[str | None, float] = {"ns": 1e-6, "us": 1e-3, "ms": 1, None: 1, "s": 1e3}
+_NEEDED = {name for names in REQUIRED for name in names if FIELD_KINDS[name] == "text"}
+_IN_MS = {"ns": Decimal("1e-6"), "us": Decimal("1e-3"), "ms": Decimal(1), None: Decimal(1), "s": Decimal(1000)}
 
 
 @dataclass
@@ -27,6 +34,8 @@ class FieldFound:
         missing: lines without a value.
         examples: a few different values, translated.
         problems: text and what is wrong with it, with its lines.
+        without_zone: lines whose time has no zone, and for which no setting says one.
+        last_ms: the latest time, epoch ms.
     """
 
     name: str
@@ -35,6 +44,8 @@ class FieldFound:
     missing: int = 0
     examples: dict[str, None] = field(default_factory=dict)
     problems: Counter[tuple[str, str]] = field(default_factory=Counter)
+    without_zone: int = 0
+    last_ms: int = 0
 
     @property
     def unusable(self) -> int:
@@ -53,6 +64,10 @@ class Found:
         missing_columns: canonical field to its column in the settings that no head has, and the nearest column.
         unmapped: columns that no field uses.
         days, versions, producers: with their lines.
+        lists: columns that hold arrays of objects.
+        calls: lines of sends that failed without a broker: a run publishes them as calls without an attempt.
+        by_address: lines with a broker's address and no name, which routes have to give.
+        contradicting: lines whose times cannot all be true.
     """
 
     fields: tuple[FieldFound, ...]
@@ -63,6 +78,10 @@ class Found:
     days: Mapping[str, int]
     versions: Mapping[str, int]
     producers: Mapping[str, int]
+    lists: tuple[str, ...]
+    calls: int
+    by_address: int
+    contradicting: int
 
 
 def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
@@ -74,25 +93,37 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     days: Counter[str] = Counter()
     versions: Counter[str] = Counter()
     producers: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
     for head in heads:
         for record in head.records:
             values = {name: _look(found, record, head, sends_input) for name, found in fields.items() if found.source}
-            lines_lacking.update(names for names in REQUIRED if all(values.get(name) is None for name in names))
+            lacking = [names for names in REQUIRED if all(values.get(name) is None for name in names)]
+            if BROKER in lacking and is_plain_failure(values.get("outcome") or ""):
+                lacking.remove(BROKER)
+                lines["nowhere"] += 1
+            lines["at an address"] += not values.get("broker_name") and bool(values.get("broker_addr"))
+            lines["at odds"] += _is_at_odds(values, sends_input)
+            lines_lacking.update(lacking)
             days.update(_day(values, sends_input))
             versions.update([values.get("client_version") or "none"])
             producers.update(
                 [f"{values.get('producer_group') or ''} {values.get('client_id') or ''}".strip() or "none"]
             )
-    named = {sends_input.source_of(name).column for name, found in fields.items() if found.source}
+    named = {_bare(sends_input.source_of(name).column) for name, found in fields.items() if found.source}
+    records = [record for head in heads if head.is_typed for record in head.records]
     return Found(
         tuple(found for found in fields.values() if found.source),
         tuple(names for names in REQUIRED if not any(fields[name].source for name in names)),
         {names: count for names, count in lines_lacking.items() if any(fields[name].source for name in names)},
         missing_columns(heads, sends_input),
-        tuple(column for column in columns if column not in named),
+        tuple(column for column in columns if _bare(column) not in named),
         dict(sorted(days.items())),
         dict(versions.most_common()),
         dict(producers.most_common()),
+        tuple(column for column in columns if any(_holds_objects(each.get(column)) for each in records)),
+        lines["nowhere"],
+        lines["at an address"],
+        lines["at odds"],
     )
 
 
@@ -136,6 +167,15 @@ def plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
+def _bare(column: str) -> str:
+    return column.replace("`", "")
+
+
+def _holds_objects(text: str | None) -> bool:
+    """Whether the text is an array of JSON with an object in it."""
+    return bool(text) and str(text).startswith("[") and "{" in str(text)
+
+
 def _source(name: str, sends_input: SendsInput, columns: Collection[str]) -> str:
     source = sends_input.source_of(name)
     if source.constant is not None:
@@ -148,15 +188,19 @@ def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput
     source = sends_input.source_of(found.name)
     given = source.constant if source.constant is not None else record.get(source.column)
     ours = sends_input.translations(found.name)
-    text = ours.get(given or "", given or "") if source.constant is None else given
+    text = ours.get(given or "", given or "") if source.constant is None else source.constant
     found.rows += 1
-    if not text:
+    is_quoted = head.is_typed and _is_number(found.name, sends_input) and given is not None
+    if not text.strip(" " if found.name in _NEEDED else "") and not (is_quoted and not isinstance(given, Number)):
         found.missing += 1
         return None
     problem = _problem(found.name, text, given, head, sends_input)
     if problem:
         found.problems[text[:80], problem] += 1
         return ""
+    if found.name in TIMES and found.name != "latency_ms":
+        found.last_ms = max(found.last_ms, in_ms(found.name, text, sends_input) or 0)
+        found.without_zone += found.name in times_without_zone(sends_input) and lacks_zone(text)
     if len(found.examples) < _MOST_EXAMPLES:
         found.examples[text[:40]] = None
     return text
@@ -164,35 +208,50 @@ def _look(found: FieldFound, record: Record, head: Head, sends_input: SendsInput
 
 def _problem(name: str, text: str, given: str | None, head: Head, sends_input: SendsInput) -> str | None:
     unit = sends_input.source_of(name).unit
-    is_number = FIELD_KINDS[name] in ("int", "long") and unit != "iso8601"
-    if head.is_typed and is_number and name not in sends_input.values and not isinstance(given, Number):
+    if head.is_typed and _is_number(name, sends_input) and not isinstance(given, Number):
         return "is a quoted text; write the number, or translate it with a table of values"
     if problem := problem_of(name, text, unit):
         return problem
-    if name in TIMES and (problem := problem_of_time(name, in_ms(text, unit))):
+    if name in TIMES and (problem := problem_of_time(name, in_ms(name, text, sends_input))):
         return f"{problem}; check its unit"
     return None
 
 
-def in_ms(text: str, unit: Unit | None) -> float | None:
-    """A time or duration in milliseconds; None when it is invalid.
+def _is_number(name: str, sends_input: SendsInput) -> bool:
+    """Whether JSON has to have a number for the field."""
+    is_one = FIELD_KINDS[name] in ("int", "long") and sends_input.source_of(name).unit != "iso8601"
+    return is_one and name not in sends_input.values and sends_input.source_of(name).constant is None
 
-    >>> in_ms("1795220811.006", "s"), in_ms("2026-11-21T00:26:51.006Z", "iso8601"), in_ms("soon", "iso8601")
-    (1795220811006.0, 1795220811006.0, None)
+
+def _is_at_odds(values: Mapping[str, str | None], sends_input: SendsInput) -> bool:
+    times = {name: in_ms(name, text, sends_input) for name in TIMES if (text := values.get(name))}
+    ended, took = times.get("ended_at_ms"), times.get("latency_ms")
+    if ended is None or took is None:
+        return False
+    return plain_times_contradict(times.get("started_at_ms"), times.get("submitted_at_ms"), ended, took)
+
+
+def in_ms(name: str, text: str, sends_input: SendsInput) -> int | None:
+    """A time or duration of the field in whole milliseconds, as a run cuts them; None when it is none.
+
+    >>> from jobs.settings.inputs import FieldSource
+    >>> sends = SendsInput(fields={"latency_ms": FieldSource("took", "s"), "ended_at_ms": FieldSource("at", "iso8601")})
+    >>> in_ms("latency_ms", "1.0069", sends), in_ms("ended_at_ms", "2026-11-21T00:26:51.006Z", sends)
+    (1006, 1795220811006)
     """
+    unit = sends_input.source_of(name).unit
+    if unit == "iso8601":
+        return plain_written_ms(text, sends_input.time_zone_of(name))
     try:
-        if unit != "iso8601":
-            return float(text) * _IN_MS[unit]
-        time = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return math.floor(Decimal(text) * _IN_MS[unit])
+    except (ArithmeticError, ValueError):
         return None
-    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp() * 1000
 
 
 def _day(values: Mapping[str, str | None], sends_input: SendsInput) -> list[str]:
     for name in ("ended_at_ms", "started_at_ms"):
         if text := values.get(name):
-            value = in_ms(text, sends_input.source_of(name).unit)
+            value = in_ms(name, text, sends_input)
             if value is not None:
                 return [dt.datetime.fromtimestamp(value / 1000, dt.UTC).date().isoformat()]
     return []

@@ -8,11 +8,12 @@ import io
 import itertools
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from jobs.errors import InputUnreadableError
+from jobs.settings.column_path import column_name
 from jobs.settings.inputs import SendsInput
 from jobs.settings.line_pattern import LinePattern
 from jobs.sources.contents import CSV, HEAD_BYTES, PARQUET, check_contents
@@ -120,7 +121,9 @@ def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
     for number, line in lines:
         try:
             value = json.loads(line, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
+        except RecursionError:  # deeper than Python takes, not than a run does
+            continue
+        except ValueError:
             bad.append((number, "is not JSON"))
             continue
         if not isinstance(value, dict):
@@ -149,7 +152,7 @@ def _no_constant(text: str) -> Any:
 def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
     """Each member as text; an object also as its members, dotted."""
     for key, item in value.items():
-        name = f"{at}{key}" if "." not in key else f"{at}`{key}`"
+        name = f"{at}{column_name((key,))}"
         if isinstance(item, dict):
             yield name, json.dumps(item, ensure_ascii=False)
             yield from _flat(item, f"{name}.")
@@ -179,7 +182,7 @@ def _csv(name: str, text: str, most_lines: int) -> Head:
             bad.append((number, "has a quote that is not closed" if line.count('"') % 2 else f"is not CSV: {error}"))
             continue
         if len(row) == len(names) and line != header:
-            records.append(dict(zip(names, map(str.strip, row), strict=True)))
+            records.append(dict(_named(zip(names, map(str.strip, row), strict=True))))
         elif line != header:
             bad.append((number, f"has {len(row)} columns, the header has {len(names)}"))
     return Head(name, False, tuple(names), tuple(records), tuple(bad))
@@ -211,7 +214,7 @@ def _parquet(name: str, most_lines: int) -> Head:
         ) from error
     columns = tuple(_parquet_names(schema))
     rows = [] if batch is None else batch.to_pylist()
-    return Head(name, False, columns, tuple(dict(_flat_row(row)) for row in rows))
+    return Head(name, False, columns, tuple(dict(_named(_flat_row(row))) for row in rows))
 
 
 def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
@@ -220,14 +223,24 @@ def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
     for field in fields:
         if pa.types.is_struct(field.type):
             inner = [field.type.field(place) for place in range(field.type.num_fields)]
-            yield from _parquet_names(inner, f"{at}{field.name}.")
+            yield from _parquet_names(inner, f"{at}{column_name((field.name,))}.")
         else:
-            yield f"{at}{field.name}"
+            yield f"{at}{column_name((field.name,))}"
+
+
+def _named(row: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str | None]]:
+    """Each column under its name, and once more without backticks, or with them: settings may have either."""
+    for name, text in row:
+        yield name, text
+        yield (name.replace("`", ""), text) if "`" in name else (column_name((name,)), text)
 
 
 def _flat_row(row: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
     for key, item in row.items():
         if isinstance(item, dict):
-            yield from _flat_row(item, f"{at}{key}.")
+            yield from _flat_row(item, f"{at}{column_name((key,))}.")
         else:
-            yield f"{at}{key}", None if item is None else str(item).lower() if isinstance(item, bool) else str(item)
+            yield (
+                f"{at}{column_name((key,))}",
+                None if item is None else str(item).lower() if isinstance(item, bool) else str(item),
+            )

@@ -7,18 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobs.check.fields import plain
+from jobs.check.fields import find_fields, plain
 from jobs.check.heads import Head
 from jobs.settings.inputs import SendsInput
-from jobs.settings.send_fields import CLOSED, DAY_AND_HOUR, FIELD_KINDS, REQUIRED, TIMES, problem_of
+from jobs.settings.send_fields import CLOSED, FIELD_KINDS, REQUIRED, TIMES, problem_of
 from udfs.plain_outcome import OUTCOMES
+from udfs.plain_written_time import plain_written_ms
 
 _NAMES: Mapping[str, str] = {
-    "client_id": "client producer instance producerid clientinstance instancename who",
+    "client_id": "client producer instance producerid clientinstance instancename instanceid serviceinstanceid who",
     "producer_group": "group grp",
     "process_id": "process pid",
     "cluster": "clustername",
-    "topic": "destination topicname",
+    "topic": "destination destinationname topicname",
     "broker_name": "broker",
     "broker_addr": "brokeraddress addr address endpoint remote",
     "queue_id": "queue qid",
@@ -32,7 +33,7 @@ _NAMES: Mapping[str, str] = {
     "latency_ms": "latency cost costtime took elapsed duration rt responsetime",
     "submitted_at_ms": "submitted submittedat",
     "result_broker_name": "resultbroker",
-    "outcome": "result status sendstatus state",
+    "outcome": "result status sendstatus sendresult state",
     "cause": "rootcause",
     "response_code": "code respcode",
     "error": "message errormessage exceptiontext",
@@ -48,7 +49,7 @@ _NAMES: Mapping[str, str] = {
 }
 _UNITS = {"ns": "ns", "nanos": "ns", "us": "us", "micros": "us", "ms": "ms", "millis": "ms", "s": "s", "sec": "s"}
 _UNIT = re.compile(r"(?:[_ .-]((?i:ns|nanos|us|micros|ms|millis|s|sec))|(?<=[a-z])(Ns|Nanos|Us|Micros|Ms|Millis|Sec))$")
-_NUMBER, _TIME = re.compile(r"-?\d+(\.\d+)?$", re.ASCII), re.compile(DAY_AND_HOUR, re.ASCII)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?$", re.ASCII)
 _OTHER_WORDS = {
     "ok": "SEND_OK",
     "success": "SEND_OK",
@@ -81,6 +82,8 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
     if any(head.looks_like_csv for head in heads):
         lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and try again.')
+    lists = find_fields(heads, sends).lists
+    lines += [f"# {each} is a list: no field can come from inside it; write a line for each send" for each in lists]
     lacking = [names for names in REQUIRED if not known & {*names}]
     lines += [f"# {' or '.join(names)}: each line needs it, and no column looks like it" for names in lacking]
     rows = sum(len(head.records) for head in heads)
@@ -118,7 +121,7 @@ def _may_be(name: str, texts: Counter[str]) -> bool:
     if FIELD_KINDS[name] not in ("int", "long"):
         return True
     fitting = sum(
-        count for text, count in texts.items() if _NUMBER.match(text) or (name in TIMES and _TIME.match(text))
+        count for text, count in texts.items() if _NUMBER.match(text) or (name in TIMES and plain_written_ms(text))
     )
     return 2 * fitting >= texts.total()
 

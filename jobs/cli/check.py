@@ -43,7 +43,7 @@ def check(
 
     settings = call.settings(lake, inputs, with_lake=False)
     if not propose:
-        answer = check_inputs(settings, most_lines)
+        answer = check_inputs(settings, most_lines, call.clock())
         print("\n".join(map(one_line, answer.lines)))
         return answer.exit_code
     files = local_files(settings, "sends")

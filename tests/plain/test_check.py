@@ -117,8 +117,8 @@ def test_lines_without_what_each_needs_are_counted(
     """Of two fields of which a line needs one, either is enough: name or address, start or end."""
     head = "client_id,broker_name,broker_addr,started_at_ms,ended_at_ms,latency_ms,outcome"
     rows = [f"c,b,,{NOON_MS},,1,{outcomes[0]}", f"c,,10.0.0.1:1,,{NOON_MS},1,{outcomes[1]}"]
-    logs = write(tmp_path / "logs", {"a.csv": "\n".join((head, *rows)).encode()})
-    code, found = _check(capsys, "--sends", logs, *REPLAYED)
+    logs = write(tmp_path / "logs", {"a.csv": "\n".join((head, *rows)).encode(), "routes.jsonl": b"{}"})
+    code, found = _check(capsys, "--sends", logs / "a.csv", "--routes", logs / "routes.jsonl", *REPLAYED)
     assert code == (2 if "WRONG" in "".join(said) else 0)
     verdicts = [each.strip() for each in found if "WARNING" in each or "WRONG" in each]
     assert verdicts == [each.format("outcome") for each in said]
