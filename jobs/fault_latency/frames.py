@@ -78,7 +78,11 @@ ATTEMPTS = Frame(
         required("connected_late", FLAG, "its submit call took as long as a connect"),
         column("broker_failed_ms", LONG, "when its unseen first try failed, epoch ms; null = not known"),
         column("addressed_broker", TEXT, "broker behind the address; null = the routes name none"),
-        column("error_broker", TEXT, "broker behind the address in the error's text; null = none is named"),
+        column(
+            "error_broker",
+            TEXT,
+            "broker at the address in the error, else the addressed one; null = nobody has it",
+        ),
     ),
 )
 

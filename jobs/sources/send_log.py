@@ -36,6 +36,7 @@ from jobs.sources.send_fields import FIELDS, in_canonical_unit, meant
 from jobs.sources.send_formats import read_by_format
 from udfs.async_tries import TRY
 from udfs.attempt_times import times_contradict
+from udfs.broker_address import one_form
 from udfs.outcome import is_known_outcome
 from udfs.version import is_version
 from udfs.written_time import lacks_zone
@@ -77,7 +78,7 @@ def read_sends(
     Args:
         manifest: the files.
         settings: mapping of fields, cluster, limits.
-        broker_names: broker_addr → routed_broker_name, for lines without a broker name; None = no routes.
+        broker_names: broker_addr, in its one form, → routed_broker_name, for lines without a name; None = no routes.
         days: first and last requested UTC day.
         row_count: gets `rows_read` when the lines are read; `without_zone`, the lines with a time for which
             nobody says a zone; `last_ended_ms`, the latest end.
@@ -127,7 +128,9 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
     with_name = typed.withColumn("broker_name", F.when(F.trim("broker_name") != "", F.col("broker_name")))
     if broker_names is None:
         return with_name
-    resolved = with_name.join(F.broadcast(broker_names), "broker_addr", "left")
+    by_form = broker_names.withColumnRenamed("broker_addr", "form")
+    is_at = one_form(F.col("broker_addr")) == F.col("form")
+    resolved = with_name.join(F.broadcast(by_form), is_at, "left").drop("form")
     return resolved.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop(
         "routed_broker_name"
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.sources.broker_addresses import with_other_port
 from jobs.tables.day import Day
+from udfs.broker_address import VIP_PORT_BELOW, one_form
 
 _BODY = (
     "brokerDatas ARRAY<STRUCT<brokerName: STRING, cluster: STRING, brokerAddrs: MAP<STRING, STRING>>>,"
@@ -72,14 +74,17 @@ def order_numbers(route: Column) -> Column:
 
 
 def broker_names(routes: DataFrame) -> DataFrame:
-    """One row per `broker_addr`: `routed_broker_name`, the broker name of the address in the latest answer."""
+    """One row per `broker_addr`, in its one form: `routed_broker_name`, the name that the latest answer gives it.
+
+    The VIP port of each broker is one too, unless another has it.
+    """
     brokers = routes.select("captured_at_ms", "topic", F.explode("route.brokerDatas").alias("broker"))
     addresses = brokers.select(
         "captured_at_ms",
         "topic",
         F.col("broker.brokerName").alias("routed_broker_name"),
         F.explode("broker.brokerAddrs").alias("broker_id", "broker_addr"),
-    )
+    ).withColumn("broker_addr", one_form(F.col("broker_addr")))
     latest = (
         Window.partitionBy("broker_addr")
         .orderBy(F.desc("captured_at_ms"), "topic", "routed_broker_name", "broker_id")
@@ -89,6 +94,7 @@ def broker_names(routes: DataFrame) -> DataFrame:
         addresses.withColumn("place", F.row_number().over(latest))
         .where("place = 1")
         .select("broker_addr", "routed_broker_name")
+        .transform(with_other_port, -VIP_PORT_BELOW)
     )
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.producers import attempts
 from jobs.fault_latency.producers.sends_per_process import broker_names
+from jobs.kinds import Evidence
 from tests.given.attempt_that_writes import writes_of
 
 REFUSED, SPENT = "RemotingConnectException", "RemotingTooMuchRequestException"
@@ -52,7 +53,7 @@ def test_a_refused_retry_is_charged_to_the_broker_tried_before_it(spark: SparkSe
 
 
 def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession) -> None:
-    """Up to 4.4.0 a send goes to 10909 by default, and its retries to 10911."""
+    """Up to 4.4.0 a send goes to 10909 by default, and its retries to 10911. An address that nobody has is unknown."""
     error = "connect to <10.0.0.2:10911> failed"
     sends = [
         (1, "c", "10.0.0.1:10909", "a", "ASYNC", REFUSED, REFUSED, error),
@@ -62,7 +63,14 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     frame = spark.createDataFrame([(*send, None) for send in sends], ADDRESSED)
     names = broker_names(frame.withColumn("sends", F.lit(1)))
     found = attempts.with_addressed_broker(frame, names).collect()
-    assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: "a-of-another-name"}
+    assert {row["row_hash"]: row["error_broker"] for row in found} == {1: "b", 2: "b", 3: None}
+
+
+def test_a_retry_at_an_address_that_nobody_has_charges_the_first_broker_alone(spark: SparkSession) -> None:
+    found = _writes(spark, 40908, outcome=REFUSED, addressed_broker="a", error_broker=None)
+    assert {(each["broker_name"], each["evidence"]) for each in found if each["is_failure"]} == {
+        ("a", Evidence.RETRY_FIRST)
+    }
 
 
 def test_the_error_of_a_line_that_is_one_try_is_of_its_own_broker(spark: SparkSession) -> None:

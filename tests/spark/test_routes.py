@@ -63,12 +63,24 @@ def test_an_address_has_the_name_that_the_latest_answer_gives_it(spark: SparkSes
     far = 2**63 - 1  # no time: it would be the latest for ever
     answers = [_answer(NOON_MS + 2, renamed), _answer(NOON_MS + 1, _body("a")), _answer(far, _body("z"))]
     routes = _routes(spark, tmp_path, *answers, b"not JSON", b"", b"{}\r")
-    assert _names(routes) == {"a:10911": "new", "a-s:10911": "a"}
+    assert _names(routes) == {"a:10911": "new", "a-s:10911": "a", "a:10909": "new", "a-s:10909": "a"}
 
 
 def test_old_name_servers_answer_with_unquoted_numbers_as_keys(spark: SparkSession, tmp_path: Path) -> None:
     body = '{"brokerDatas":[{"brokerAddrs":{0:"10.0.0.1:10911",1:"10.0.0.2:10911"},"brokerName":"b"}],"queueDatas":[]}'
-    assert _names(_routes(spark, tmp_path, _answer(NOON_MS, body))) == {"10.0.0.1:10911": "b", "10.0.0.2:10911": "b"}
+    names = _names(_routes(spark, tmp_path, _answer(NOON_MS, body)))
+    assert names == {f"10.0.0.{host}:{port}": "b" for host in (1, 2) for port in (10911, 10909)}
+
+
+def test_the_vip_port_is_a_brokers_unless_another_listens_there(spark: SparkSession, tmp_path: Path) -> None:
+    body = (
+        '{"brokerDatas":[{"brokerAddrs":{"0":"[2001:DB8::1]:10911"},"brokerName":"b"},'
+        '{"brokerAddrs":{"0":"2001:db8:0:0:0:0:0:1:10909"},"brokerName":"c"}],"queueDatas":[]}'
+    )
+    ports = {"10911": "b", "10909": "c", "10907": "c"}
+    assert _names(_routes(spark, tmp_path, _answer(NOON_MS, body))) == {
+        f"2001:db8:0:0:0:0:0:1:{port}": name for port, name in ports.items()
+    }
 
 
 def test_hosts_hold_until_another_answer_of_their_topic(spark: SparkSession, tmp_path: Path) -> None:

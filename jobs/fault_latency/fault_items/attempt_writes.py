@@ -120,7 +120,7 @@ def logged_async() -> list[Column]:
     by_client = ~F.col("by_caller")
     return [
         F.when(is_answer(outcome), answer),
-        F.when(_failed_in_callback(), failure),
+        F.when(_failed_in_callback() & (charged | last.isNotNull()), failure),
         F.when(_thrown_at_submit() & by_client, refusal),
         F.when(by_client & submitted.isNotNull(), submit),
         F.when(by_client & F.col("is_stale_line"), stale_submit),
@@ -133,7 +133,8 @@ def hidden_async() -> list[Column]:
     From 4.9.3 a try that is refused inside the submit call is retried there (`sendMessageAsync`'s catch), so the
     submit call's own update comes after it and, up to 5.1.3, clears it again. From 5.3.0 (it connects beside the call,
     `NettyRemotingClient.getAndCreateChannelAsync`), after a time-out, and up to 4.9.2 (there a refusal at submit is
-    thrown) the first try failed in a callback; so it did when `failed_in_callback` holds.
+    thrown) the first try failed in a callback; so it did when `failed_in_callback` holds. An error at an address that
+    nobody has is of a retry, or of the first broker under another name: the first broker failed either way.
     """
     version, outcome, first = F.col("version_number"), F.col("effective_outcome"), F.col("addressed_broker")
     ended, latency, submitted = F.col("ended_at_ms"), F.col("latency_ms"), F.col("submitted_at_ms")
@@ -186,7 +187,7 @@ def hidden_async() -> list[Column]:
     return [
         F.when(was_retried() & at_submit_call, refused_first),
         F.when(was_retried() & ~at_submit_call, hung_first),
-        F.when(_failed_in_callback() & (F.col("error_broker") != first), failed_first),
+        F.when(_failed_in_callback() & ~F.col("error_broker").eqNullSafe(first), failed_first),
         F.when(is_answer(outcome) & ~F.col("by_caller") & submitted.isNull() & _is_submitted(), late_submit),
     ]
 

@@ -120,7 +120,9 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
     judged = writes.withColumn("is_failure", (F.col("not_available_ms") > 0) & (F.col("not_available_ms") != earned))
     failed = attempts.where(~is_answer(F.col("outcome"))).select(
         *OWNER,
-        F.explode(F.array_distinct(F.array("broker_name", "addressed_broker", "error_broker"))).alias("broker_name"),
+        F.explode(F.array_compact(F.array_distinct(F.array("broker_name", "addressed_broker", "error_broker")))).alias(
+            "broker_name"
+        ),
         F.col("ended_at_ms").alias("failed_at_ms"),
         F.col("seq").alias("failed_seq"),
         F.struct(F.col("effective_outcome").alias("outcome"), "attempt").alias("failure"),

@@ -8,7 +8,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.keys import RULED_BY, RULES
+from jobs.sources.broker_addresses import with_other_port
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
+from udfs.broker_address import VIP_PORT_BELOW, last_address_in, one_form
 from udfs.choice import began_at_ms
 from udfs.outcome import effective_outcome, is_answer
 from udfs.plain_outcome import REMOTING
@@ -16,9 +18,6 @@ from udfs.releases import holds
 
 _SLOW_SUBMIT_MS = 10
 """A submit call that takes longer than this may have connected."""
-
-_VIP_PORT_BELOW = 2
-"""`MixAll.brokerVIPChannel`."""
 
 
 def attempts_of(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:
@@ -89,29 +88,26 @@ def with_addressed_broker(attempts: DataFrame, names: DataFrame) -> DataFrame:
     """With `addressed_broker` (at the attempt's address) and `error_broker` (at the last address in its error).
 
     An MQBrokerException's text names the producer's address before the broker's, so the last one counts. A line that is
-    one try is about its own broker alone.
+    one try is about its own broker alone. `error_broker` is null where nobody has the address.
     """
-    by_address = names.select("cluster", "broker_addr", F.col("name").alias("addressed_broker"))
-    # Up to 4.4.0 a send goes to the VIP port by default, two below the one that its retries use.
-    host, port = (F.substring_index("broker_addr", ":", place) for place in (1, -1))
-    plain = names.withColumn(
-        "broker_addr", F.concat_ws(":", host, (port.try_cast("int") + _VIP_PORT_BELOW).cast("string"))
+    by_address = names.withColumnsRenamed({"broker_addr": "address", "name": "addressed_broker"})
+    # A send by the VIP port is retried by the broker's own.
+    by_error = with_other_port(names, VIP_PORT_BELOW).withColumnsRenamed(
+        {"broker_addr": "error_addr", "name": "error_broker"}
     )
-    of_retries = plain.join(names, ["cluster", "broker_addr"], "left_anti")
-    by_error = names.unionByName(of_retries).select(
-        "cluster", F.col("broker_addr").alias("error_addr"), F.col("name").alias("error_broker")
-    )
-    addresses = F.regexp_extract_all("error", F.lit(r"(\d+\.\d+\.\d+\.\d+:\d+)"), 1)
-    error_addr = F.when(
-        F.col("effective_outcome").isin(*REMOTING, "MQBrokerException"), F.try_element_at(addresses, F.lit(-1))
-    )
+    is_unsaid = F.col("error_addr").isNull()
+    has_address = F.col("effective_outcome").isin(*REMOTING, "MQBrokerException") & ~is_one_try()
     return (
-        attempts.withColumn("error_addr", error_addr)
-        .join(F.broadcast(by_address), ["cluster", "broker_addr"], "left")
+        attempts.withColumn("error_addr", F.when(has_address, last_address_in(F.col("error"))))
+        .withColumn("address", one_form(F.col("broker_addr")))
+        .join(F.broadcast(by_address), ["cluster", "address"], "left")
         .join(F.broadcast(by_error), ["cluster", "error_addr"], "left")
         .withColumn("addressed_broker", F.coalesce("addressed_broker", "broker_name"))
-        .withColumn("error_broker", F.coalesce(F.when(~is_one_try(), F.col("error_broker")), "addressed_broker"))
-        .drop("error_addr")
+        .withColumn(
+            "error_broker",
+            F.when(is_unsaid, F.col("addressed_broker")).otherwise(F.col("error_broker")),
+        )
+        .drop("error_addr", "address")
     )
 
 
@@ -179,9 +175,10 @@ def _hidden_failures(attempts: DataFrame, names: DataFrame) -> DataFrame:
     lines = attempts.where(failed | (may_hide & renamed)).transform(with_addressed_broker, names)
     # A send that ended for want of time lost it at its first broker, which so failed at the end.
     in_time = failed & (F.col("effective_outcome") != "RemotingTooMuchRequestException")
-    hides = may_hide & (was_retried() | (in_time & (F.col("error_broker") != F.col("addressed_broker"))))
+    hides = may_hide & (was_retried() | (in_time & ~F.col("error_broker").eqNullSafe(F.col("addressed_broker"))))
     channel = ("cluster", "client_id", "producer_group", "process", "broker")
-    ended = lines.where(failed & (F.col("outcome") != "MQBrokerException")).select(
+    is_known = F.col("error_broker").isNotNull()
+    ended = lines.where(failed & is_known & (F.col("outcome") != "MQBrokerException")).select(
         *channel[:-1],
         F.col("error_broker").alias("broker"),
         F.col("ended_at_ms").alias("at_ms"),

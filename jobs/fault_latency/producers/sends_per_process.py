@@ -11,6 +11,7 @@ from jobs.fault_latency.keys import PROCESS, SENDER
 from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, is_shared, process, seq_falls
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.model import ProducerSettings
+from udfs.broker_address import one_form
 from udfs.choice import began_at_ms
 from udfs.outcome import is_answer, may_write
 
@@ -50,11 +51,12 @@ def _totals() -> list[Column]:
 
 
 def broker_names(sends_per_process: DataFrame) -> DataFrame:
-    """One row per `cluster` and `broker_addr`: the `name` that most attempts of the day give the address.
+    """One row per `cluster` and `broker_addr`, in its one form: the `name` that most attempts of the day give it.
 
     Args:
         sends_per_process: SENDS_PER_PROCESS.
     """
-    uses = sends_per_process.where("broker_addr IS NOT NULL").groupBy("cluster", "broker_addr", "broker_name")
+    addressed = sends_per_process.where("broker_addr IS NOT NULL")
+    uses = addressed.groupBy("cluster", one_form(F.col("broker_addr")).alias("broker_addr"), "broker_name")
     most = F.max_by("broker_name", F.struct("sends", F.hash("broker_name"), "broker_name"))
     return uses.agg(F.sum("sends").alias("sends")).groupBy("cluster", "broker_addr").agg(most.alias("name"))
