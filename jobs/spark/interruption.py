@@ -21,6 +21,8 @@ from typing import Any
 _TWICE_S = 1.0  # timeout(1) signals the process and its group, and so does a closing terminal
 _CANCELLED_EVERY_S = 0.2
 _TASKS_END_S = 10.0
+_PLANS_END_S, _JVM_ANSWERS_S = 3.0, 5.0
+_OWN_THREAD = "faultline-signals"
 _FORGET_OBJECT = "m\n"  # py4j's command for an object that Python no longer refers to
 
 
@@ -43,7 +45,7 @@ class _Calls:
         self.number: int | None = None
         self._gives_back = False
         self._begin, self._over = threading.Event(), threading.Event()
-        self._cancelling = threading.Thread(target=self._cancel, daemon=True, name="faultline-signals")
+        self._cancelling = threading.Thread(target=self._cancel, daemon=True, name=_OWN_THREAD)
         self._cancelling.start()
 
     def end(self, number: int) -> None:
@@ -58,7 +60,7 @@ class _Calls:
         Raises:
             Interrupted: a signal has arrived.
         """
-        if self.number and not self._gives_back and threading.current_thread() is not self._cancelling:
+        if self.number and not self._gives_back and threading.current_thread().name != _OWN_THREAD:
             raise Interrupted(self.number)
 
     def give_back(self) -> None:
@@ -73,10 +75,45 @@ class _Calls:
 
     def _cancel(self) -> None:
         self._begin.wait()
+        threading.Thread(target=self._end_plans, daemon=True, name=_OWN_THREAD).start()
         while not self._over.is_set():
             with suppress(Exception):  # Spark may be starting, or gone
                 _context().cancelAllJobs()
             self._over.wait(_CANCELLED_EVERY_S)
+
+    def _end_plans(self) -> None:
+        """End the JVM when the calls under way only plan, or when it does not answer."""
+        plans: list[bool] = []
+        while not self._over.wait(_PLANS_END_S):
+            asking = threading.Thread(target=_only_plans, args=(plans,), daemon=True, name=_OWN_THREAD)
+            asking.start()
+            asking.join(_JVM_ANSWERS_S)
+            if not self._over.is_set() and (any(plans) or asking.is_alive()):
+                _end_jvm()
+                return
+
+
+def _only_plans(answers: list[bool]) -> None:
+    """Add whether each call under way in the JVM is in Spark SQL, and none in a job or a commit."""
+    with suppress(Exception):  # Spark may be on its way, or gone
+        jvm = _context()._jvm
+        threads = jvm.java.lang.Thread.getAllStackTraces().keySet()
+        stacks = [jvm.java.util.Arrays.toString(thread.getStackTrace()) for thread in threads]
+        calls = [each for each in stacks if "py4j.Gateway.invoke" in each and "Thread.getStackTrace" not in each]
+        is_other = ["spark.sql" not in each or "ommit" in each or "SparkContext.runJob" in each for each in calls]
+        answers.append(bool(calls) and not any(is_other))
+
+
+def _end_jvm() -> None:
+    """End the JVM: that of spark-submit by itself. Each call to it fails from now on."""
+    from pyspark import SparkContext  # noqa: PLC0415 - as above
+
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - the only way to the process
+    with suppress(Exception):  # it does not answer as it ends
+        if hasattr(gateway, "proc"):
+            gateway.proc.kill()
+        else:
+            gateway.jvm.java.lang.Runtime.getRuntime().halt(1)
 
 
 def _wait_for_tasks() -> None:
