@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.send_calls import without_attempt
 from jobs.fault_latency.job import fault_latency, order_key_moves
 from jobs.fault_latency.replayed_day import DayOfProducers, replayed
 from jobs.lake.commits import Commit
@@ -33,6 +34,7 @@ from jobs.tables import (
     named,
 )
 from jobs.tables.day import Day
+from jobs.tables.partition import with_partition_columns
 from jobs.text.progress import Progress
 
 _TABLES = FLOW_TABLES["fault-latency"]
@@ -78,7 +80,9 @@ def _publish(context: RunContext, day: Day, staged: StagedSends) -> list[Commit]
     with_key = F.count_if(F.col("order_key") != "").alias("with_key")
     is_async = F.count_if(F.col("mode") == "ASYNC").alias("async")
     sends = publish(SENDS, staged.sends(day).observe(written, with_key, is_async))
-    check_rows(sends, staged.rows_published("sends", day), day)
+    lines = staged.rows_published("sends", day)
+    context.calls_without_attempt[day] = staged.calls_without_attempt(day).count() if sends.rows < lines else 0
+    check_rows(sends, lines - context.calls_without_attempt[day], day)
     updates = publish(FAULT_ITEM_UPDATES, staged.fault_item_updates(day))
     check_rows(updates, staged.rows_published("fault_item_updates", day), day)
     routes = publish(TOPIC_BROKERS, staged.topic_brokers(day))
@@ -109,7 +113,21 @@ def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends
         has_async=context.has_async[day] if staged else not sends.where("mode = 'ASYNC'").isEmpty(),
     )
     items = replayed(of, day, context.settings, materialize)
-    return fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize)
+    tables = fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize)
+    calls = _calls_without_attempt(context, day, staged)
+    return {**tables, SEND_CALLS.name: tables[SEND_CALLS.name].unionByName(calls)} if calls is not None else tables
+
+
+def _calls_without_attempt(context: RunContext, day: Day, staged: StagedSends | None) -> DataFrame | None:
+    """Rows of `send_calls`, of a day that is recomputed those that the lake has; None when there are none."""
+    if staged is None:
+        calls = context.lake.read_day(SEND_CALLS, day.cluster, day.date).where("attempts = 0")
+        return None if calls.isEmpty() else calls
+    if not context.calls_without_attempt[day]:
+        return None
+    return without_attempt(staged.calls_without_attempt(day), context.settings.producers).transform(
+        with_partition_columns, day, "start_ms", "end_ms"
+    )
 
 
 def _recorded(context: RunContext, day: Day, staged: StagedSends | None) -> DataFrame | None:

@@ -29,6 +29,7 @@ class RunContext:
         published: flow to its published days as the run log has them; a flow comes in when it is first asked for.
         closings: each day that the run has published, and the hash of what it leaves to the next.
         has_async: each day whose lines the run has published, and whether an attempt among them is async.
+        calls_without_attempt: each such day, and its lines of sends that failed before they had a broker.
     """
 
     spark: SparkSession
@@ -39,6 +40,7 @@ class RunContext:
     published: dict[str, dict[Day, PublishedDay]] = field(default_factory=dict)
     closings: dict[Day, str] = field(default_factory=dict)
     has_async: dict[Day, bool] = field(default_factory=dict)
+    calls_without_attempt: dict[Day, int] = field(default_factory=dict)
 
     @property
     def staging(self) -> str:

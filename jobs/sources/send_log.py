@@ -37,7 +37,7 @@ from jobs.sources.send_formats import read_by_format
 from udfs.async_tries import TRY
 from udfs.attempt_times import times_contradict
 from udfs.broker_address import one_form
-from udfs.outcome import is_known_outcome
+from udfs.outcome import is_answer, is_known_outcome
 from udfs.version import is_version
 from udfs.written_time import lacks_zone
 
@@ -71,6 +71,7 @@ def read_sends(
 ) -> DataFrame:
     """One row per input line, with its typed fields and its disposition.
 
+    A good line without a broker is of a send that failed before it had one: a call without an attempt.
     Blank lines have the disposition BLANK and are not counted. Columns: the canonical fields; `file`, `split`, `row`
     (its place: see `line_numbers`); `raw`, `reason`, `faults` (null unless quarantined); `day` (UTC day of
     `ended_at_ms`; null when the line has none); `row_hash`; `disposition`.
@@ -150,12 +151,15 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
         lambda name, text: meant(name, text, sends_input),
     )
     no_times = reduce(Column.__or__, (is_no_time(name) for name in _TIMES))
+    # A call without an attempt: no route, no time left.
+    is_failure = is_known_outcome(F.col("outcome")) & ~is_answer(F.col("outcome"))
+    failed_before_a_broker = is_blank("broker_addr") & F.coalesce(is_failure, F.lit(False))
     no_latency = ~F.col("latency_ms").between(0, LONGEST_LATENCY_MS)
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong),
         *((reason, F.col("damage") == reason, F.col("damage_detail")) for reason in (*CSV_DAMAGE, MISMATCH)),
         ("client_id_missing", is_blank("client_id"), None),
-        ("broker_missing", is_blank("broker_name") & is_blank("broker_addr"), None),
+        ("broker_missing", is_blank("broker_name") & is_blank("broker_addr") & ~failed_before_a_broker, None),
         ("ended_at_missing", F.col("ended_at_ms").isNull(), None),
         ("latency_missing", F.col("latency_ms").isNull(), None),
         ("outcome_missing", is_blank("outcome"), None),
@@ -184,7 +188,11 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
             F.concat(F.lit("client_version="), "client_version"),
         ),
         ("control_character", control, controls(*_IDENTIFIERS)),
-        ("broker_unresolved", is_blank("broker_name"), F.concat(F.lit("broker_addr="), "broker_addr")),
+        (
+            "broker_unresolved",
+            is_blank("broker_name") & ~failed_before_a_broker,
+            F.concat(F.lit("broker_addr="), "broker_addr"),
+        ),
     ]
     no_sum = is_wrong(wrong, "started_at_ms") | (is_wrong(wrong, "latency_ms") & F.col("started_at_ms").isNotNull())
     follows = {

@@ -47,7 +47,12 @@ class StagedSends(Staged):
             "started_at": F.timestamp_millis("started_at_ms"),
             "ended_at": F.timestamp_millis("ended_at_ms"),
         }
-        return self.inputs[0].published(day).withColumns(partition_columns).select(*SENDS.schema.fieldNames())
+        attempts = self.inputs[0].published(day).where("broker_name IS NOT NULL")
+        return attempts.withColumns(partition_columns).select(*SENDS.schema.fieldNames())
+
+    def calls_without_attempt(self, day: Day) -> DataFrame:
+        """The lines of sends that failed before they had a broker, with the columns of `sends` that such a line has."""
+        return self.inputs[0].published(day).where("broker_name IS NULL")
 
     def fault_item_updates(self, day: Day) -> DataFrame:
         """Rows of the table `fault_item_updates` of the day; empty without that input."""

@@ -28,13 +28,15 @@ EFFECTS = (
     "WOULD_HAVE_SPARED",
     "WOULD_HAVE_COST",
     "UNKNOWN",
+    "NO_ATTEMPT",
 )
 
 SEND_CALLS = Table(
     name="send_calls",
-    version=3,
+    version=4,
     grain="one send that is not plain, as its caller saw it: all attempts of one invoke_id of one process that ended on"
-    " the day. Failed, slow, retried, or sent while a broker of the topic was isolated; the rest is in `plain_calls`",
+    " the day. Failed, slow, retried, or sent while a broker of the topic was isolated; the rest is in `plain_calls`."
+    " A send that failed before it had a broker is one without an attempt",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
         EVENT_DATE,
@@ -48,7 +50,7 @@ SEND_CALLS = Table(
         *instant("start", "start of the first attempt"),
         *instant("end", "end of the last attempt"),
         required("total_ms", LONG, "from the start of the first attempt to the end of the last, ms"),
-        required("attempts", INT, "attempts that were logged"),
+        required("attempts", INT, "attempts that were logged; 0 = it failed before it had a broker"),
         required("broker_names", ArrayType(TEXT, False), "brokers tried, in order"),
         required("outcome", TEXT, "outcome of the last attempt, which is that of the send"),
         required("failed", FLAG, "the send ended in an exception: the caller got no answer"),
@@ -63,10 +65,11 @@ SEND_CALLS = Table(
             " this send was not; COST: all avoided brokers were fine for others, and this send was slow or failed;"
             " NO_DIFFERENCE: neither; SENT_TO_ISOLATED: the first attempt went to an isolated broker; UNKNOWN: nobody"
             " sent to the avoided brokers then. WOULD_HAVE_SPARED, WOULD_HAVE_COST: the switch was off, the first"
-            " attempt went to a broker that would have been isolated, and was slow or failed, or was fine",
+            " attempt went to a broker that would have been isolated, and was slow or failed, or was fine. NO_ATTEMPT:"
+            " nothing, the send failed before it had a broker",
         ),
-        required("row_hash", LONG, "the first attempt in `sends`"),
+        required("row_hash", LONG, "the first attempt in `sends`; without an attempt of the line"),
     ),
-    checks={"total_not_negative": "total_ms >= 0", "has_attempts": "attempts >= 1"},
+    checks={"total_not_negative": "total_ms >= 0", "has_attempts": "attempts >= 0"},
     closed_lists={"fault_latency": EFFECTS, "mode": ("SYNC", "ASYNC", "ONEWAY")},
 )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import health_bucket
 from jobs.fault_latency.effects.calls import alone, calls_of_one_attempt, is_troubled
-from jobs.fault_latency.keys import PRODUCER, SENDER
+from jobs.fault_latency.keys import OWNER, PRODUCER, SENDER
 from jobs.fault_latency.producers.attempts import with_owner
+from jobs.fault_latency.producers.processes import process
+from jobs.fault_latency.producers.rules import with_rules
+from jobs.settings.model import ProducerSettings
 from udfs.bucket import bucket_of
-from udfs.choice import is_plain
+from udfs.choice import began_at_ms, is_plain
 
 _HOUR_MS = 3_600_000
 
@@ -46,6 +51,37 @@ def send_calls(
         .drop("bucket", "tried_brokers", "bad_brokers", "went_to_isolated")
         .drop("send", "by_caller", "is_replayed", "is_bad_first")
         .withColumnsRenamed({"started_ms": "start_ms", "ended_ms": "end_ms"})
+    )
+
+
+def without_attempt(lines: DataFrame, producers: Mapping[str, ProducerSettings]) -> DataFrame:
+    """Sends that failed before they had a broker, such as without a route: rows of the table, without day.
+
+    Grain: `PRODUCER`, `row_hash`. They are lost to their callers and touch no fault item.
+
+    Args:
+        lines: of such sends, each without a broker.
+        producers: the site's settings of producers.
+    """
+    ruled = lines.transform(with_rules, producers).withColumn("process", process())
+    start_ms = F.least(began_at_ms(), F.col("ended_at_ms"))
+    no_text = F.lit(None).cast("array<string>")
+    return ruled.select(
+        *OWNER,
+        F.col("version").alias("client_version"),
+        "topic",
+        "mode",
+        "invoke_id",
+        start_ms.alias("start_ms"),
+        F.col("ended_at_ms").alias("end_ms"),
+        (F.col("ended_at_ms") - start_ms).alias("total_ms"),
+        F.lit(0).alias("attempts"),
+        F.array().cast("array<string>").alias("broker_names"),
+        "outcome",
+        *(F.lit(name == "failed").alias(name) for name in ("failed", "retried", "slow")),
+        no_text.alias("isolated_brokers"),
+        F.lit("NO_ATTEMPT").alias("fault_latency"),
+        "row_hash",
     )
 
 
