@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.intervals.coalesce import coalesce_equal
@@ -14,7 +14,13 @@ INTERVAL = ("start_ms", "end_ms")
 
 
 def answer_intervals(
-    answers: DataFrame, keys: Sequence[str], value: str, day: Day, opening: DataFrame, max_staleness_ms: int
+    answers: DataFrame,
+    keys: Sequence[str],
+    value: str,
+    day: Day,
+    opening: DataFrame,
+    max_staleness_ms: int,
+    ends: Column | None = None,
 ) -> DataFrame:
     """Intervals of equal answers per key.
 
@@ -22,7 +28,8 @@ def answer_intervals(
     (latest capture with this answer), `unanswered` (captures in between without an answer).
 
     An answer holds until the next one, but no longer than `max_staleness_ms`, nor past the last capture of its key plus
-    the usual (median) distance of its captures, nor past 24:00. A capture without an answer changes nothing.
+    the usual (median) distance of its captures, nor past 24:00. A capture without an answer changes nothing, unless it
+    `ends` the answer before it.
 
     What held until 00:00 and no longer is an interval without length, for those who look for changes; an answer of
     00:00 starts with it. `lasting` leaves it out.
@@ -34,8 +41,12 @@ def answer_intervals(
         day: the day.
         opening: `keys`, `value`, `last_answer_ms`: valid at 00:00, by answers of the day before.
         max_staleness_ms: how long an answer holds at most.
+        ends: whether a capture without an answer shows that the one before holds no longer; None = none does.
     """
-    captures = answers.groupBy(*keys, "captured_at_ms").agg(F.max(value).alias(value))  # max leaves nulls out
+    ends = F.lit(False) if ends is None else ends
+    captures = answers.groupBy(*keys, "captured_at_ms").agg(  # max leaves nulls out
+        F.max(value).alias(value), F.bool_or(ends).alias("ends")
+    )
     in_time = Window.partitionBy(*keys).orderBy("captured_at_ms")
     gap = F.col("captured_at_ms") - F.lag("captured_at_ms").over(in_time)
     of_key = Window.partitionBy(*keys)
@@ -46,6 +57,7 @@ def answer_intervals(
         *keys,
         F.col("last_answer_ms").alias("captured_at_ms"),
         value,
+        F.lit(False).alias("ends"),
         F.lit(None).cast("bigint").alias("captures_end_ms"),
     )
     is_unanswered = F.col(value).isNull().cast("bigint")
@@ -57,8 +69,9 @@ def answer_intervals(
             "captures_end_ms": F.max("captures_end_ms").over(of_key),
         }
     )
-    answered = captures.where(F.col(value).isNotNull())
-    next_ms = F.coalesce(F.lead("captured_at_ms").over(in_time), "captures_end_ms", F.lit(day.end_ms))
+    bounds = captures.where(F.col(value).isNotNull() | F.col("ends"))
+    answered = bounds.withColumn("next_ms", F.lead("captured_at_ms").over(in_time)).where(F.col(value).isNotNull())
+    next_ms = F.coalesce("next_ms", "captures_end_ms", F.lit(day.end_ms))
     until = F.least(next_ms, F.col("captured_at_ms") + max_staleness_ms, F.lit(day.end_ms))
     unanswered = F.coalesce(F.lead("nothing_so_far").over(in_time), "nothing") - F.col("nothing_so_far")
     has_ended = (F.col("captured_at_ms") < day.start_ms) & (F.col("end_ms") == day.start_ms)

@@ -9,11 +9,11 @@ from jobs.allocation.answer_intervals import answer_intervals, lasting
 from jobs.tables.day import Day
 
 _CLIENT = ("consumer_group", "client_id")
-_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean>>"
+_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean, dropped: boolean>>"
 
 
 def connected_clients(connections: DataFrame) -> DataFrame:
-    """One row per `consumer_group` and `client_id`: its `message_model` and `version`, as `MQVersion` numbers it.
+    """One row per `consumer_group` and `client_id`: its `message_model`, `version` by `MQVersion`, and `language`.
 
     Args:
         connections: frame of `connections`.
@@ -22,7 +22,11 @@ def connected_clients(connections: DataFrame) -> DataFrame:
         connections.select("consumer_group", "message_model", F.explode("clients").alias("client"))
         .where("client.client_id IS NOT NULL")
         .groupBy("consumer_group", F.col("client.client_id").alias("client_id"))
-        .agg(F.max("message_model").alias("message_model"), F.max("client.version").alias("version"))
+        .agg(
+            F.max("message_model").alias("message_model"),
+            F.max("client.version").alias("version"),
+            F.max("client.language").alias("language"),
+        )
     )
 
 
@@ -60,7 +64,7 @@ def process_queues(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
         day: the day.
         max_staleness_ms: how long an answer holds at most.
     """
-    queue = F.struct("topic", "broker_name", "queue_id", "popped")
+    queue = F.struct("topic", "broker_name", "queue_id", "popped", F.lit(False).alias("dropped"))
     before = (
         opening.where("source = 'RUNNING_INFO'")
         .groupBy(*_CLIENT)
@@ -69,8 +73,7 @@ def process_queues(answers: DataFrame, opening: DataFrame, day: Day, max_stalene
             F.max("last_answer_ms").alias("last_answer_ms"),
         )
     )
-    shown = F.transform("queues", lambda each: each.dropFields("locked"))
-    queues = F.when(F.col("is_answer"), F.array_sort(shown).cast(_QUEUES)).alias("queues")
+    queues = F.when(F.col("is_answer"), F.col("queues").cast(_QUEUES)).alias("queues")
     answered = answers.select(*_CLIENT, "captured_at_ms", queues)
     return lasting(answer_intervals(answered, _CLIENT, "queues", day, before, max_staleness_ms)).drop("unanswered")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.allocation.topic_queues import consumed
 from jobs.settings.consumer_groups import GroupSettings
 from jobs.tables.day import Day
 
@@ -68,10 +69,10 @@ def with_routes(topics: DataFrame, routes: DataFrame, before: DataFrame) -> Data
     """
 
     def brokers(route: str) -> Column:
-        each_broker = F.transform(route, lambda of: F.struct(of["broker_name"], of["readable"]))
+        each_broker = F.transform(consumed(F.col(route)), lambda of: F.struct(of["broker_name"], of["readable"]))
         return each_broker.cast(_BROKERS).alias("brokers")
 
-    answer = F.struct(brokers("route"), "start_ms", "end_ms", "last_answer_ms")
+    answer = F.struct(brokers("route"), "start_ms", "end_ms", "last_answer_ms", "trouble", "trouble_broker_name")
     of_topics = routes.groupBy("topic").agg(F.collect_list(answer).alias("routes"))
     at_midnight = before.select("topic", brokers("route").alias("route_before"))
     return (

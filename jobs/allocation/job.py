@@ -20,7 +20,7 @@ from jobs.allocation.frames import GROUP_DAYS, PROCESS_LOGS
 from jobs.allocation.group_days import group_days, rows_of
 from jobs.allocation.group_facts import group_facts
 from jobs.allocation.group_topics import group_topics, subscriptions, with_routes
-from jobs.allocation.member_lists import member_lists
+from jobs.allocation.member_lists import member_lists, unheard
 from jobs.allocation.process_logs import process_logs, silences_of_clients, walked_logs
 from jobs.allocation.topic_queues import carried_routes, route_changes, topic_queues, topic_routes
 from jobs.settings.model import Settings
@@ -85,6 +85,7 @@ def allocation(
     facts = group_facts(
         {
             "member_lists": members.drop("unanswered"),
+            "unheard": unheard(answers_on_members, day, stale_ms),
             "topics": with_routes(topics, routes, before),
             "connected": connected_clients(connected),
             "running": latest_answers(answers),

@@ -6,19 +6,26 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.allocation.answer_intervals import INTERVAL, answer_intervals
-from jobs.sources.topic_route import is_static, order_numbers
+from jobs.kinds import GroupKind
+from jobs.sources.topic_route import is_ordered, is_static, order_numbers, unreadable_order
 from jobs.tables.day import Day
 
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
+_ANSWER = f"struct<route: {_SHAPE}, trouble: string, trouble_broker_name: string>"
+_ROUND_MS = 1_000  # within it a collector asks all name servers
 
 
 def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
-    """Intervals of equal routes: `topic`, `route`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
+    """Intervals of equal routes: `topic`, `route`, `trouble`, `start_ms`, `end_ms`, `last_answer_ms`, `unanswered`.
 
-    `route` has, per broker with queues, the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
-    (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win). Static topics are
-    left out: they share logical queues.
+    `route` has per broker with queues the number to consume from (`topicRouteData2TopicSubscribeInfo`) and to send to
+    (`topicRouteData2TopicPublishInfo`: a master, write permission; an order topic's own numbers win, also those of a
+    broker that is gone). Static topics are left out: what they share are logical queues.
+
+    `trouble` is null, or the kind of finding that an answer is, with `trouble_broker_name`: where name servers
+    disagree, `route` is null, as it depends on whom a client asks; where an order topic's numbers cannot be read, it
+    is the route of before, which clients keep.
 
     Args:
         answers: frame of `route_answers`.
@@ -26,9 +33,83 @@ def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness
         opening: `topic`, `route`, `last_answer_ms` of the day before.
         max_staleness_ms: how long an answer holds at most.
     """
-    is_usable = F.col("route").isNotNull() & ~is_static(F.col("route"))
-    shaped = answers.withColumn("route", F.when(is_usable, _shaped(F.col("route"))))
-    return answer_intervals(shaped, ["topic"], "route", day, opening, max_staleness_ms)
+    route = F.col("route")
+    unread = unreadable_order(route)
+    shaped = F.struct(
+        F.when(unread.isNull(), _shaped(route)).cast(_SHAPE).alias("route"),
+        F.when(unread.isNotNull(), GroupKind.ORDER_CONF_UNREADABLE).alias("trouble"),
+        unread.alias("trouble_broker_name"),
+    )
+    is_usable = route.isNotNull() & ~is_static(route)
+    asked = answers.select("captured_at_ms", "topic", F.when(is_usable, shaped.cast(_ANSWER)).alias("answer"))
+    before = opening.select(
+        "topic",
+        F.struct("route", F.lit(None).alias("trouble"), F.lit(None).alias("trouble_broker_name"))
+        .cast(_ANSWER)
+        .alias("answer"),
+        "last_answer_ms",
+    )
+    agreed = _by_round(asked, max_staleness_ms)
+    held = _with_route_of_before(agreed, before)
+    intervals = answer_intervals(held, ["topic"], "answer", day, before, max_staleness_ms)
+    return intervals.select("topic", "answer.*", "start_ms", "end_ms", "last_answer_ms", "unanswered")
+
+
+def _by_round(asked: DataFrame, max_staleness_ms: int) -> DataFrame:
+    """One row per topic and round of the collector: the `answer`, or that name servers disagree.
+
+    They do where answers within a second differ, and where answers alternate: each is that of two before, four times
+    in a row. A collector that asks one name server every second or faster has no rounds.
+
+    Args:
+        asked: `captured_at_ms`, `topic`, `answer`.
+        max_staleness_ms: an alternation takes no longer.
+    """
+    in_time = Window.partitionBy("topic").orderBy("captured_at_ms", "answer")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    is_apart = F.col("captured_at_ms") - F.lag("captured_at_ms").over(in_time) > _ROUND_MS
+    of_round = Window.partitionBy("topic", "round")
+    first_ms, last_ms = (of("captured_at_ms").over(of_round) for of in (F.min, F.max))
+    rounds = (
+        asked.withColumn("is_apart", is_apart)
+        .withColumn("round", F.count_if("is_apart").over(so_far))
+        .withColumn("at_ms", F.when(last_ms - first_ms <= _ROUND_MS, first_ms).otherwise(F.col("captured_at_ms")))
+        .groupBy("topic", F.col("at_ms").alias("captured_at_ms"))
+        .agg(F.array_sort(F.collect_set("answer")).alias("answers"))
+    )
+    in_rounds = Window.partitionBy("topic").orderBy("captured_at_ms")
+    earlier = [F.lag("answers", places).over(in_rounds) for places in (1, 2, 3)]
+    alternates = (
+        (F.col("answers") == earlier[1])
+        & (earlier[0] == earlier[2])
+        & (F.col("answers") != earlier[0])
+        & (F.least(F.size("answers"), F.size(earlier[0])) > 0)
+        & (F.col("captured_at_ms") - F.lag("captured_at_ms", 3).over(in_rounds) <= max_staleness_ms)
+    )
+    flagged = rounds.withColumn("alternates", F.coalesce(alternates, F.lit(False)))
+    following = F.greatest("alternates", *(F.lead("alternates", n).over(in_rounds) for n in (1, 2, 3)))
+    disagree = F.lit(f"{GroupKind.NAME_SERVERS_DISAGREE}")
+    contradiction = F.struct(F.lit(None).alias("route"), disagree.alias("trouble"), F.lit(None).alias("broker_name"))
+    return flagged.select(
+        "topic",
+        "captured_at_ms",
+        F.when((F.size("answers") > 1) | following, contradiction.cast(_ANSWER))
+        .otherwise(F.get("answers", F.lit(0)))
+        .alias("answer"),
+    )
+
+
+def _with_route_of_before(rounds: DataFrame, before: DataFrame) -> DataFrame:
+    """An answer that clients cannot read has the route of the last one that they could."""
+    opening = before.select("topic", F.col("last_answer_ms").alias("captured_at_ms"), "answer", F.lit(0).alias("place"))
+    in_time = Window.partitionBy("topic").orderBy("captured_at_ms", "place")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    kept = F.last("answer.route", ignorenulls=True).over(so_far)
+    is_unread = F.col("answer.trouble") == GroupKind.ORDER_CONF_UNREADABLE
+    answer = F.when(is_unread, F.col("answer").withField("route", kept)).otherwise(F.col("answer"))
+    return (
+        rounds.withColumn("place", F.lit(1)).unionByName(opening).withColumn("answer", answer).where("place = 1")
+    ).drop("place")
 
 
 def _shaped(route: Column) -> Column:
@@ -36,7 +117,6 @@ def _shaped(route: Column) -> Column:
         F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
         lambda broker: broker["brokerName"],
     )
-    is_ordered = F.coalesce(F.length(route["orderTopicConf"]) > 0, F.lit(False))
     ordered = order_numbers(route)
 
     def queues_of(data: Column) -> Column:
@@ -48,11 +128,22 @@ def _shaped(route: Column) -> Column:
         return F.struct(
             name.alias("broker_name"),
             F.when(perm.bitwiseAND(_READ) != 0, read).otherwise(0).alias("readable"),
-            F.when(is_ordered, _most(ordered, name)).otherwise(plain).alias("writable"),
+            F.when(is_ordered(route), _most(ordered, name)).otherwise(plain).alias("writable"),
             has_master.alias("has_master"),
         )
 
-    per_broker = F.array_sort(F.transform(route["queueDatas"], queues_of))
+    names = F.transform(route["queueDatas"], lambda data: data["brokerName"])
+    gone = F.filter(ordered, lambda of: ~F.array_contains(names, of["broker_name"]))
+    of_gone = F.transform(
+        F.array_distinct(F.transform(gone, lambda of: of["broker_name"])),
+        lambda name: F.struct(
+            name.alias("broker_name"),
+            F.lit(0).alias("readable"),
+            _most(ordered, name).alias("writable"),
+            F.lit(False).alias("has_master"),
+        ),
+    )
+    per_broker = F.array_sort(F.concat(F.transform(route["queueDatas"], queues_of), of_gone))
     return F.filter(per_broker, lambda of: (of["readable"] > 0) | (of["writable"] > 0)).cast(_SHAPE)
 
 
@@ -79,24 +170,9 @@ def carried_routes(topic_queues: DataFrame) -> DataFrame:
     )
 
 
-def brokers(route: Column) -> Column:
-    """Brokers that a client may ask for its group's members (`MQClientInstance.findBrokerAddrByTopic`)."""
-    return F.transform(route, lambda of: of["broker_name"])
-
-
-def readable_queues(route: Column) -> Column:
-    """Array of (`broker_name`, `queue_id`) that consumers share."""
-    return F.flatten(
-        F.transform(
-            route,
-            lambda of: F.transform(
-                F.when(of["readable"] > 0, F.sequence(F.lit(0), of["readable"] - 1)).otherwise(
-                    F.array().cast("array<int>")
-                ),
-                lambda queue_id: F.struct(of["broker_name"].alias("broker_name"), queue_id.alias("queue_id")),
-            ),
-        )
-    )
+def consumed(route: Column) -> Column:
+    """The brokers of the route itself: one that only an order topic's numbers name is none of them."""
+    return F.filter(route, lambda of: of["has_master"] | (of["readable"] > 0))
 
 
 def topic_queues(routes: DataFrame) -> DataFrame:
@@ -129,12 +205,16 @@ def topic_queues(routes: DataFrame) -> DataFrame:
 def route_changes(routes: DataFrame) -> DataFrame:
     """Rows of the table `route_changes`, without day and cluster: each broker whose queues changed."""
     in_time = Window.partitionBy("topic").orderBy(*INTERVAL)
-    pairs = routes.select(
-        "topic",
-        F.col("start_ms").alias("changed_at_ms"),
-        F.lag("route").over(in_time).alias("before"),
-        F.col("route").alias("after"),
-    ).where("before IS NOT NULL")
+    pairs = (
+        routes.where("route IS NOT NULL")
+        .select(
+            "topic",
+            F.col("start_ms").alias("changed_at_ms"),
+            F.lag("route").over(in_time).alias("before"),
+            F.col("route").alias("after"),
+        )
+        .where("before IS NOT NULL")
+    )
     names = F.array_union(
         F.transform("before", lambda of: of["broker_name"]), F.transform("after", lambda of: of["broker_name"])
     )

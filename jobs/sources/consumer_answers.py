@@ -9,28 +9,32 @@ _CONNECTION = (
     "connectionSet ARRAY<STRUCT<clientId: STRING, language: STRING, version: INT>>, messageModel STRING,"
     " subscriptionTable MAP<STRING, STRUCT<topic: STRING>>"
 )
-_ANSWER = 0
-_NO_SUCH_GROUP = (1, 206)  # ResponseCode.SYSTEM_ERROR of the id list, CONSUMER_NOT_ONLINE of the connection
+_ANSWER, _SYSTEM_ERROR, _CONSUMER_NOT_ONLINE = 0, 1, 206  # ResponseCode
+_NO_CONSUMER = "no consumer for this group"
+"""Remark that goes with SYSTEM_ERROR where the id list is empty (`ConsumerManageProcessor`, 4.0.0 to 5.3.3)."""
 
 
 def member_answers(consumers: DataFrame) -> DataFrame:
-    """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`.
+    """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`, `is_silent`.
 
     `client_ids` is sorted and keeps duplicates (one entry per connection, `ConsumerGroupInfo.getAllClientId`); empty
-    where the broker does not know the group; null where nothing is known.
+    where the broker knows no such group; null where nothing is known: the broker refused, or `is_silent`, it did not
+    answer. SYSTEM_ERROR is what a broker says to whoever lacks a permission too, so it counts with its remark only.
 
     Args:
         consumers: published lines of the input `consumers`.
     """
     connection = F.from_json("body", _CONNECTION)
     client_ids = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda each: each["clientId"]))
+    says_none = (F.col("code") == _SYSTEM_ERROR) & F.startswith("remark", F.lit(_NO_CONSUMER))
     return consumers.select(
         "captured_at_ms",
         "consumer_group",
         "broker_name",
         F.when(F.col("code") == _ANSWER, F.array_sort(F.filter(client_ids, lambda each: each.isNotNull())))
-        .when(F.col("code").isin(*_NO_SUCH_GROUP), F.array().cast("array<string>"))
+        .when((F.col("code") == _CONSUMER_NOT_ONLINE) | says_none, F.array().cast("array<string>"))
         .alias("client_ids"),
+        F.col("code").isNull().alias("is_silent"),
     )
 
 

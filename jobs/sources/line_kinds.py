@@ -26,6 +26,7 @@ from jobs.sources.line_faults import (
 )
 
 _TEXTS = (StringType(), ArrayType(StringType()))
+_AS_ANSWERED = ("body", "remark")  # by servers, line breaks and all
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def read_lines(
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
-    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name != "body"]
+    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name not in _AS_ANSWERED]
     wrong = wrong_fields({each.name: each.dataType for each in schema.fields})
     missing = f"{instant.removesuffix('_ms')}_missing"
     rules: list[Rule] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.sources.topic_route import is_static, order_numbers
+from jobs.sources.topic_route import is_ordered, is_static, order_numbers, unreadable_order
 from jobs.tables.day import Day
 from udfs.fault_window import FAR_MS
 
@@ -20,9 +20,9 @@ _WRITE_BIT = 2  # PermName.PERM_WRITE
 def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
     """PUBLISH_QUEUES: one small row per `cluster` and `topic`, with its lists of queues over the day.
 
-    `spans` in order of time: consecutive equal answers are one. The day's first answer counts from its start, its last
-    one without end. No queues = no such topic, or nowhere to send to; `queues` is null for a static topic (5.0.0 and
-    later), whose logical queues are not read.
+    `spans` in order of time: equal answers in a row are one, and one that clients cannot read changes nothing. The
+    day's first answer counts from the beginning, its last one without end. No queues = no such topic, or nowhere to
+    send to; `queues` is null for a static topic (5.0.0 and later), whose logical queues are not read.
 
     Args:
         routes: frame of `route_answers`.
@@ -39,6 +39,7 @@ def publish_queues(routes: DataFrame, day: Day, *, only_own: bool) -> DataFrame:
         (F.col("captured_at_ms") >= day.start_ms)
         & (F.col("captured_at_ms") < day.end_ms)
         & F.col("route").isNotNull()
+        & unreadable_order(F.col("route")).isNull()
         & ~(F.lit(only_own) & is_foreign)
     ).withColumn(
         "queues", F.filter(queues, lambda queue: F.array_contains(own, queue["broker_name"])) if only_own else queues
@@ -64,7 +65,6 @@ def publishable(route: Column) -> Column:
     An order topic's own numbers win, in their own order. Else the brokers by name: those with a master and write
     permission, each with its write queues.
     """
-    order = F.coalesce(route["orderTopicConf"], F.lit(""))
     ordered = F.transform(order_numbers(route), lambda of: _numbered(of["broker_name"], of["queues"]))
     masters = F.transform(
         F.filter(route["brokerDatas"], lambda broker: F.map_contains_key(broker["brokerAddrs"], F.lit("0"))),
@@ -75,7 +75,7 @@ def publishable(route: Column) -> Column:
         lambda data: (data["perm"].bitwiseAND(_WRITE_BIT) != 0) & F.array_contains(masters, data["brokerName"]),
     )
     plain = F.transform(masters_to_write, lambda data: _numbered(data["brokerName"], data["writeQueueNums"]))
-    lists = F.when(order != "", ordered).when(~is_static(route) | route["orderTopicConf"].isNotNull(), plain)
+    lists = F.when(is_ordered(route), ordered).when(~is_static(route) | route["orderTopicConf"].isNotNull(), plain)
     return F.flatten(lists).cast(_QUEUES)
 
 

@@ -10,9 +10,9 @@ from udfs.object_keys import KEY_SEPARATOR, standard_json
 _ANSWER = 0
 _BODY = (
     "properties MAP<STRING, STRING>, subscriptionSet ARRAY<STRUCT<topic: STRING>>,"
-    " mqTable MAP<STRING, STRUCT<droped: BOOLEAN, locked: BOOLEAN>>, mqPopTable MAP<STRING, STRUCT<droped: BOOLEAN>>"
+    " mqTable MAP<STRING, STRUCT<droped: BOOLEAN>>, mqPopTable MAP<STRING, STRUCT<droped: BOOLEAN>>"
 )
-_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean, locked: boolean>>"
+_QUEUES = "array<struct<topic: string, broker_name: string, queue_id: int, popped: boolean, dropped: boolean>>"
 _STRATEGIES = {
     "AllocateMessageQueueAveragely": "AVG",
     "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
@@ -30,9 +30,9 @@ def running_info(lines: DataFrame) -> DataFrame:
     follows is null without); `strategy_class` (our name of the strategy's class, else the class's own simple name;
     without its parameters and the inner one of MACHINE_ROOM_NEARBY); `client_rebalance` (null before 5.0);
     `consume_orderly`; `message_model`; `client_version` (`4.9.8`); `topics` (subscribed ones, sorted; the retry topic
-    too); `queues` (array of `topic`, `broker_name`, `queue_id`, `popped`, `locked`, sorted; dropped ones left out;
-    `locked` is null for popped queues, and means nothing unless the group consumes in order; null of a lite or plain
-    pull consumer without any, as only lite ones from 5.1.1 on name them).
+    too); `queues` (array of `topic`, `broker_name`, `queue_id`, `popped`, `dropped`, sorted; a dropped one is still
+    there and no longer worked on; null of a lite or plain pull consumer without any, as only lite ones from 5.1.1 on
+    name them).
 
     Args:
         lines: `captured_at_ms`, `consumer_group`, `client_id`, `code`, `body`.
@@ -96,21 +96,19 @@ def _version(description: Column) -> Column:
 
 
 def _queues(pulled: Column, popped: Column) -> Column:
-    """The process queues of both tables; entries that are dropped are no longer worked on."""
+    """The process queues of both tables."""
 
     def entries(table: Column, *, are_popped: bool) -> Column:
-        worked_on = F.filter(F.map_entries(table), lambda entry: ~F.coalesce(entry["value"]["droped"], F.lit(False)))
-        return F.transform(worked_on, lambda entry: queue(entry, are_popped=are_popped))
+        return F.transform(F.map_entries(table), lambda entry: queue(entry, are_popped=are_popped))
 
     def queue(entry: Column, *, are_popped: bool) -> Column:
         parts = F.split(entry["key"], KEY_SEPARATOR)
-        locked = F.lit(None).cast("boolean") if are_popped else entry["value"]["locked"]
         return F.struct(
             F.get(parts, 2).alias("topic"),
             F.get(parts, 0).alias("broker_name"),
             F.get(parts, 1).try_cast("int").alias("queue_id"),
             F.lit(are_popped).alias("popped"),
-            locked.alias("locked"),
+            F.coalesce(entry["value"]["droped"], F.lit(False)).alias("dropped"),
         )
 
     # No pop table before 5.0.

@@ -1,8 +1,8 @@
 """Snapshots of consumer groups, topic routes and running consumers: one canonical JSON object per line.
 
-A line's `code` says what its answer is worth: 0 an answer; 1 and 206 (consumers) that the broker does not know the
-group; 17 (routes) that the topic does not exist; null or any other that nothing is known. Only a line that breaks
-the format is bad: an answer that failed is a fact.
+A line's `code` says what its answer is worth: 0 an answer; 206 (consumers), and 1 with the remark of it, that the
+broker does not know the group; 17 (routes) that the topic does not exist; null or any other that nothing is known.
+Only a line that breaks the format is bad: an answer that failed is a fact.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ CONSUMERS = LineKind(
             text_field("broker_name"),
             text_field("broker_addr"),
             StructField("code", IntegerType()),
+            text_field("remark"),
             StructField("client_ids", ArrayType(StringType())),
             text_field("body"),
         ]

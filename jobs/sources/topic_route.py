@@ -57,20 +57,45 @@ def is_static(route: Column) -> Column:
     return F.coalesce(F.size(route["topicQueueMappingByBroker"]) > 0, F.lit(False))
 
 
+def is_ordered(route: Column) -> Column:
+    """Whether the topic has an `orderTopicConf`, whose numbers count for producers instead of the brokers' own."""
+    return F.coalesce(F.length(route["orderTopicConf"]) > 0, F.lit(False))
+
+
 def order_numbers(route: Column) -> Column:
     """`orderTopicConf` (`broker:number;…`): array of `broker_name`, `queues`, in its order.
 
-    `queues` is null where that is not a number, or more than `MOST_QUEUES`. Other topics give one row without a broker.
+    `queues` is null where clients cannot read it (`unreadable_order`). Empty of another topic.
     """
 
     def numbers_of(part: Column) -> Column:
-        number = F.split_part(part, F.lit(":"), F.lit(2)).try_cast("int")
-        return F.struct(
-            F.split_part(part, F.lit(":"), F.lit(1)).alias("broker_name"),
-            F.when(number <= MOST_QUEUES, number).alias("queues"),
-        )
+        return F.struct(_order_broker(part).alias("broker_name"), _order_number(part).alias("queues"))
 
-    return F.transform(F.split(F.coalesce(route["orderTopicConf"], F.lit("")), ";"), numbers_of)
+    return F.transform(_order_parts(route), numbers_of)
+
+
+def unreadable_order(route: Column) -> Column:
+    """The broker at which `orderTopicConf` cannot be read, "" = a part that names none; null where all of it can.
+
+    A client splits it as Java does and parses the text after a part's first colon. Where that fails so does its whole
+    update of the route: it keeps the one before (`MQClientInstance.topicRouteData2TopicPublishInfo`, 4.0.0 to 5.3.3).
+    """
+    unread = F.filter(_order_parts(route), lambda part: _order_number(part).isNull())
+    return _order_broker(F.get(unread, F.lit(0)))
+
+
+def _order_parts(route: Column) -> Column:
+    text = F.regexp_replace(F.coalesce(route["orderTopicConf"], F.lit("")), ";+$", "")
+    return F.when(text == "", F.array().cast("array<string>")).otherwise(F.split(text, ";"))
+
+
+def _order_broker(part: Column) -> Column:
+    return F.split_part(part, F.lit(":"), F.lit(1))
+
+
+def _order_number(part: Column) -> Column:
+    number = F.nullif(F.regexp_extract(part, r"^[^:]*:([+-]?[0-9]+)(?::.*)?$", 1), F.lit("")).try_cast("int")
+    return F.when(number <= MOST_QUEUES, number)
 
 
 def broker_names(routes: DataFrame) -> DataFrame:

@@ -10,10 +10,11 @@ import pytest
 
 from jobs.allocation.group.expected import expected
 from jobs.allocation.group.finding import Finding
-from jobs.allocation.group.findings import of_allocation, of_group, of_topics
+from jobs.allocation.group.findings import of_allocation, of_group, of_members, of_topics
 from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
-from jobs.allocation.group.known import Languages, MemberList, Route, RoutedBroker, Topic
+from jobs.allocation.group.known import Languages, MemberList, Route, RoutedBroker, Topic, Unheard
+from jobs.allocation.group.sentence import sentence
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy, group_strategy
 from jobs.settings.consumer_groups import GroupSettings
@@ -125,7 +126,14 @@ def group(
 
 def test_a_group_whose_members_share_an_id_or_have_none() -> None:
     twins = MemberList("a", ("x", "x", "y", "z", "z"), START, START + 5, START + 5)
-    assert group(twins) == [Finding(START, START + 5, "DUPLICATE_CLIENT_ID", client_ids=("x", "z"))]
+    assert group(twins, strategy=group_strategy(GroupSettings(), [])) == [
+        Finding(START, START + 5, "DUPLICATE_CLIENT_ID", client_ids=("x", "z"))
+    ]
+    (unknown,) = group(twins)  # they may broadcast, where each has every queue
+    assert (unknown.kind, unknown.cause) == ("DUPLICATE_CLIENT_ID", "MODEL_UNKNOWN")
+    assert sentence("g", unknown) == (
+        "g: two connections have one client id for 0.0 s (x, z; nothing says whether the group broadcasts)"
+    )
     nameless = MemberList("a", ("", "x"), START, START + 5, START + 5)
     assert group(nameless) == [Finding(START, START + 5, "EMPTY_CLIENT_ID")]
 
@@ -142,9 +150,18 @@ def test_a_broadcasting_client_takes_every_queue() -> None:
 
 def test_a_group_is_without_consumers_while_no_broker_has_one() -> None:
     lists = (list_of("", 0, 100), list_of("x", 40, 60, "b"), list_of("", 60, 90, "b"))
-    assert group(*lists) == [
-        Finding(START, START + 40, "GROUP_WITHOUT_CONSUMERS"),
-        Finding(START + 60, START + 100, "GROUP_WITHOUT_CONSUMERS"),
+    after = Finding(START + 60, START + 100, "GROUP_WITHOUT_CONSUMERS")
+    assert of_members(lists, [], is_awaited=True) == [Finding(START, START + 40, "GROUP_WITHOUT_CONSUMERS"), after]
+    assert of_members(lists, [], is_awaited=False) == [after]  # before x nobody ever consumed
+
+
+def test_members_are_unknown_while_brokers_are_asked_and_none_has_a_list() -> None:
+    unheard = [
+        Unheard("a", "BROKERS_SILENT", START + 5, START + 30), Unheard("b", "BROKERS_REFUSE", START + 20, START + 40),
+    ]  # fmt: skip
+    assert of_members([list_of("x", 0, 10)], unheard, is_awaited=False) == [
+        Finding(START + 10, START + 20, "MEMBERS_UNKNOWN", cause="BROKERS_SILENT"),
+        Finding(START + 20, START + 40, "MEMBERS_UNKNOWN", cause="BROKERS_REFUSE"),
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from jobs.allocation.group.comparison import comparison
 from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import MemberList
 from jobs.allocation.group.rebalances import of_one_view, rebalances
 from jobs.allocation.group.shares import Allocated, Strategies
 from jobs.settings.consumer_groups import GroupSettings
@@ -58,6 +59,24 @@ def test_a_change_of_queues() -> None:
 
 def test_a_change_of_the_view_wins_over_other_triggers() -> None:
     assert [row[0] for row in _triggers(_input("x", 0, 10), _input("xy", 10, 20, view="a"))] == ["VIEW"]
+
+
+def test_a_member_that_left_every_list_has_left_whosever_list_counts_then() -> None:
+    """Broker a drops y first, b ten seconds later; from then on all agree."""
+    lists = [
+        MemberList(broker, tuple(ids), start_ms, end_ms, start_ms)
+        for broker, ids, start_ms, end_ms in (
+            ("a", "xy", 0, 10),
+            ("a", "x", 10, 99),
+            ("b", "xy", 0, 20),
+            ("b", "x", 20, 99),
+        )
+    ]
+    history = _input("xy", 0, 10), _input("x", 10, 20, view="a"), _input("x", 20, 99)
+    found = rebalances(Strategies().allocated(history), lists)
+    assert [(each.trigger, each.changed_at_ms, each.left) for each in found] == [
+        ("VIEW", 10, ("y",)), ("LEFT", 20, ("y",)),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("start_ms", "count"), [(1_010, 1), (1_011, 0)])

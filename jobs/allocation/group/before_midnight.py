@@ -15,9 +15,15 @@ from udfs.shares import Share
 _LASTS_MS = 2_000  # longer than a collector's round, below which a view is left out
 
 
+def lists_before(members: Iterable[MembersBefore], day: Day) -> list[MemberList]:
+    """The lists at 00:00 as intervals that end there."""
+    since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
+    return [MemberList(each.broker_name, each.client_ids, since_ms, until_ms, since_ms) for each in members]
+
+
 def inputs_before(
     topics: Iterable[Topic],
-    members: Iterable[MembersBefore],
+    lists: Sequence[MemberList],
     owners: Iterable[OwnerBefore],
     strategy: GroupStrategy | None,
     day: Day,
@@ -26,7 +32,7 @@ def inputs_before(
 
     Args:
         topics: of the day that begins, with the routes before it.
-        members: at 00:00.
+        lists: as `lists_before` returns them.
         owners: at 00:00; a topic without owners had no history.
         strategy: how the group allocates.
         day: the day that begins.
@@ -38,7 +44,6 @@ def inputs_before(
         for each in topics
         if each.topic in allocated and each.route_before is not None
     ]
-    lists = [MemberList(each.broker_name, each.client_ids, since_ms, until_ms, since_ms) for each in members]
     return [each for each in inputs(topics_before, lists, strategy) if each.undetermined is None]
 
 

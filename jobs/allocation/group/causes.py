@@ -11,6 +11,7 @@ from jobs.allocation.group.differences import EXPIRES_MS
 from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
+    Answered,
     AnswerGap,
     GroupFacts,
     MemberList,
@@ -79,6 +80,7 @@ def causes(
         *_stopped_not_expired(sights),
         *_silent_clients(facts.silences),
         *_refusals(facts.refusals),
+        *_reset_offsets(facts.answered),
         *_stale_routes(facts.topics, day),
         *rebalance_not_run(facts.member_lists, day),
         *(Cause(GroupCause.MIXED_LANGUAGES, each.first_ms, each.last_ms + stale_ms) for each in facts.languages),
@@ -209,6 +211,17 @@ def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
         if each.silent_until_ms - each.silent_from_ms > _SILENCE_MS:
             until_ms = each.silent_until_ms + REBALANCE_MS
             yield Cause(GroupCause.CLIENT_SILENT, each.silent_from_ms, until_ms, client_id=each.client_id)
+
+
+def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
+    """A queue that is dropped and still there: for ten seconds while its client sets its offset to another.
+
+    By an administrator (`MQClientInstance.resetOffset`, 4.0.0 to 5.3.3), or as the broker has no such offset.
+    """
+    for each in answered:
+        for queue in (queue for queue in each.queues if queue.dropped):
+            of_queue = queue.topic, queue.broker_name, queue.queue_id
+            yield Cause(GroupCause.OFFSET_RESET, each.start_ms, each.end_ms, *of_queue, each.client_id)
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.allocation.group.before_midnight import allocated_before, inputs_before
+from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
 from jobs.allocation.group.causes import causes
 from jobs.allocation.group.comparison import Compared, comparison
 from jobs.allocation.group.differences import differences
 from jobs.allocation.group.expected import Expected, expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding
-from jobs.allocation.group.findings import of_allocation, of_group, of_topics
+from jobs.allocation.group.findings import of_allocation, of_group, of_members, of_topics
 from jobs.allocation.group.flapping import flaps
 from jobs.allocation.group.inputs import inputs
 from jobs.allocation.group.known import GroupFacts
+from jobs.allocation.group.listed import while_listed
 from jobs.allocation.group.observed_clients import observed_clients
 from jobs.allocation.group.ownership import Holding, holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
@@ -50,16 +51,18 @@ def group_day(
     """
     observed = observed_clients(facts.connected, facts.logged, facts.running)
     is_known = bool(observed) or configured is not None or is_named_before(facts.owners_before)
-    strategy = group_strategy(configured or GroupSettings(), observed, facts.owners_before) if is_known else None
+    of_clients = configured or GroupSettings(), observed, facts.owners_before, facts.listed
+    strategy = group_strategy(*of_clients) if is_known else None
     member_lists = [each for each in facts.member_lists if each.end_ms > each.start_ms]
     all_inputs = inputs(facts.topics, member_lists, strategy)
     strategies, previous = Strategies(), shares_at_midnight(facts.owners_before)
     allocated = strategies.allocated((each for each in all_inputs if each.undetermined is None), previous)
     should_own = expected(allocated)
-    at_midnight = allocated_before(
-        inputs_before(facts.topics, facts.members_before, facts.owners_before, strategy, day), previous
-    )
-    owned, in_sight = holdings(facts.answered, facts.logged_holdings), sights(facts.answered, facts.lifetimes)
+    at_00 = lists_before(facts.members_before, day)
+    at_midnight = allocated_before(inputs_before(facts.topics, at_00, facts.owners_before, strategy, day), previous)
+    is_awaited = configured is not None or any(each.client_ids for each in at_00)
+    answered = while_listed(facts.answered, member_lists)
+    owned, in_sight = holdings(answered, facts.logged_holdings), sights(answered, facts.lifetimes)
     flapping = flaps(facts.member_lists)
     acting = causes(facts, all_inputs, in_sight, flapping, day, max_staleness_ms)
     today, before = of_one_view(allocated), of_one_view(at_midnight)
@@ -71,11 +74,12 @@ def group_day(
             for each in (
                 *explained(differences(should_own, owned, in_sight, day), acting),
                 *of_allocation(should_own, allocated),
+                *of_members(member_lists, facts.unheard, is_awaited=is_awaited),
                 *of_group(member_lists, all_inputs, strategy, flapping, facts.languages, day, max_staleness_ms),
                 *of_topics(facts.topics, day),
             )
         ],
-        rebalances=rebalances([*before, *today]),
+        rebalances=rebalances([*before, *today], [*at_00, *member_lists]),
         strategy_comparison=comparison(
             [row.input for row in today], [row.input for row in before], configured, strategies, previous
         ),

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from jobs.allocation.group.causes import of_several_views
+from jobs.allocation.group.client_kind import NO_STRATEGY
 from jobs.allocation.group.differences import is_shared
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.finding import Finding, without_pauses
 from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
-from jobs.allocation.group.known import Languages, MemberList, Topic
+from jobs.allocation.group.known import Languages, MemberList, Topic, Unheard
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy
 from jobs.intervals.of_lists import covered_parts, grouped
@@ -96,6 +97,28 @@ def _idle(row: Allocated) -> Iterator[Finding]:
             )
 
 
+def of_members(member_lists: Sequence[MemberList], unheard: Iterable[Unheard], *, is_awaited: bool) -> list[Finding]:
+    """When the group has no members, and when nobody knows whether it has.
+
+    A group that never had any is a name in a broker's table, not a group without consumers.
+
+    Args:
+        member_lists: intervals that have a length.
+        unheard: when brokers were asked and named none.
+        is_awaited: the group had members at 00:00, or settings are about it.
+    """
+    findings, heard_or_not = [], list[MemberList | Unheard]([*member_lists, *unheard])
+    for start_ms, end_ms, covering in covered_parts(heard_or_not):
+        lists = [each for each in covering if isinstance(each, MemberList)]
+        is_awaited = is_awaited or any(each.client_ids for each in lists)
+        if lists and is_awaited and not any(each.client_ids for each in lists):
+            findings.append(Finding(start_ms, end_ms, GroupKind.GROUP_WITHOUT_CONSUMERS))
+        elif not lists:
+            causes = {each.cause for each in covering if isinstance(each, Unheard)}
+            findings.append(Finding(start_ms, end_ms, GroupKind.MEMBERS_UNKNOWN, cause=min(causes)))
+    return without_pauses(findings)
+
+
 def of_group(
     member_lists: Sequence[MemberList],
     inputs: Sequence[Input],
@@ -123,7 +146,13 @@ def of_group(
     return without_pauses(
         [
             *(
-                Finding(each.start_ms, each.end_ms, GroupKind.DUPLICATE_CLIENT_ID, client_ids=_twins(each.client_ids))
+                Finding(
+                    each.start_ms,
+                    each.end_ms,
+                    GroupKind.DUPLICATE_CLIENT_ID,
+                    cause=GroupCause.MODEL_UNKNOWN if strategy is None else GroupCause.NONE_NEEDED,
+                    client_ids=_twins(each.client_ids),
+                )
                 for each in member_lists
                 if each.names_twice and _share_queues(each.client_ids, strategy)
             ),
@@ -131,11 +160,6 @@ def of_group(
                 Finding(each.start_ms, each.end_ms, GroupKind.EMPTY_CLIENT_ID)
                 for each in member_lists
                 if "" in each.client_ids
-            ),
-            *(
-                Finding(start_ms, end_ms, GroupKind.GROUP_WITHOUT_CONSUMERS)
-                for start_ms, end_ms, covering in covered_parts(member_lists)
-                if not any(each.client_ids for each in covering)
             ),
             *(
                 Finding(
@@ -167,8 +191,11 @@ def of_group(
 
 
 def _share_queues(client_ids: Iterable[str], strategy: GroupStrategy | None) -> bool:
-    """Not when all broadcast: then each takes every queue, and asks for no members (`RebalanceImpl`, 5.3.3)."""
-    return strategy is None or strategy.of_members(client_ids).strategy != "BROADCASTING"
+    """Not when all broadcast, and ask for no members (`RebalanceImpl`, 5.3.3), nor when it is known of none."""
+    if strategy is None:
+        return True
+    of_members = strategy.of_members(client_ids)
+    return of_members.strategy != "BROADCASTING" and of_members.undetermined not in NO_STRATEGY
 
 
 def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
@@ -177,25 +204,26 @@ def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_topics(topics: Iterable[Topic], day: Day) -> list[Finding]:
-    """Topics that the group consumes without a route: the name server answered so, or no snapshot has one."""
+    """Topics of the group whose route is not there, not known, or of no use to clients."""
     plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
-    spans = [span for topic in plain for span in _without_route(topic, day)]
-    return without_pauses(
-        Finding(start_ms, end_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=cause, topic=topic)
-        for topic, cause, start_ms, end_ms in spans
-        if end_ms > start_ms
-    )
+    troubles = (trouble for topic in plain for trouble in _troubles(topic, day))
+    return without_pauses(each for each in troubles if each.end_ms > each.start_ms)
 
 
-def _without_route(topic: Topic, day: Day) -> Iterator[tuple[str, GroupCause, int, int]]:
+def _troubles(topic: Topic, day: Day) -> Iterator[Finding]:
     routes = [each for each in topic.routes if each.end_ms > each.start_ms]
     if not routes:
-        yield topic.topic, GroupCause.ROUTE_UNKNOWN, max(topic.from_ms, day.start_ms), topic.until_ms
+        start_ms = max(topic.from_ms, day.start_ms)
+        unknown = GroupCause.ROUTE_UNKNOWN
+        yield Finding(start_ms, topic.until_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=unknown, topic=topic.topic)
     for each in routes:
-        if not each.brokers:
-            yield (
-                topic.topic,
-                GroupCause.NO_ROUTE,
-                max(each.start_ms, topic.from_ms),
-                min(each.end_ms, topic.until_ms),
-            )
+        of_topic = Finding(
+            max(each.start_ms, topic.from_ms),
+            min(each.end_ms, topic.until_ms),
+            each.trouble or GroupKind.TOPIC_WITHOUT_ROUTE,
+            cause=GroupCause.NONE_NEEDED if each.trouble else GroupCause.NO_ROUTE,
+            topic=topic.topic,
+            broker_name=each.trouble_broker_name,
+        )
+        if each.trouble or not each.brokers:
+            yield of_topic

@@ -91,7 +91,7 @@ def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input
     answers: list[Route | MemberList] = [*_consumed(topic), *member_lists]
     for start_ms, end_ms, covering in covered_parts(answers):
         route = next((each for each in covering if isinstance(each, Route)), None)
-        if route is None:
+        if route is None or route.brokers is None:
             continue
         asked_brokers = {broker.broker_name for broker in route.brokers}
         by_broker = sorted(

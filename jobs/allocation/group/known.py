@@ -17,12 +17,13 @@ class RoutedBroker(NamedTuple):
 
 
 class ProcessQueue(NamedTuple):
-    """A queue that a client works on; `popped`: for POP."""
+    """A queue that a client works on; `popped`: for POP; `dropped`: it has stopped to, and still has it."""
 
     topic: str
     broker_name: str
     queue_id: int
     popped: bool
+    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,34 @@ class MemberList:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """One interval of equal answers of the name server on a topic; no brokers = no such topic, or no queues."""
+class Unheard:
+    """A time in which a broker was asked for the members and named none; `cause`: it refused, or did not answer."""
 
-    brokers: tuple[RoutedBroker, ...]
+    broker_name: str
+    cause: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One interval of equal answers of the name server on a topic.
+
+    Attributes:
+        brokers: none = no such topic, or no queues; None = not known.
+        start_ms: start.
+        end_ms: end, exclusive.
+        last_answer_ms: last capture with this answer.
+        trouble: a `GroupKind` that makes the answer useless to clients, which keep what they had.
+        trouble_broker_name: the broker that it is about.
+    """
+
+    brokers: tuple[RoutedBroker, ...] | None
     start_ms: int
     end_ms: int
     last_answer_ms: int
+    trouble: str | None = None
+    trouble_broker_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +207,7 @@ class GroupFacts:
     """All facts of one group; they concern no other group."""
 
     member_lists: Sequence[MemberList] = ()
+    unheard: Sequence[Unheard] = ()
     topics: Sequence[Topic] = ()
     connected: Sequence[Connected] = ()
     running: Sequence[Running] = ()
@@ -200,6 +223,12 @@ class GroupFacts:
     owners_before: Sequence[OwnerBefore] = ()
     members_before: Sequence[MembersBefore] = ()
 
+    @property
+    def listed(self) -> set[str]:
+        """Client ids that a broker listed."""
+        lists = (*(each.client_ids for each in self.member_lists), *(each.client_ids for each in self.members_before))
+        return {client_id for of_list in lists for client_id in of_list}
+
     @classmethod
     def from_rows(cls, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> GroupFacts:
         """From rows by kind, as Arrow returns them.
@@ -212,6 +241,7 @@ class GroupFacts:
 
 KINDS = {
     "member_lists": MemberList,
+    "unheard": Unheard,
     "topics": Topic,
     "connected": Connected,
     "running": Running,

@@ -26,6 +26,7 @@ class ObservedClient:
         client_rebalance: false = the client asks the broker; known from 5.0 on.
         consume_orderly: it consumes in order, and then never asks the broker.
         message_model: CLUSTERING or BROADCASTING.
+        language: as `LanguageCode` names it.
     """
 
     client_id: str
@@ -35,6 +36,7 @@ class ObservedClient:
     client_rebalance: bool | None = None
     consume_orderly: bool | None = None
     message_model: str | None = None
+    language: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Connected:
     client_id: str
     message_model: str | None
     version: int | None
+    language: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def observed_clients(
     for shown in connected:
         version = None if shown.version is None else version_of(shown.version)
         clients[shown.client_id] = ObservedClient(
-            shown.client_id, client_version=version, message_model=shown.message_model
+            shown.client_id, client_version=version, message_model=shown.message_model, language=shown.language
         )
     for line in logged:
         client = clients.get(line.client_id, ObservedClient(line.client_id))

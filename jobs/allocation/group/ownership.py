@@ -59,7 +59,7 @@ def holdings(answered: Iterable[Answered], logged: Iterable[LoggedHolding]) -> l
 
 def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
     of_queues = grouped(
-        ((queue, answer) for answer in answered for queue in dict.fromkeys(answer.queues)),
+        ((queue, answer) for answer in answered for queue in dict.fromkeys(answer.queues) if not queue.dropped),
         lambda each: (each[0], each[1].client_id),
     )
     return [

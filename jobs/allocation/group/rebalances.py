@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from jobs.allocation.group.inputs import Input
+from jobs.allocation.group.known import MemberList
 from jobs.allocation.group.shares import Allocated
 from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from udfs.moves import moves
@@ -60,44 +60,62 @@ def _of_first_view(rows: Iterable[Allocated]) -> Iterator[Allocated]:
         yield replace(row, input=replace(row.input, start_ms=parts[0][1], end_ms=parts[-1][2]))
 
 
-def rebalances(allocated: Iterable[Allocated]) -> list[Rebalance]:
-    """Changes between intervals that touch; those of one topic do not overlap."""
+def rebalances(allocated: Iterable[Allocated], member_lists: Sequence[MemberList] = ()) -> list[Rebalance]:
+    """Changes between intervals that touch; those of one topic do not overlap.
+
+    Args:
+        allocated: one history per topic.
+        member_lists: of all brokers: where the history goes on by another broker's list, a member has left if it is
+            in none of them any more.
+    """
     of_topics = grouped(allocated, lambda row: row.input.topic)
     pairs = (pair for rows in of_topics.values() for pair in pairwise(in_time(rows)))
-    changes = (_change(before, after) for before, after in pairs)
+    changes = (_change(before, after, member_lists) for before, after in pairs)
     return [each for each in changes if each is not None]
 
 
-def _change(before: Allocated, after: Allocated) -> Rebalance | None:
+def _change(before: Allocated, after: Allocated, member_lists: Sequence[MemberList]) -> Rebalance | None:
     then, now = before.input, after.input
-    trigger = _trigger(then, now)
-    if trigger is None or now.start_ms - then.end_ms > _ROUND_MS:
+    if now.start_ms - then.end_ms > _ROUND_MS:
+        return None
+    ids_then, ids_now = then.client_ids, now.client_ids
+    is_view = now.view_broker_name != then.view_broker_name
+    if is_view:
+        listed_then, listed_now = (_listed(member_lists, at_ms) for at_ms in (then.end_ms - 1, now.start_ms))
+        if listed_now is not None and set(listed_then or ()).difference(listed_now):
+            ids_then, ids_now, is_view = listed_then or (), listed_now, False
+    queues_changed = sorted(now.queues) != sorted(then.queues)
+    trigger = "VIEW" if is_view else _trigger(ids_then, ids_now, queues_changed=queues_changed)
+    if trigger is None:
         return None
     moved, fewest_moves = moves(before.owners, after.owners, now.queues, now.client_ids)
     return Rebalance(
         topic=now.topic,
         changed_at_ms=now.start_ms,
         trigger=trigger,
-        joined=_except(now.client_ids, then.client_ids),
-        left=_except(then.client_ids, now.client_ids),
+        joined=_except(ids_now, ids_then),
+        left=_except(ids_then, ids_now),
         queues=len(now.queues),
         moved=moved,
         fewest_moves=fewest_moves,
     )
 
 
-def _trigger(then: Input, now: Input) -> str | None:
-    members_changed = now.client_ids != then.client_ids
-    queues_changed = sorted(now.queues) != sorted(then.queues)
-    if now.view_broker_name != then.view_broker_name:
-        return "VIEW"
+def _trigger(then: Sequence[str], now: Sequence[str], *, queues_changed: bool) -> str | None:
+    members_changed = now != then
     if queues_changed:
         return "MEMBERS_AND_QUEUES" if members_changed else "QUEUES"
     if not members_changed:
         return None
-    if {*now.client_ids} - {*then.client_ids} and {*then.client_ids} - {*now.client_ids}:
+    if {*now} - {*then} and {*then} - {*now}:
         return "JOINED_AND_LEFT"
-    return "JOINED" if len(now.client_ids) > len(then.client_ids) else "LEFT"
+    return "JOINED" if len(now) > len(then) else "LEFT"
+
+
+def _listed(member_lists: Iterable[MemberList], at_ms: int) -> tuple[str, ...] | None:
+    """Ids of all lists at the time, each once, sorted; None = no broker is heard."""
+    lists = [each.client_ids for each in member_lists if each.start_ms <= at_ms < each.end_ms]
+    return tuple(sorted({client_id for of_list in lists for client_id in of_list})) if lists else None
 
 
 def _except(of: Iterable[str], those: Iterable[str]) -> tuple[str, ...]:

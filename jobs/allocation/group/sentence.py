@@ -18,6 +18,7 @@ WHY: Mapping[str, str] = {
     GroupCause.VIEWS_DIFFER: "brokers report different members",
     GroupCause.STOPPED_NOT_EXPIRED: "the client is gone, and its broker has not dropped it yet",
     GroupCause.CLIENT_SILENT: "the client's process stood still",
+    GroupCause.OFFSET_RESET: "the client set its offset to another: it drops the queue for about ten seconds",
     GroupCause.LOCK_NOT_GRANTED: "the broker did not grant the lock of the queue",
     GroupCause.OFFSET_UNKNOWN: "the broker did not return the group's offset",
     GroupCause.STALE_ROUTE: "the route had changed, and clients ask for it every 30 s",
@@ -28,6 +29,11 @@ WHY: Mapping[str, str] = {
     GroupCause.MORE_CLIENTS_THAN_QUEUES: "the group has more clients than the topic has queues",
     GroupCause.REQUEST_MODE_UNKNOWN: "the broker assigns, and settings do not say request_mode",
     GroupCause.STRATEGY_UNKNOWN: "its class is custom, or settings do not configure the strategy",
+    GroupCause.CLIENTS_BY_PROXY: "gRPC clients come through a proxy, which pops for each of them from every queue",
+    GroupCause.NOT_A_JAVA_CLIENT: "a member is no Java client, and settings say neither strategy nor message_model",
+    GroupCause.MODEL_UNKNOWN: "nothing says whether the group broadcasts",
+    GroupCause.BROKERS_SILENT: "no broker answered",
+    GroupCause.BROKERS_REFUSE: "brokers refused to answer",
     GroupCause.ROUTE_UNKNOWN: "no snapshot has it, or it is a static topic, whose logical queues are not read",
     GroupCause.NO_ROUTE: "it answered that the topic does not exist",
     GroupCause.UNEXPLAINED: "the data does not show why",
@@ -36,6 +42,7 @@ _GIVEN: Mapping[str, str] = {
     GroupKind.UNASSIGNED: "the queue is assigned to nobody",
     GroupKind.DOUBLY_OWNED: "the queue is assigned to several clients",
 }
+_UNKNOWN_MODEL = "two connections have one client id"
 _NOT_ALL = "not every client that should own the queue has it"
 WHAT: Mapping[str, str] = {
     GroupKind.UNASSIGNED: "nobody has the queue",
@@ -48,7 +55,10 @@ WHAT: Mapping[str, str] = {
     GroupKind.DUPLICATE_CLIENT_ID: "two connections have one client id: both own the same queues, nobody owns others",
     GroupKind.EMPTY_CLIENT_ID: "a member has an empty client id",
     GroupKind.GROUP_WITHOUT_CONSUMERS: "no broker knows a consumer of the group",
+    GroupKind.MEMBERS_UNKNOWN: "the members of the group are not known",
     GroupKind.TOPIC_WITHOUT_ROUTE: "the name server has no route",
+    GroupKind.NAME_SERVERS_DISAGREE: "name servers disagree on the route, so which one a client has is not known",
+    GroupKind.ORDER_CONF_UNREADABLE: "clients cannot read orderTopicConf, and keep the route of before",
     GroupKind.VIEWS_DIFFER: "brokers report different members, and each client asks one of them at random",
     GroupKind.FLAPPING: "the client dropped off and returned again and again",
 }
@@ -65,7 +75,7 @@ def sentence(consumer_group: str, finding: Finding) -> str:
     >>> sentence("g", Finding(0, 1_250, "IDLE_CLIENT", topic="T", client_ids=("x", "")))
     'g, T: the client gets no queue for 1.3 s (x, "")'
     """
-    queue = None if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
+    queue = finding.broker_name if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
     whose = ", ".join(name for name in (consumer_group, finding.topic, queue) if name is not None)
     tenths = (finding.end_ms - finding.start_ms + 50) // 100
     clients = _listed(finding.client_ids) if finding.queue_id is None and finding.client_ids else None
@@ -76,6 +86,8 @@ def sentence(consumer_group: str, finding: Finding) -> str:
 
 def _fact(finding: Finding) -> str:
     """What is wrong: a queue may be owned against the strategy without any owner whom it does not name."""
+    if finding.cause == GroupCause.MODEL_UNKNOWN:
+        return _UNKNOWN_MODEL
     if finding.basis == "EXPECTED":
         return _GIVEN.get(finding.kind, WHAT[finding.kind])
     others = {*(finding.owners_observed or ())} - {*(finding.owners_expected or ())}

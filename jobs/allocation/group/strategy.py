@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from jobs.allocation.group.client_kind import NO_STRATEGY, not_computable
 from jobs.allocation.group.known import OwnerBefore
 from jobs.allocation.group.observed_clients import ObservedClient, in_common
 from jobs.kinds import GroupCause
@@ -21,7 +22,7 @@ from udfs.strategy import BY_BROKER, OF_BROKERS, POP
 _ASSUMED = "AVG"
 _PARAMETERS = ("machine_rooms", "broker_room", "client_room", "virtual_nodes", "queues")
 _BY_CLIENTS = ("RUNNING_INFO", "CLIENT_LOG")
-_UNDETERMINED = (GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_MODE_UNKNOWN)
+_UNDETERMINED = (*NO_STRATEGY, GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_MODE_UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ class GroupStrategy:
 
 
 def group_strategy(
-    configured: GroupSettings, observed: list[ObservedClient], before: Iterable[OwnerBefore] = ()
+    configured: GroupSettings,
+    observed: list[ObservedClient],
+    before: Iterable[OwnerBefore] = (),
+    members: Iterable[str] = (),
 ) -> GroupStrategy:
     """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
 
@@ -90,16 +94,24 @@ def group_strategy(
         configured: the group's settings, which win.
         observed: the group's clients, by client id.
         before: owners at 00:00, with the strategy that the day before knew.
+        members: client ids that brokers list, whatever else is known of them.
     """
     of_client, common = {each.client_id: each for each in observed}, _in_common(observed, before)
     default = _how(configured, configured, common, common)
     of_clients = {
-        client_id: _how(
-            configured.clients.get(client_id, StrategySettings()), configured, of_client.get(client_id, common), common
-        )
-        for client_id in sorted({*of_client, *configured.clients})
+        client_id: _how_client(client_id, configured, of_client.get(client_id, common), common)
+        for client_id in sorted({*of_client, *configured.clients, *members})
     }
     return GroupStrategy(default, of_clients)
+
+
+def _how_client(
+    client_id: str, configured: GroupSettings, observed: ObservedClient, common: ObservedClient
+) -> ClientStrategy:
+    own = configured.clients.get(client_id, StrategySettings())
+    how = _how(own, configured, observed, common)
+    why = not_computable(client_id, observed.language, own, configured)
+    return how if why is None else dataclasses.replace(how, undetermined=why)
 
 
 def is_named_before(before: Iterable[OwnerBefore]) -> bool:
