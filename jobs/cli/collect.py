@@ -124,8 +124,11 @@ def collect(call: Call, how: AskOptions) -> None:
                 _say(f"finished {one_line(str(left))}, which an earlier collector left")
             loop.run()
     lost = f", {counted(loop.lost, 'line')} lost" if loop.lost else ""
+    refused = sum(each.count for each in asking.refusals.values())
+    for each in asking.refusals.values():
+        _say(f"refused {counted(each.count, 'time')}: {each}")
     _say(f"stopped: {counted(asking.requests, 'request')}, {asking.unanswered:,} without an answer,"
-         f" {counted(loop.lines, 'line')} written{lost}")  # fmt: skip
+         f" {refused:,} refused, {counted(loop.lines, 'line')} written{lost}")  # fmt: skip
 
 
 def seconds(option: str, text: str) -> float:

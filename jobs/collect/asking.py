@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from jobs.collect.cluster import REQUESTS, is_refusal
 from jobs.collect.remoting import Answer, Connection, NoAnswerError, Security
 
 _FIRST_REST_S, _LONGEST_REST_S = 1.0, 10.0
+_REMARK_CHARACTERS = 200
 
 
 @dataclass
@@ -17,6 +19,20 @@ class _Rest:
 
     seconds: float = 0.0
     until_s: float = 0.0
+
+
+@dataclass
+class Refusal:
+    """The first answer of a kind that refuses, who gave it, and how many there were."""
+
+    asked_for: str
+    address: str
+    answer: Answer
+    count: int = 0
+
+    def __str__(self) -> str:
+        remark = (self.answer.remark or "without a remark").strip().partition("\n")[0][:_REMARK_CHARACTERS]
+        return f"{self.asked_for} by {self.address}, code {self.answer.code}: {remark}"
 
 
 @dataclass
@@ -30,6 +46,7 @@ class Asking:
         wait: waits so many seconds; true when the collector should stop.
         requests: requests so far.
         unanswered: requests without an answer, those included that were not made as the address is paused.
+        refusals: answers that say nothing, by what was asked for and their code.
     """
 
     timeout_s: float
@@ -38,6 +55,7 @@ class Asking:
     wait: Callable[[float], bool]
     requests: int = 0
     unanswered: int = 0
+    refusals: dict[tuple[str, int], Refusal] = field(default_factory=dict)
     _connections: dict[str, Connection] = field(default_factory=dict)
     _rests: dict[str, _Rest] = field(default_factory=dict)
     _next_s: float = 0.0
@@ -63,6 +81,10 @@ class Asking:
             rest.until_s = time.monotonic() + rest.seconds
             raise
         rest.seconds = 0.0
+        if is_refusal(code, answer.code, answer.remark):
+            asked_for = REQUESTS.get(code, str(code))
+            refusal = self.refusals.setdefault((asked_for, answer.code), Refusal(asked_for, address, answer))
+            refusal.count += 1
         return answer
 
     def close(self) -> None:

@@ -16,11 +16,34 @@ ALL_TOPICS = 206
 RUNNING_INFO = 307
 RETRY = "%RETRY%"
 
-_MASTER = "0"
-_SYSTEM_GROUPS = {"TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "__MONITOR_CONSUMER"}
-_SYSTEM_GROUP = ("CID_SYS_RMQ_", "CID_RMQ_SYS_", "CID_ONS")
-_SYSTEM_TOPICS = {"SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102", "OFFSET_MOVED_EVENT", "BenchmarkTest"}
-_SYSTEM_TOPIC = ("RMQ_SYS_", "rmq_sys_", "%DLQ%", "%SYS%")
+OWN_GROUPS = {
+    # MixAll.PREDEFINE_GROUP_SET, 5.3.2 on: groups that every broker makes (SubscriptionGroupManager), and names taken.
+    *("DEFAULT_CONSUMER", "DEFAULT_PRODUCER", "TOOLS_CONSUMER", "SCHEDULE_CONSUMER", "FILTERSRV_CONSUMER"),
+    *("__MONITOR_CONSUMER", "CLIENT_INNER_PRODUCER", "SELF_TEST_P_GROUP", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY"),
+    *("CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER", "CID_ONSAPI_PULL", "CID_RMQ_SYS_TRANS"),
+    "CID_DefaultHeartBeatSyncerTopic",  # AbstractSystemMessageSyncer of the proxy, 5.1.0 on
+}
+_OWN_GROUP = "CID_RMQ_SYS_"  # MixAll.isSysConsumerGroup, 4.0.0 on
+OWN_TOPICS = {
+    # TopicValidator.SYSTEM_TOPIC_SET, 4.7.1 on; the same in MixAll before, where they were there.
+    *("TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRACE_TOPIC"),
+    *("RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT"),
+    "CHECKPOINT_TOPIC",  # 5.2.0 on
+    "AUTO_CREATE_TOPIC_KEY",  # TBW102 in 4.3.0
+    "DefaultHeartBeatSyncerTopic",  # ProxyConfig, 5.1.0 on
+}
+_OWN_TOPIC = ("rmq_sys_", "%DLQ%")  # TopicValidator.isSystemTopic; MixAll.DLQ_GROUP_TOPIC_PREFIX
+REQUESTS = {
+    TOPIC_ROUTE: "topic routes",
+    CLUSTER_INFO: "the list of brokers",
+    SUBSCRIPTION_GROUPS: "the list of groups",
+    CONSUMER_CONNECTIONS: "members of groups",
+    ALL_TOPICS: "the list of topics",
+    RUNNING_INFO: "running info",
+}
+"""What a request asks for."""
+_ORDINARY = {(TOPIC_ROUTE, 17), (CONSUMER_CONNECTIONS, 206)}  # there is no such topic, nobody is in the group
+_NOT_ONLINE = "not online"  # remark of a running info whose client has just gone: code 1, as of any refusal
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(\d+)(?=\s*:)')
 
 
@@ -38,8 +61,18 @@ def parsed(body: str) -> dict[str, Any]:
     return dict(content)
 
 
-def masters(info: str) -> dict[str, str]:
-    """Broker name to the address of its master, of the brokers that have one.
+def is_refusal(request: int, code: int, remark: str | None) -> bool:
+    """Whether an answer says that the other side would not, or could not, tell.
+
+    >>> is_refusal(CONSUMER_CONNECTIONS, 206, None), is_refusal(CONSUMER_CONNECTIONS, 1, "Check signature failed")
+    (False, True)
+    """
+    is_gone = request == RUNNING_INFO and _NOT_ONLINE in (remark or "")
+    return code != 0 and (request, code) not in _ORDINARY and not is_gone
+
+
+def addresses(info: str) -> dict[str, list[str]]:
+    """Broker name to its addresses: the master's first, if it has one, then its slaves'.
 
     Args:
         info: the name server's answer to CLUSTER_INFO.
@@ -49,9 +82,9 @@ def masters(info: str) -> dict[str, str]:
     """
     brokers = parsed(info).get("brokerAddrTable") or {}
     return {
-        name: broker["brokerAddrs"][_MASTER]
+        name: [address for _, address in sorted(broker["brokerAddrs"].items(), key=lambda of: int(of[0]))]
         for name, broker in sorted(brokers.items())
-        if _MASTER in broker.get("brokerAddrs", {})
+        if broker.get("brokerAddrs")
     }
 
 
@@ -63,14 +96,44 @@ def own_names(info: str) -> set[str]:
 
 
 def topics_in(body: str, info: str) -> list[str]:
-    """The users' topics in the name server's list of all, in order.
+    """The users' topics in the name server's list of all, in order; no retry topics of RocketMQ's own groups.
 
     Raises:
         ValueError: it is invalid.
     """
-    own = _SYSTEM_TOPICS | own_names(info)
+    own = OWN_TOPICS | own_names(info)
     topics = parsed(body).get("topicList") or []
-    return sorted(topic for topic in topics if topic not in own and not topic.startswith(_SYSTEM_TOPIC))
+    return sorted(
+        topic
+        for topic in topics
+        if topic not in own
+        and not topic.startswith(_OWN_TOPIC)
+        and not (topic.startswith(RETRY) and _is_own_group(topic.removeprefix(RETRY)))
+    )
+
+
+def routes_differ(one: str, other: str) -> bool:
+    """Whether two answers on a route say different things, in whatever order.
+
+    >>> routes_differ('{"queueDatas":[{"a":1},{"b":2}]}', '{"queueDatas":[{"b":2},{"a":1}]}')
+    False
+    """
+    return _in_order(one) != _in_order(other)
+
+
+def _in_order(body: str) -> object:
+    try:
+        route = parsed(body)
+    except ValueError:
+        return body
+    return {
+        name: sorted(value, key=lambda of: json.dumps(of, sort_keys=True)) if isinstance(value, list) else value
+        for name, value in route.items()
+    }
+
+
+def _is_own_group(group: str) -> bool:
+    return group in OWN_GROUPS or group.startswith(_OWN_GROUP)
 
 
 def groups_in(body: str) -> set[str]:
@@ -80,7 +143,7 @@ def groups_in(body: str) -> set[str]:
         ValueError: the answer is invalid.
     """
     table = parsed(body).get("subscriptionGroupTable") or {}
-    return {group for group in table if group not in _SYSTEM_GROUPS and not group.startswith(_SYSTEM_GROUP)}
+    return {group for group in table if not _is_own_group(group)}
 
 
 def members_in(body: str) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.collect import cluster as of_cluster
-from jobs.collect.asking import Asking
+from jobs.collect.asking import Asking, Refusal
 from jobs.collect.remoting import Answer, NoAnswerError
 
 Line = dict[str, Any]
@@ -35,19 +35,20 @@ class Scope:
     """What a round asks about.
 
     Attributes:
-        brokers: broker name to the address of its master.
+        brokers: names to their addresses, the master's first.
         groups: consumer groups.
         topics: topics whose routes to ask for.
     """
 
-    brokers: Mapping[str, str]
+    brokers: Mapping[str, Sequence[str]]
     groups: Sequence[str]
     topics: Sequence[str]
+    name_servers: int = 1
 
     @property
     def requests(self) -> int:
-        """Number of requests in a round, without consumers' running info."""
-        return 1 + len(self.topics) + len(self.groups) * len(self.brokers)
+        """How many a round makes, without consumers' running info."""
+        return 1 + len(self.topics) * self.name_servers + len(self.groups) * len(self.brokers)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Collector:
 
     Args:
         asking: asks an address.
-        name_servers: their addresses; the first that answers counts.
+        name_servers: their addresses; of lists the first that answers counts, of routes each is asked.
         wanted: what to ask about.
         clock: the instant now, UTC.
     """
@@ -73,15 +74,21 @@ class Collector:
         self, asking: Asking, name_servers: Sequence[str], wanted: Wanted, clock: Callable[[], dt.datetime]
     ) -> None:
         self._asking, self._name_servers, self._wanted, self._clock = asking, name_servers, wanted, clock
+        self._groups_of: dict[str, set[str]] = {}
 
-    def brokers(self) -> dict[str, str]:
-        """Name of each broker that the name server knows now to the address of its master.
+    @property
+    def refusals(self) -> list[Refusal]:
+        """Answers that said nothing, so far."""
+        return list(self._asking.refusals.values())
+
+    def brokers(self) -> dict[str, list[str]]:
+        """Names of the brokers that the name server knows now, to their addresses, the master's first.
 
         Raises:
             NoAnswerError: no name server answers, or not with RocketMQ's protocol.
         """
         with self._readable():
-            return of_cluster.masters(self._info())
+            return of_cluster.addresses(self._info())
 
     def scope(self) -> Scope:
         """What to ask about now.
@@ -91,18 +98,18 @@ class Collector:
         """
         with self._readable():
             info = self._info()
-            brokers = of_cluster.masters(info)
-            groups = self._wanted.groups or self._groups(brokers.values())
-            return Scope(brokers, groups, self._topics(info, brokers, groups))
+            brokers = of_cluster.addresses(info)
+            groups = self._wanted.groups or self._groups(brokers)
+            return Scope(brokers, groups, self._topics(info, brokers, groups), len(self._name_servers))
 
     def round(self, scope: Scope) -> Round:
         """Ask once about routes and members."""
-        routes = [self._route(topic) for topic in scope.topics]
+        routes = [line for topic in scope.topics for line in self._routes(topic)]
         consumers: list[Line] = []
         members: dict[tuple[str, str], str] = {}
         for group in scope.groups:
-            for broker, address in scope.brokers.items():
-                answer = self._answer(address, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
+            for broker, addresses in scope.brokers.items():
+                address, answer = self._answer_of(addresses, of_cluster.CONSUMER_CONNECTIONS, {"consumerGroup": group})
                 subject = {"consumer_group": group, "broker_name": broker, "broker_addr": address}
                 consumers.append(self._line(subject, answer))
                 for client_id in _members(answer):
@@ -125,38 +132,59 @@ class Collector:
             raise NoAnswerError(f"{', '.join(self._name_servers)}: no answer of a name server: {error}") from error
 
     def _info(self) -> str:
-        return self._of_name_server(of_cluster.CLUSTER_INFO, {}).body
+        return self._of_name_server(of_cluster.CLUSTER_INFO).body
 
-    def _route(self, topic: str) -> Line:
-        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        with suppress(NoAnswerError):
-            return self._line({"topic": topic}, self._of_name_server(of_cluster.TOPIC_ROUTE, fields))
-        return self._line({"topic": topic}, None)
+    def _routes(self, topic: str) -> Iterator[Line]:
+        """A line of the first name server that answers, and one of each that says something else."""
+        fields, said = {"topic": topic, "acceptStandardJsonOnly": "true"}, list[Answer]()
+        for address in self._name_servers:
+            answer = self._answer(address, of_cluster.TOPIC_ROUTE, fields)
+            if answer and all(
+                other.code != answer.code or of_cluster.routes_differ(other.body, answer.body) for other in said
+            ):
+                said.append(answer)
+                yield self._line({"topic": topic, "name_server": address}, answer)
+        if not said:
+            yield self._line({"topic": topic}, None)
 
-    def _groups(self, addresses: Iterable[str]) -> list[str]:
-        """All groups that a broker has a configuration of; a broker that does not answer has none."""
-        answers = [self._answer(address, of_cluster.SUBSCRIPTION_GROUPS, {}) for address in addresses]
-        groups = (of_cluster.groups_in(answer.body) for answer in answers if answer and answer.code == 0)
-        return sorted(set().union(*groups))
+    def _groups(self, brokers: Mapping[str, Sequence[str]]) -> list[str]:
+        """All groups that a broker has settings of; one that does not answer, or refuses, those of its last answer."""
+        for broker, addresses in brokers.items():
+            _, answer = self._answer_of(addresses, of_cluster.SUBSCRIPTION_GROUPS, {})
+            if answer and answer.code == 0:
+                self._groups_of[broker] = of_cluster.groups_in(answer.body)
+        return sorted(set().union(*(self._groups_of.get(broker, ()) for broker in brokers)))
 
-    def _topics(self, info: str, brokers: Mapping[str, str], groups: Sequence[str]) -> list[str]:
+    def _topics(self, info: str, brokers: Mapping[str, Sequence[str]], groups: Sequence[str]) -> list[str]:
         if not self._wanted.groups and not self._wanted.topics:
-            return of_cluster.topics_in(self._of_name_server(of_cluster.ALL_TOPICS, {}).body, info)
+            return of_cluster.topics_in(self._of_name_server(of_cluster.ALL_TOPICS).body, info)
         topics = set(self._wanted.topics)
         for group in self._wanted.groups:
             fields = {"consumerGroup": group}
-            answers = [self._answer(address, of_cluster.CONSUMER_CONNECTIONS, fields) for address in brokers.values()]
-            topics |= of_cluster.topics_read(answer.body for answer in answers if answer and answer.code == 0)
+            asked = (self._answer_of(of, of_cluster.CONSUMER_CONNECTIONS, fields) for of in brokers.values())
+            topics |= of_cluster.topics_read(answer.body for _, answer in asked if answer and answer.code == 0)
         return sorted(topics | {f"{of_cluster.RETRY}{group}" for group in groups})
 
-    def _of_name_server(self, code: int, fields: Mapping[str, str]) -> Answer:
+    def _of_name_server(self, code: int) -> Answer:
+        """The first answer that is none of a refusal."""
         problems = []
         for address in self._name_servers:
             try:
-                return self._asking(address, code, fields)
+                answer = self._asking(address, code, {})
             except NoAnswerError as problem:
                 problems.append(f"{problem}")
+                continue
+            if answer.code == 0:
+                return answer
+            problems.append(f"{address}: code {answer.code}: {answer.remark}")
         raise NoAnswerError("; ".join(problems))
+
+    def _answer_of(self, addresses: Sequence[str], code: int, fields: Mapping[str, str]) -> tuple[str, Answer | None]:
+        """The first address that answers, the master's unless it is away, and its answer; else the first address."""
+        for address in addresses:
+            if (answer := self._answer(address, code, fields)) is not None:
+                return address, answer
+        return addresses[0], None
 
     def _answer(self, address: str, code: int, fields: Mapping[str, str]) -> Answer | None:
         with suppress(NoAnswerError):
@@ -164,11 +192,12 @@ class Collector:
         return None
 
     def _line(self, subject: Mapping[str, Any], answer: Answer | None) -> Line:
-        """The line of an answer: code null when there was none; the body only of code 0."""
+        """A line of what came back: code null when nothing did; the body only of an answer, else the remark."""
         of_cluster_too = {"cluster": self._wanted.cluster} if self._wanted.cluster is not None else {}
         captured_at_ms = int(self._clock().timestamp() * 1000)
         code, body = (answer.code, answer.body or None) if answer else (None, None)
-        return {"captured_at_ms": captured_at_ms, **of_cluster_too, **subject, "code": code, "body": body}
+        line = {"captured_at_ms": captured_at_ms, **of_cluster_too, **subject, "code": code, "body": body}
+        return line | {"remark": answer.remark} if answer and answer.code != 0 and answer.remark else line
 
 
 def _members(answer: Answer | None) -> list[str]:

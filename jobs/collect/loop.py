@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from jobs.text.terminal import counted
 
 _LOOK_AGAIN_S = 60.0
 _REMEMBERED_S = 3_600.0
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class Loop:
     lines: int = 0
     lost: int = 0
     _scope: Scope | None = None
-    _brokers: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _brokers: dict[str, tuple[Sequence[str], float]] = field(default_factory=dict)
+    _listed: Mapping[str, Sequence[str]] | None = None
+    _refused: set[tuple[str, int]] = field(default_factory=set)
     _looked_s: float = field(default=float("-inf"))
     _asked_consumers_s: float = field(default=float("-inf"))
     _is_wrong: bool = False
@@ -88,6 +91,7 @@ class Loop:
         if every_s is not None and now_s - self._asked_consumers_s >= every_s:
             self._asked_consumers_s = now_s
             self._write("running_info", list(self.collector.running_info(answers.members)))
+        self._say_refusals()
 
     def _scope_at(self, now_s: float) -> Scope | None:
         """What to ask about: brokers as of now, groups and topics of the last minute.
@@ -97,18 +101,23 @@ class Loop:
         """
         try:
             if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
-                self._scope, self._looked_s = self.collector.scope(), now_s
-                brokers: Mapping[str, str] = self._scope.brokers
+                before, self._scope, self._looked_s = self._scope, self.collector.scope(), now_s
+                brokers: Mapping[str, Sequence[str]] = self._scope.brokers
+                if before is not None:
+                    self._say_changes("group", before.groups, self._scope.groups)
             else:
                 brokers = self.collector.brokers()
-            self._brokers |= {name: (address, now_s) for name, address in brokers.items()}
+            if self._listed is not None:
+                self._say_changes("broker", self._listed, brokers)
+            self._listed = brokers
+            self._brokers |= {name: (addresses, now_s) for name, addresses in brokers.items()}
             self._say_once(None)
         except NoAnswerError as problem:
             self._say_once(f"no name server answers: {problem}")
         if self._scope is None:
             return None
         known = {
-            name: address for name, (address, at_s) in sorted(self._brokers.items()) if now_s - at_s < _REMEMBERED_S
+            name: addresses for name, (addresses, at_s) in sorted(self._brokers.items()) if now_s - at_s < _REMEMBERED_S
         }
         return replace(self._scope, brokers=known)
 
@@ -119,6 +128,23 @@ class Loop:
         except OSError as problem:
             self.lost += len(lines)
             self.say(f"{counted(len(lines), 'line')} of {kind} lost: {problem}")
+
+    def _say_changes(self, what: str, before: Iterable[str], after: Iterable[str]) -> None:
+        """Say which names came and went."""
+        names, others = set(before), set(after)
+        for which, how in ((others - names, "new"), (names - others, "gone")):
+            if which:
+                more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
+                listed = ", ".join(sorted(which)[:_NAMED])
+                self.say(f"{counted(len(which), what)} {how}: {listed}{more}")
+
+    def _say_refusals(self) -> None:
+        """Say each kind of refusal once, as it begins; how many there were is said at the end."""
+        for refusal in self.collector.refusals:
+            kind = refusal.asked_for, refusal.answer.code
+            if kind not in self._refused:
+                self._refused.add(kind)
+                self.say(f"refused: {refusal}")
 
     def _say_once(self, trouble: str | None) -> None:
         """Report a problem when it begins, and when it is over."""

@@ -26,12 +26,12 @@ GROUPS, CONNECTIONS, TOPICS, RUNNING = 201, 203, 206, 307
 MEMBERS = {("broker-a", "CG"): ["c1", "c2", "c2"], ("broker-b", "CG"): ["c1", "c3"]}
 FAST = ("--every", "0.01s", "--running-info-every", "0.01s", "--requests-per-second", "10000")
 GROUPS_OF_ITS_OWN = (
-    "TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "__MONITOR_CONSUMER", "CID_SYS_RMQ_TRANS",
-    "CID_RMQ_SYS_TRANS", "CID_ONSAPI_PULL",
+    "TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "__MONITOR_CONSUMER", "SCHEDULE_CONSUMER",
+    "CID_RMQ_SYS_TRANS", "CID_ONSAPI_PULL", "CID_RMQ_SYS_REVIVE_GROUP", "CID_DefaultHeartBeatSyncerTopic",
 )  # fmt: skip
 TOPICS_OF_ITS_OWN = (
     "main", "broker-a", "main_REPLY_TOPIC", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC", "TBW102", "OFFSET_MOVED_EVENT",
-    "BenchmarkTest", "RMQ_SYS_TRACE_TOPIC", "rmq_sys_x", "%DLQ%CG", "%SYS%x",
+    "BenchmarkTest", "RMQ_SYS_TRACE_TOPIC", "rmq_sys_x", "%DLQ%CG", "%RETRY%TOOLS_CONSUMER",
 )  # fmt: skip
 Lines = dict[str, list[dict[str, Any]]]
 
@@ -42,6 +42,8 @@ class Site:
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, Mapping[str, str]]] = []
         self.cluster = FakeCluster(administer=self.answer)
+        self.named = list(self.cluster.brokers)
+        self.addresses: Callable[[str], str] = lambda name: f'0:"{self.cluster.address(name)}",1:"127.0.0.1:1"'
 
     def answer(self, broker: str, code: int, fields: Mapping[str, str]) -> tuple[int, str] | None:
         self.asked.append((broker, code, fields))
@@ -61,11 +63,9 @@ class Site:
         if code == CLUSTER_INFO:
             # As servers before 4.9.4 write it: numbers that are keys have no quotes.
             brokers = ",".join(
-                f'"{name}":{{"brokerAddrs":{{0:"{self.cluster.address(name)}",1:"127.0.0.1:1"}},"brokerName":"{name}"}}'
-                for name in self.cluster.brokers
+                f'"{name}":{{"brokerAddrs":{{{self.addresses(name)}}},"brokerName":"{name}"}}' for name in self.named
             )
-            slave = '"broker-s":{"brokerAddrs":{1:"127.0.0.1:1"},"brokerName":"broker-s"}'
-            return 0, f'{{"brokerAddrTable":{{{brokers},{slave}}},"clusterAddrTable":{{"main":["broker-a"]}}}}'
+            return 0, f'{{"brokerAddrTable":{{{brokers}}},"clusterAddrTable":{{"main":["broker-a"]}}}}'
         if code == TOPICS:
             return 0, json.dumps({"topicList": ["T", "%RETRY%CG", *TOPICS_OF_ITS_OWN], "brokerAddr": None})
         return None if code == ROUTE else (0, "{}")
@@ -136,12 +136,12 @@ def test_a_plan_asks_for_no_member_and_writes_nothing(
     assert cli.main([*asks, "--every", "2m"]) == 0
     said = capsys.readouterr().out.strip()
     assert said == (
-        "a round: 2 groups at 2 brokers, 2 routes: 7 requests, every 120 s; at most 50 requests a second: 0.1 s at"
+        "a round: 2 groups at 2 brokers, 2 routes: 9 requests, every 120 s; at most 50 requests a second: 0.2 s at"
         " least; besides, one request per member every 60 s"
     )
     assert cli.main([*asks, "--every", "1s", "--requests-per-second", "3", "--running-info-every", "never"]) == 0
     assert capsys.readouterr().out.strip() == (
-        "a round: 2 groups at 2 brokers, 2 routes: 7 requests, every 1 s; at most 3 requests a second: 2.3 s at least"
+        "a round: 2 groups at 2 brokers, 2 routes: 9 requests, every 1 s; at most 3 requests a second: 3.0 s at least"
         " (rounds will follow each other without a pause: raise --requests-per-second, or --every)"
     )
     assert not (tmp_path / "out").exists()
@@ -170,6 +170,61 @@ def test_an_answer_that_cannot_be_read_is_written_all_the_same(site: Site, tmp_p
     lines = collected(site, tmp_path / "out")
     assert {row["body"] for row in lines["consumers"]} == {wrong}
     assert lines["running_info"] == []
+
+
+def test_what_was_refused_is_said_with_code_and_remark(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ACL answers with code 1 whatever it was asked; so the groups of before are still asked about."""
+    right, lists = site.answer, list[str]()
+
+    def answer(broker: str, code: int, fields: Mapping[str, str]) -> tuple[int, str] | None:
+        lists.extend([broker] if code == GROUPS else [])
+        is_refused = broker == "broker-a" and code in (CONNECTIONS, RUNNING)
+        return (1, "") if is_refused or (code == GROUPS and broker == "broker-b") else right(broker, code, fields)
+
+    site.cluster.administer = answer
+    lines = collected(site, tmp_path / "out", "--rounds", "2")
+    refused = [row for row in lines["consumers"] if row["broker_name"] == "broker-a"]
+    assert [(row["code"], row["remark"], row["body"]) for row in refused] == [(1, "as the test says", None)] * 2
+    said = capsys.readouterr().err.splitlines()
+    of_groups = f"the list of groups by {site.cluster.address('broker-b')}, code 1: as the test says"
+    of_members = f"members of groups by {site.cluster.address('broker-a')}, code 1: as the test says"
+    assert [line for line in said if ": refused: " in line] == [
+        f"faultline collect: refused: {refusal}" for refusal in (of_groups, of_members)
+    ]
+    assert f"faultline collect: refused {len(lists) // 2} times: {of_groups}" in said
+    assert f"faultline collect: refused 2 times: {of_members}" in said
+    assert said[-1].endswith(f" {len(lists) // 2 + 2} refused, {sum(map(len, lines.values()))} lines written")
+
+
+def test_a_slave_is_asked_while_the_master_is_away(site: Site, tmp_path: Path) -> None:
+    """Struck off by the name server, or not yet."""
+    slave = site.cluster.address("broker-b")
+    for of_master in ("", '0:"127.0.0.1:1",'):
+        site.named, site.addresses = ["broker-a"], lambda _, of=of_master: f'{of}10:"127.0.0.1:2",2:"{slave}"'  # type: ignore[misc]
+        consumers = collected(site, tmp_path / f"out{len(of_master)}")["consumers"]
+        asked = {(row["broker_name"], row["broker_addr"], row["consumer_group"], row["code"]) for row in consumers}
+        assert asked == {("broker-a", slave, "CG2", 206)}
+
+
+def test_name_servers_that_differ_have_a_line_each(site: Site, tmp_path: Path) -> None:
+    """The other one has lost broker-b; of a topic that both know the same of, one line is enough."""
+    routes = {"T": '{"queueDatas":[{"brokerName":"broker-a"}]}', "%RETRY%CG": '{"queueDatas":[]}'}
+
+    def other(_: str, code: int, fields: Mapping[str, str]) -> tuple[int, str] | None:
+        return (0, routes[fields["topic"]]) if code == ROUTE else site.of_name_server(code)
+
+    def first(broker: str, code: int, fields: Mapping[str, str]) -> tuple[int, str] | None:
+        same = not broker and code == ROUTE and fields["topic"] != "T"
+        return (0, '{ "queueDatas" : [] }') if same else site.answer(broker, code, fields)
+
+    site.cluster.administer = first
+    with FakeCluster(brokers=(), administer=other) as second:
+        lines = collected(site, tmp_path / "out", "--namesrv", second.name_server)["routes"]
+        assert [(row["topic"], row["name_server"]) for row in lines] == [
+            ("%RETRY%CG", site.cluster.name_server), ("T", site.cluster.name_server), ("T", second.name_server),
+        ]  # fmt: skip
 
 
 def test_a_broker_that_refuses_its_list_of_groups_names_none(site: Site, tmp_path: Path) -> None:

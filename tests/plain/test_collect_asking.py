@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jobs.collect import asking as module
-from jobs.collect.asking import Asking
+from jobs.collect.asking import Asking, Refusal
 from jobs.collect.collector import Collector, Round, Scope
 from jobs.collect.files import HourlyFiles
 from jobs.collect.loop import Loop, Pace
@@ -118,15 +118,22 @@ class Cluster(Collector):
         self._struck_off = struck_off
         self.asked_for: list[list[str]] = []
 
-    def brokers(self) -> dict[str, str]:
+    @property
+    def refusals(self) -> list[Refusal]:
+        return []
+
+    def brokers(self) -> dict[str, list[str]]:
         self.looks += 1
         if not self._is_there.get(self.looks, True):
             raise NoAnswerError(f"try {self.looks}")
-        return {"a": "a:1"} if self.looks in self._struck_off else {"b": "b:1", "a": "a:1"}
+        return {"a": ["a:1"]} if self.looks in self._struck_off else {"b": ["b:1"], "a": ["a:1"]}
 
     def scope(self) -> Scope:
         self.scopes += 1
-        return Scope(self.brokers(), [], [])
+        return Scope(self.brokers(), self.groups(), [])
+
+    def groups(self) -> list[str]:
+        return []
 
     def round(self, scope: Scope) -> Round:
         self.asked_for.append(list(scope.brokers))
@@ -159,10 +166,23 @@ def test_what_there_is_to_ask_about_is_looked_up_once_a_minute(clock: Clock, tmp
 
 def test_a_broker_that_is_struck_off_is_asked_for_an_hour_more(clock: Clock, tmp_path: Path) -> None:
     cluster = Cluster(clock, {}, range(3, 500))
-    looped(clock, cluster, tmp_path, 501)
+    _, said = looped(clock, cluster, tmp_path, 501)
+    assert said == ["1 broker gone: b", "1 broker new: b"]
     both = [place for place, brokers in enumerate(cluster.asked_for) if brokers == ["a", "b"]]
     assert both == [*range(361), 499, 500]  # 10 s apart; it was there at the second look
     assert all("a" in brokers for brokers in cluster.asked_for)
+
+
+def test_groups_that_come_and_go_are_said(clock: Clock, tmp_path: Path) -> None:
+    class Groups(Cluster):
+        def groups(self) -> list[str]:
+            return [f"g{number}" for number in range(7)] if self.scopes == 2 else ["g1", "other"]
+
+    _, said = looped(clock, Groups(clock, {}), tmp_path, 13)
+    assert said == [
+        "6 groups new: g0, g2, g3, g4, g5 and 1 more", "1 group gone: other",
+        "1 group new: other", "6 groups gone: g0, g2, g3, g4, g5 and 1 more",
+    ]  # fmt: skip
 
 
 def test_without_a_name_server_it_goes_on_with_what_it_knows_and_says_so_once(clock: Clock, tmp_path: Path) -> None:
