@@ -7,7 +7,7 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, INT, TEXT, Table, column, ins
 
 ALLOCATION_FINDINGS = Table(
     name="allocation_findings",
-    version=2,
+    version=3,
     grain="one finding: an interval in which a queue, a client, a topic or a group was not as it should be",
     keys=(
         "cluster",
@@ -27,7 +27,7 @@ ALLOCATION_FINDINGS = Table(
         *instant("end", "end of the interval, exclusive"),
         column("consumer_group", TEXT, "consumer group; null = the topic, for all groups"),
         column("topic", TEXT, "topic; null = the whole group"),
-        column("broker_name", TEXT, "broker of the queue; null = no single queue"),
+        column("broker_name", TEXT, "broker of the queue, or that the finding is about; null = no single one"),
         column("queue_id", INT, "queue id; null = no single queue"),
         required("kind", TEXT, "what was found"),
         required("basis", TEXT, "EXPECTED: by members, routes and strategy alone; OBSERVED: by what clients owned"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 from typing import Any
@@ -175,6 +176,8 @@ def test_what_cannot_be_computed_and_what_differs() -> None:
     ]
     assert group(inputs=(mixed,)) == [Finding(START, START + 7, "MIXED_STRATEGIES")]
     assert group(inputs=(split,)) == [Finding(START, START + 600_000, "VIEWS_DIFFER")]
+    by_proxy = dataclasses.replace(split, undetermined="CLIENTS_BY_PROXY")  # its clients ask no broker
+    assert [each.kind for each in group(inputs=(by_proxy,))] == ["NOT_DETERMINABLE"]
 
 
 def test_what_reaches_over_midnight_is_of_the_day() -> None:

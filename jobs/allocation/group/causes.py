@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from jobs.allocation.group.client_kind import NO_STRATEGY
 from jobs.allocation.group.differences import EXPIRES_MS
 from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
@@ -136,7 +137,9 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
     """When brokers of a group whose clients ask for members differ for longer than a change takes to spread."""
     spans = joined(
-        (each.start_ms, each.end_ms) for each in inputs if each.views > 1 and each.strategy != "BROADCASTING"
+        (each.start_ms, each.end_ms)
+        for each in inputs
+        if each.views > 1 and each.strategy != "BROADCASTING" and each.undetermined not in NO_STRATEGY
     )
     return [(start_ms, end_ms) for start_ms, end_ms in spans if end_ms - start_ms > _SCAN_MS]
 
