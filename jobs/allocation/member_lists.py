@@ -46,7 +46,7 @@ def unheard(answers: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
         max_staleness_ms: how long a capture counts at most.
     """
     cause = (
-        F.when(F.col("client_ids").isNotNull(), _HEARD)
+        F.when(F.col("has_answer"), _HEARD)
         .when(F.col("is_silent"), GroupCause.BROKERS_SILENT)
         .otherwise(GroupCause.BROKERS_REFUSE)
     )
@@ -59,7 +59,7 @@ def unheard(answers: DataFrame, day: Day, max_staleness_ms: int) -> DataFrame:
 def _next_answer_ms(*keys: str) -> Column:
     """When the next capture with an answer is, of that instant or later; null = there is none."""
     backwards = Window.partitionBy(*keys).orderBy(
-        F.desc("captured_at_ms"), F.col("client_ids").isNull(), "broker_name", "client_ids"
+        F.desc("captured_at_ms"), F.desc("has_answer"), "broker_name", "is_silent"
     )
-    answered_ms = F.when(F.col("client_ids").isNotNull(), F.col("captured_at_ms"))
+    answered_ms = F.when(F.col("has_answer"), F.col("captured_at_ms"))
     return F.min(answered_ms).over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow))

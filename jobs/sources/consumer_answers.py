@@ -15,10 +15,10 @@ _NO_CONSUMER = "no consumer for this group"
 
 
 def member_answers(consumers: DataFrame) -> DataFrame:
-    """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`, `is_silent`.
+    """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`, `has_answer`, `is_silent`.
 
     `client_ids` is sorted and keeps duplicates (one entry per connection, `ConsumerGroupInfo.getAllClientId`); empty
-    where the broker knows no such group; null where nothing is known: the broker refused, or `is_silent`, it did not
+    where the broker knows no such group; null without `has_answer`: the broker refused, or `is_silent`, it did not
     answer. SYSTEM_ERROR is what a broker says to whoever lacks a permission too, so it counts with its remark only.
 
     Args:
@@ -27,13 +27,16 @@ def member_answers(consumers: DataFrame) -> DataFrame:
     connection = F.from_json("body", _CONNECTION)
     client_ids = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda each: each["clientId"]))
     says_none = (F.col("code") == _SYSTEM_ERROR) & F.startswith("remark", F.lit(_NO_CONSUMER))
+    is_empty = F.coalesce((F.col("code") == _CONSUMER_NOT_ONLINE) | says_none, F.lit(False))
+    is_list = F.coalesce(F.col("code") == _ANSWER, F.lit(False))
     return consumers.select(
         "captured_at_ms",
         "consumer_group",
         "broker_name",
-        F.when(F.col("code") == _ANSWER, F.array_sort(F.filter(client_ids, lambda each: each.isNotNull())))
-        .when((F.col("code") == _CONSUMER_NOT_ONLINE) | says_none, F.array().cast("array<string>"))
+        F.when(is_list, F.array_sort(F.filter(client_ids, lambda each: each.isNotNull())))
+        .when(is_empty, F.array().cast("array<string>"))
         .alias("client_ids"),
+        (is_list | is_empty).alias("has_answer"),
         F.col("code").isNull().alias("is_silent"),
     )
 

@@ -15,6 +15,7 @@ from jobs.allocation.group.findings import of_allocation, of_group, of_members, 
 from jobs.allocation.group.flapping import Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import Languages, MemberList, Route, RoutedBroker, Topic, Unheard
+from jobs.allocation.group.observed_clients import ObservedClient
 from jobs.allocation.group.sentence import sentence
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy, group_strategy
@@ -132,6 +133,8 @@ def test_a_group_whose_members_share_an_id_or_have_none() -> None:
     ]
     (unknown,) = group(twins)  # they may broadcast, where each has every queue
     assert (unknown.kind, unknown.cause) == ("DUPLICATE_CLIENT_ID", "MODEL_UNKNOWN")
+    go = group_strategy(GroupSettings(), [ObservedClient("x", language="GO")])
+    assert [each.cause for each in group(twins, strategy=go)] == ["MODEL_UNKNOWN"]
     assert sentence("g", unknown) == (
         "g: two connections have one client id for 0.0 s (x, z; nothing says whether the group broadcasts)"
     )
@@ -202,19 +205,21 @@ def route(*brokers: str, start_ms: int, end_ms: int) -> Route:
         ((route(start_ms=0, end_ms=100),), [("NO_ROUTE", 10, 90)]),
         ((route("a", start_ms=0, end_ms=40), route(start_ms=40, end_ms=60), route("a", start_ms=60, end_ms=100)),
          [("NO_ROUTE", 40, 60)]),
-        ((route(start_ms=0, end_ms=10),), []),
+        ((route(start_ms=0, end_ms=10), route("a", start_ms=59, end_ms=90)), []),
+        ((route("a", start_ms=0, end_ms=40),), [("ROUTE_UNKNOWN", 40, 90)]),
+        ((route("a", start_ms=0, end_ms=41),), []),  # a route that nobody asked for since holds as long
     ],
 )  # fmt: skip
 def test_a_topic_without_a_route(routes: tuple[Route, ...], findings: list[tuple[str, int, int]]) -> None:
     topic = Topic("T", START + 10, START + 90, routes, None)
-    assert of_topics([topic], DAY) == [
+    assert of_topics([topic], DAY, 49) == [
         Finding(START + since, START + until, "TOPIC_WITHOUT_ROUTE", cause=cause, topic="T")
         for cause, since, until in findings
     ]
-    assert of_topics([Topic("%RETRY%G", START + 10, START + 90, routes, None)], DAY) == []
+    assert of_topics([Topic("%RETRY%G", START + 10, START + 90, routes, None)], DAY, 49) == []
 
 
 def test_a_topic_of_yesterday_is_without_a_route_from_midnight() -> None:
-    assert of_topics([Topic("T", START - 50, START + 90, (), None)], DAY) == [
+    assert of_topics([Topic("T", START - 50, START + 90, (), None)], DAY, 300_000) == [
         Finding(START, START + 90, "TOPIC_WITHOUT_ROUTE", cause="ROUTE_UNKNOWN", topic="T")
     ]

@@ -76,7 +76,7 @@ def group_day(
                 *of_allocation(should_own, allocated),
                 *of_members(member_lists, facts.unheard, is_awaited=is_awaited),
                 *of_group(member_lists, all_inputs, strategy, flapping, facts.languages, day, max_staleness_ms),
-                *of_topics(facts.topics, day),
+                *of_topics(facts.topics, day, max_staleness_ms),
             )
         ],
         rebalances=rebalances([*before, *today], [*at_00, *member_lists]),

@@ -6,9 +6,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from jobs.allocation.group.causes import of_several_views
-from jobs.allocation.group.client_kind import NO_STRATEGY
 from jobs.allocation.group.differences import is_shared
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.finding import Finding, without_pauses
@@ -17,7 +17,7 @@ from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import Languages, MemberList, Topic, Unheard
 from jobs.allocation.group.shares import Allocated
 from jobs.allocation.group.strategy import GroupStrategy
-from jobs.intervals.of_lists import covered_parts, grouped
+from jobs.intervals.of_lists import covered_parts, grouped, joined
 from jobs.kinds import GroupCause, GroupKind
 from jobs.tables.day import Day
 from udfs.shares import UNCHANGED
@@ -150,11 +150,11 @@ def of_group(
                     each.start_ms,
                     each.end_ms,
                     GroupKind.DUPLICATE_CLIENT_ID,
-                    cause=GroupCause.MODEL_UNKNOWN if strategy is None else GroupCause.NONE_NEEDED,
+                    cause=cause,
                     client_ids=_twins(each.client_ids),
                 )
                 for each in member_lists
-                if each.names_twice and _share_queues(each.client_ids, strategy)
+                if each.names_twice and (cause := _of_twins(each.client_ids, strategy))
             ),
             *(
                 Finding(each.start_ms, each.end_ms, GroupKind.EMPTY_CLIENT_ID)
@@ -190,12 +190,16 @@ def of_group(
     )
 
 
-def _share_queues(client_ids: Iterable[str], strategy: GroupStrategy | None) -> bool:
-    """Not when all broadcast, and ask for no members (`RebalanceImpl`, 5.3.3), nor when it is known of none."""
-    if strategy is None:
-        return True
-    of_members = strategy.of_members(client_ids)
-    return of_members.strategy != "BROADCASTING" and of_members.undetermined not in NO_STRATEGY
+def _of_twins(client_ids: Iterable[str], strategy: GroupStrategy | None) -> GroupCause | None:
+    """What two connections with one id mean for queues; None = nothing, as each of the members takes every queue.
+
+    So does who broadcasts, and asks for no members (`RebalanceImpl`, 5.3.3), and a gRPC client.
+    """
+    of_members = strategy.of_members(client_ids) if strategy else None
+    if of_members is None or of_members.undetermined == GroupCause.NOT_A_JAVA_CLIENT:
+        return GroupCause.MODEL_UNKNOWN
+    takes_all = of_members.strategy == "BROADCASTING" or of_members.undetermined == GroupCause.CLIENTS_BY_PROXY
+    return None if takes_all else GroupCause.NONE_NEEDED
 
 
 def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
@@ -203,19 +207,21 @@ def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(client_id for client_id, count in Counter(client_ids).items() if count > 1)
 
 
-def of_topics(topics: Iterable[Topic], day: Day) -> list[Finding]:
-    """Topics of the group whose route is not there, not known, or of no use to clients."""
+def of_topics(topics: Iterable[Topic], day: Day, stale_ms: int) -> list[Finding]:
+    """Topics of the group whose route is not there, not known for longer than `stale_ms`, or of no use to clients."""
     plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
-    troubles = (trouble for topic in plain for trouble in _troubles(topic, day))
+    troubles = (trouble for topic in plain for trouble in _troubles(topic, day, stale_ms))
     return without_pauses(each for each in troubles if each.end_ms > each.start_ms)
 
 
-def _troubles(topic: Topic, day: Day) -> Iterator[Finding]:
+def _troubles(topic: Topic, day: Day, stale_ms: int) -> Iterator[Finding]:
     routes = [each for each in topic.routes if each.end_ms > each.start_ms]
-    if not routes:
-        start_ms = max(topic.from_ms, day.start_ms)
-        unknown = GroupCause.ROUTE_UNKNOWN
-        yield Finding(start_ms, topic.until_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=unknown, topic=topic.topic)
+    known = joined((each.start_ms, each.end_ms) for each in routes)
+    edges = [max(topic.from_ms, day.start_ms), *chain.from_iterable(known), topic.until_ms]
+    for from_ms, until_ms in zip(edges[::2], edges[1::2], strict=True):
+        if not routes or until_ms - from_ms > stale_ms:
+            unknown = GroupCause.ROUTE_UNKNOWN
+            yield Finding(from_ms, until_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=unknown, topic=topic.topic)
     for each in routes:
         of_topic = Finding(
             max(each.start_ms, topic.from_ms),
