@@ -81,6 +81,7 @@ class GroupKind(_Words):
 class GroupCause(_Words):
     """Causes in `allocation_findings`. Where several of those up to MIXED_LANGUAGES act, the first counts."""
 
+    OFFSET_RESET = "OFFSET_RESET"
     DUPLICATE_CLIENT_ID = "DUPLICATE_CLIENT_ID"
     NOT_SUBSCRIBED = "NOT_SUBSCRIBED"
     QUEUE_DOES_NOT_EXIST = "QUEUE_DOES_NOT_EXIST"
@@ -89,7 +90,6 @@ class GroupCause(_Words):
     VIEWS_DIFFER = "VIEWS_DIFFER"
     STOPPED_NOT_EXPIRED = "STOPPED_NOT_EXPIRED"
     CLIENT_SILENT = "CLIENT_SILENT"
-    OFFSET_RESET = "OFFSET_RESET"
     LOCK_NOT_GRANTED = "LOCK_NOT_GRANTED"
     OFFSET_UNKNOWN = "OFFSET_UNKNOWN"
     STALE_ROUTE = "STALE_ROUTE"

@@ -18,6 +18,7 @@ AVG = "AllocateMessageQueueAveragely"
 TIMES = range(-300, 540, 60)
 """When snapshots were taken; the last one holds until 540."""
 FIRST_S, LAST_S = -43_200, 43_200  # 00:00 and 24:00
+NO_CONSUMER = "no consumer for this group, CODES"  # remark of ConsumerManageProcessor
 SETTINGS = [
     'groups."GHOSTS".strategy="CONFIG"',
     'groups."GHOSTS".clients."x".queues=[["a", 0], ["a", 1], ["a", 2], ["a", 5], ["a", 6]]',
@@ -48,6 +49,8 @@ SETTINGS = [
     'groups."MIXED".clients."y".strategy="AVG_BY_CIRCLE"',
     'groups."ONE-FAILS".clients."r-1".strategy="MACHINE_ROOM_NEARBY-AVG"',
     'groups."BROKER".client_rebalance=false',
+    'groups."LANGUAGES-LATE".message_model="CLUSTERING"',  # whatever Go says
+    'groups."DESERTED".message_model="CLUSTERING"',
 ]
 
 
@@ -255,6 +258,7 @@ def _consumers() -> list[Line]:
         *(members(_ms(each), None, code=206, consumer_group="DESERTED") for each in TIMES),
         *_rebalancing(),
         *_answered(),
+        *_unknown(),
     ]
 
 
@@ -298,6 +302,25 @@ def _rebalancing() -> list[Line]:
     ]
 
 
+def _unknown() -> list[Line]:
+    """Groups of which something is not known, whatever is asked."""
+    codes: dict[str, int | None] = {"BROKERS-SILENT": None, "BROKERS-REFUSE": 16}
+    return [
+        *(line for group in codes for line in _members(group, "x", [-300])),
+        *(
+            members(_ms(each), None, code=code, consumer_group=group)
+            for group, code in codes.items()
+            for each in TIMES[1:]
+        ),
+        *_members("BY-PROXY", ["host@1@0@2v6q3l8k"]),
+        *map(last_speaks_go, _members("GO", "x")),
+        *(members(_ms(each), "xx", consumer_group="IDS") for each in TIMES),
+        *_members("NAME-SERVERS", "x", TIMES, "NS"),
+        *_members("ORDER-CONF", "x", TIMES, "CONF"),
+        *_members("RESETS", "x", TIMES, "T"),
+    ]
+
+
 def _answered() -> list[Line]:
     """Groups of which only the members are asked."""
     codes: dict[float, tuple[str | None, int | None]] = {
@@ -307,7 +330,10 @@ def _answered() -> list[Line]:
         (0, "x", 0), (0, "xy", 0), (60, "xy", 0), (60, None, None), (120, None, 1), (120, "xy", 0),
     ]  # fmt: skip
     return [
-        *(members(_ms(second), ids, code=code, consumer_group="CODES") for second, (ids, code) in codes.items()),
+        *(
+            members(_ms(second), ids, code=code, remark=NO_CONSUMER if code == 1 else None, consumer_group="CODES")
+            for second, (ids, code) in codes.items()
+        ),
         *(members(_ms(second), ids, code=code, consumer_group="AT-ONCE") for second, ids, code in at_once),
         members(_ms(0), "x", consumer_group="ONCE"),
         *(members(_ms(second), "x", consumer_group="40-APART") for second in (0, 40)),
@@ -318,6 +344,9 @@ def _answered() -> list[Line]:
 def _held(group: str, client_id: str, queues: str, times: Iterable[int]) -> list[Line]:
     held = [("T", queue[0], int(queue[1:])) for queue in queues.split()]
     return [running_info(_ms(each), client_id, AVG, held, consumer_group=group) for each in times]
+
+
+T_A = [("T", "a", queue_id) for queue_id in range(3)]
 
 
 def _running_info() -> list[Line]:
@@ -345,11 +374,20 @@ def _running_info() -> list[Line]:
         popped | {"body": popped["body"].replace("{", pop, 1)},
         running_info(_ms(60), "x", AVG, consumer_group="BOTH"),
         *(running_info(_ms(s), "x", AVG, [], dropped=[("T", "a", 0)], consumer_group="BOTH") for s in (120, 180)),
+        *_held("RESETS", "x", "a0 a1 a2", (each for each in TIMES if each != 120)),
+        running_info(_ms(120), "x", AVG, T_A[:2], dropped=T_A[2:], consumer_group="RESETS"),
     ]
 
 
 def _without_master(line: Line) -> Line:
     return line | {"body": line["body"].replace("{0:", "{1:")}
+
+
+def _with_order_conf(line: Line, conf: str) -> Line:
+    return line | {"body": f'{line["body"][:-1]},"orderTopicConf":"{conf}"}}'}
+
+
+B1 = {"b": 1}
 
 
 def _routes() -> list[Line]:
@@ -364,6 +402,12 @@ def _routes() -> list[Line]:
         *(route(_ms(each), topic="%RETRY%RETRIES", a=3) for each in TIMES),
         *(route(_ms(each), topic="%RETRY%ONE", a=1) for each in TIMES),
         *(route(_ms(each), topic="GONE", code=17) for each in TIMES),
+        *(
+            route(_ms(each + late_s), topic="NS", a=1, **others)
+            for each in TIMES
+            for late_s, others in ((0, B1), (0.04, {}))
+        ),
+        *(_with_order_conf(route(_ms(each), topic="CONF", a=2), "a:two") for each in TIMES),
         *(route(_ms(FIRST_S + each), topic="M", a=3) for each in (0, 60, 120)),
         *(route(_ms(LAST_S - each), topic="N", a=3) for each in (150, 90, 30)),
         *(route(_ms(each), topic="Q", a=6) for each in TIMES),

@@ -55,7 +55,7 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
         *(connection(NOON + m * MINUTE, ["bad", "r"], "K", consumer_group="STUCK") for m in range(4)),
         # GONE: everyone has left in minute 1.
         connection(NOON, ["x"], consumer_group="GONE"),
-        members(NOON + MINUTE, None, code=1, consumer_group="GONE"),
+        members(NOON + MINUTE, None, code=1, remark="no consumer for this group, GONE", consumer_group="GONE"),
         *(connection(NOON + m * MINUTE, ["x", "x", "y"], consumer_group="TWICE") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, consumer_group="ALL", message_model="BROADCASTING") for m in (0, 1)),
         *(connection(NOON + m * MINUTE, ids, "T", "%RETRY%BROKER", consumer_group="BROKER") for m in (0, 1)),

@@ -29,6 +29,7 @@ SETTINGS = [
     'groups."GHOST".queues=[["a", 0], ["a", 1], ["a", 2], ["gone", 0]]',
     'groups."FAILS".strategy="MACHINE_ROOM_NEARBY-AVG"',
     'groups."BROKER".client_rebalance=false',
+    'groups."LANGUAGES".message_model="CLUSTERING"',
 ]
 
 
@@ -202,7 +203,7 @@ def _consumers() -> list[Line]:
         *_members("TWINS", "xxy"),
         *_members("EMPTY-ID", ["", "x"]),
         *_members("DESERTED", "x", (0, 60)),
-        *(members(_ms(each), None, code=1, consumer_group="DESERTED") for each in MINUTES[2:]),
+        *(members(_ms(each), None, code=206, consumer_group="DESERTED") for each in MINUTES[2:]),
         *_members("NO-ROUTE", "x", MINUTES, "GONE"),
         *_members("NO-ROUTE-LATER", "x", MINUTES[2:], "GONE"),
         *_members("UNTOLD", "x", MINUTES, "NEVER"),

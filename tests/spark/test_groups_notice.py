@@ -257,14 +257,17 @@ BY_STRATEGIES = {
     "UNASSIGNED": ("DUPLICATE_CLIENT_ID", "STRATEGY_FAILS", "MIXED_STRATEGIES", "STRATEGY_LEAVES_OUT"),
     "DOUBLY_OWNED": ("STRATEGY_FAILS", "MIXED_STRATEGIES", "STRATEGY_NAMES_TWICE"),
     "IDLE_CLIENT": ("STRATEGY_FAILS", "MORE_CLIENTS_THAN_QUEUES", "STRATEGY_LEAVES_OUT"),
-    "NOT_DETERMINABLE": ("STRATEGY_UNKNOWN", "REQUEST_MODE_UNKNOWN"),
+    "NOT_DETERMINABLE": ("STRATEGY_UNKNOWN", "REQUEST_MODE_UNKNOWN", "CLIENTS_BY_PROXY", "NOT_A_JAVA_CLIENT"),
+    "MEMBERS_UNKNOWN": ("BROKERS_SILENT", "BROKERS_REFUSE"),
+    "DUPLICATE_CLIENT_ID": ("MODEL_UNKNOWN",),
     "TOPIC_WITHOUT_ROUTE": ("NO_ROUTE", "ROUTE_UNKNOWN"),
 }
 OF_WHOLE_GROUPS = (
     "MIXED_LANGUAGES", "MIXED_STRATEGIES", "DUPLICATE_CLIENT_ID", "EMPTY_CLIENT_ID", "GROUP_WITHOUT_CONSUMERS",
-    "VIEWS_DIFFER", "FLAPPING",
+    "VIEWS_DIFFER", "FLAPPING", "NAME_SERVERS_DISAGREE", "ORDER_CONF_UNREADABLE",
 )  # fmt: skip
 PAIRS = {
+    ("OBSERVED", "UNASSIGNED", "OFFSET_RESET"),
     *(("OBSERVED", kind, cause) for kind in OF_HOLDINGS for cause in BY_HOLDINGS),
     *(("OBSERVED", kind, cause) for cause, kind in OF_ONE_KIND.items()),
     *(("EXPECTED", kind, cause) for kind, causes in BY_STRATEGIES.items() for cause in causes),
@@ -326,8 +329,8 @@ SENTENCES = {
     ("NO-ROUTE", "TOPIC_WITHOUT_ROUTE", "NO_ROUTE"): "NO-ROUTE, GONE: the name server has no route for 840.0 s"
     " (it answered that the topic does not exist)",
     ("MIXED", "MIXED_STRATEGIES", "NONE_NEEDED"): "MIXED: members use different strategies for 840.0 s",
-    ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id: both own the"
-    " same queues, nobody owns others for 120.0 s (x)",
+    ("TWICE", "DUPLICATE_CLIENT_ID", "NONE_NEEDED"): "TWICE: two connections have one client id: both own the same"
+    " queues, nobody owns others for 120.0 s (x)",
     ("LANGUAGES", "MIXED_LANGUAGES", "NONE_NEEDED"): "LANGUAGES: clients of different languages may allocate"
     " differently for 300.0 s",
     ("EMPTY-ID", "EMPTY_CLIENT_ID", "NONE_NEEDED"): "EMPTY-ID: a member has an empty client id for 840.0 s",
@@ -338,6 +341,42 @@ SENTENCES = {
         "VIEWS_DIFFER",
         "NONE_NEEDED",
     ): "VIEWS: brokers report different members, and each client asks one of them at random for 120.0 s",
+    (
+        "BROKERS-SILENT",
+        "MEMBERS_UNKNOWN",
+        "BROKERS_SILENT",
+    ): "BROKERS-SILENT: the members of the group are not known for 540.0 s (no broker answered)",
+    (
+        "BROKERS-REFUSE",
+        "MEMBERS_UNKNOWN",
+        "BROKERS_REFUSE",
+    ): "BROKERS-REFUSE: the members of the group are not known for 540.0 s (brokers refused to answer)",
+    (
+        "BY-PROXY",
+        "NOT_DETERMINABLE",
+        "CLIENTS_BY_PROXY",
+    ): "BY-PROXY, T: who should own the queues cannot be determined for"
+    " 840.0 s (gRPC clients come through a proxy, which pops for each of them from every queue)",
+    ("GO", "NOT_DETERMINABLE", "NOT_A_JAVA_CLIENT"): "GO, T: who should own the queues cannot be determined for 840.0 s"
+    " (a member is no Java client, and settings say neither strategy nor message_model)",
+    (
+        "IDS",
+        "DUPLICATE_CLIENT_ID",
+        "MODEL_UNKNOWN",
+    ): "IDS: two connections have one client id for 840.0 s (x; nothing says whether the group broadcasts)",
+    ("NAME-SERVERS", "NAME_SERVERS_DISAGREE", "NONE_NEEDED"): "NAME-SERVERS, NS: name servers disagree on the route, so"
+    " which one a client has is not known for 840.0 s",
+    (
+        "ORDER-CONF",
+        "ORDER_CONF_UNREADABLE",
+        "NONE_NEEDED",
+    ): "ORDER-CONF, CONF, a: clients cannot read orderTopicConf, and keep the route of before for 840.0 s",
+    (
+        "RESETS",
+        "UNASSIGNED",
+        "OFFSET_RESET",
+    ): "RESETS, T, a queue 2: nobody has the queue for 60.0 s (expected x, held by"
+    " nobody; the client gave the queue up to set its offset, and takes it again as it rebalances)",
     ("FLAPS", "FLAPPING", "NONE_NEEDED"): "FLAPS: the client dropped off and returned again and again for 261.0 s (y)",
     ("X-ELSEWHERE", "UNASSIGNED", "UNEXPLAINED"): "X-ELSEWHERE, T, a queue 2: nobody has the queue for 540.0 s"
     " (expected y, held by nobody; the data does not show why)",
