@@ -1,24 +1,25 @@
-"""Lines of `rocketmq_client.log`: when they were written, and their events of queue ownership."""
+"""Messages of a client's log: its events of queue ownership."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from udfs.releases import holds
-from udfs.version import version_number
-
-# 4.3 to 5.0: `2026-11-21 00:43:37,370 INFO RocketmqClient - …`; 5.1 on: `….370 INFO  [pid] [thread] [class] - …`.
-_HEAD = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.])(\d{3}) +[A-Z]+ "
-# Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
+# Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
 _QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
-_SHANGHAI_MS = 28_800_000  # 5.1.0 and later write GMT+8 everywhere
 
 INSTANCE_PATTERN = r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig"
 """A client id of the process that writes the log: its number there, and the id."""
-QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN")
+QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN", "PULL_ENDED")
 """Events of one queue."""
-EVENTS = (*QUEUE_EVENTS, "ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE", "INSTANCE_STOPPED")
+EVENTS = (
+    *QUEUE_EVENTS,
+    *("ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE", "INSTANCE_STOPPED"),
+    *("RESET", "SUSPENDED", "RESUMED", "NAMED"),
+)
+
+NAMING = ("INSTANCE", "INSTANCE_STOPPED", "NAMED")
+"""Those that only name a client."""
 
 # Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager,
 # MQClientInstance of 4.7.1, 4.9.8 and 5.3.3.
@@ -39,6 +40,13 @@ _PATTERNS = {
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": INSTANCE_PATTERN,
     "INSTANCE_STOPPED": r"^the client factory \[(.*)\] shutdown OK$",
+    # An administrator resets the offset: the client suspends the group, drops queues, waits 10 s and takes them again.
+    "RESET": r"^invoke reset offset operation from broker\. brokerAddr=.*?, topic=([^,]*), group=([^,]*), timestamp=",
+    "SUSPENDED": r"^suspend this consumer, (.*)$",
+    "RESUMED": r"^resume this consumer, (.*)$",
+    "PULL_ENDED": rf"^the pull request\[PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}.*\]\] is dropped\.$",
+    # RemoteBrokerOffsetStore, each minute.
+    "NAMED": r"^\[persistAll\] Group: (.*?) ClientId: (.*?) updateConsumeOffsetToBroker ",
 }
 _GROUPS = {
     **dict.fromkeys(QUEUE_EVENTS, ("consumer_group", "topic", "broker_name", "queue_id")),
@@ -48,6 +56,10 @@ _GROUPS = {
     "STOPPED": ("consumer_group",),
     "INSTANCE": ("instance", "client_id"),
     "INSTANCE_STOPPED": ("client_id",),
+    "RESET": ("topic", "consumer_group"),
+    "SUSPENDED": ("consumer_group",),
+    "RESUMED": ("consumer_group",),
+    "NAMED": ("consumer_group", "client_id"),
 }
 _OF_A_QUEUE = (
     r"doRebalance, .{0,512}(?:add a? ?new (?:pop )?mq|remove unnecessary (?:pop )?mq,|compute offset failed)"
@@ -56,8 +68,9 @@ _OF_A_QUEUE = (
 _WHOLE_RESULT = r"(?:=\[\]|\]\])$"
 _TWO_RESULTS = r"rebalanced result changed\..*rebalanced result changed\."
 _ANY = (
-    rf"{_OF_A_QUEUE}|rebalanced result changed\.| - the consumer \[| - Created a new client Instance,"
-    r"| - the client factory \["
+    rf"{_OF_A_QUEUE}|rebalanced result changed\."
+    r"|^(?:the consumer \[|Created a new client Instance,|the client factory \[|invoke reset offset operation "
+    r"|suspend this consumer, |resume this consumer, |the pull request\[|\[persistAll\] Group: )"
 )
 _FIELDS = {
     "consumer_group": "string",
@@ -72,47 +85,20 @@ _FIELDS = {
 }
 
 
-def is_log_line(raw: Column) -> Column:
-    """Whether a line begins an entry; others, such as stack traces, continue the entry before."""
-    return raw.rlike(_HEAD)
-
-
-def logged_at_ms(raw: Column, client_version: Column, time_zone: Column) -> Column:
-    """Epoch ms of the line; null when its date is invalid.
-
-    Clients of 4.3 to 5.0 write the JVM's zone (`time_zone`, UTC when null) and a comma before the milliseconds; those
-    of 5.1 and later GMT+8 and a dot. From 4.3.0 to 4.7.1 (by `client_version`) only the second is known: the middle of
-    it is returned.
-    """
-
-    def part(group: int) -> Column:
-        return F.regexp_extract(raw, _HEAD, group)
-
-    local = F.try_to_timestamp(part(1), F.lit("yyyy-MM-dd HH:mm:ss"))
-    millis = part(3).try_cast("bigint")
-    only_seconds = F.coalesce(holds("log_repeats_seconds", version_number(client_version)), F.lit(False))
-    in_shanghai = F.unix_millis(local) - _SHANGHAI_MS + millis
-    in_zone = F.unix_millis(F.to_utc_timestamp(local, F.coalesce(time_zone, F.lit("UTC"))))
-    return F.when(part(2) == ".", in_shanghai).otherwise(in_zone + F.when(only_seconds, F.lit(500)).otherwise(millis))
-
-
-def ownership_message(raw: Column) -> Column:
-    """The message of a line that may be about ownership, null for all others."""
-    return F.when(raw.rlike(_ANY), message_of(raw))
-
-
-def message_of(raw: Column) -> Column:
-    """The message of a line: the first ` - ` ends the head; a message may hold more of them."""
-    return F.regexp_extract(raw, r"^.*? - (.*)$", 1)
+def ownership_message(message: Column) -> Column:
+    """The message where it may be on ownership, else null."""
+    return F.when(message.rlike(_ANY), message)
 
 
 def log_event(message: Column) -> Column:
     """One of `EVENTS`, null for other messages.
 
     DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
-    queue was not taken. ALLOCATED: the client's own result, written only when it changed what the client owns.
-    READY: a lite pull consumer has started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id
-    of this process. INSTANCE_STOPPED: no longer used; its last consumer logs STOPPED next.
+    queue was not taken. RESET: an administrator resets the group's offset of a topic, by which the client drops queues
+    without a line between SUSPENDED and RESUMED; PULL_ENDED: it pulls no more from a queue that it gave up in any way.
+    ALLOCATED: the client's own result, written only when it changed what the client owns. READY: a lite pull consumer
+    has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id of this process.
+    INSTANCE_STOPPED: nothing uses it any more; the last consumer that did says STOPPED next. NAMED: the client runs.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from udfs.client_log import INSTANCE_PATTERN, message_of
+from udfs.client_log import INSTANCE_PATTERN
 
 # Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
 _BROKER = r"^(\S.{0,511}?)"
@@ -18,18 +18,16 @@ _PATTERNS = {
     "REACHABLE": _BROKER + r" is reachable now, then it can be used\.$",
     "INSTANCE": INSTANCE_PATTERN,
 }
-_ANY = (
-    r" will be isolated for | is unreachable, it will not | is reachable now, then | - Created a new client Instance,"
-)
 _OF_AN_ITEM = r" will be isolated for | is unreachable, it will not | is reachable now, then "
+_ANY = rf"{_OF_AN_ITEM}|^Created a new client Instance,"
 _CLIENT_VERSION = r", ClientVersion:V(\d{1,3})_(\d{1,3})_(\d{1,3})\b"
 
 EVENTS = tuple(_PATTERNS)
 
 
-def fault_item_message(raw: Column) -> Column:
-    """The message of a line that may be about a fault item or a client of the process; null for all others."""
-    return F.when(raw.rlike(_ANY), message_of(raw))
+def fault_item_message(message: Column) -> Column:
+    """The message where it may be on a fault item, or on a client of the process, else null."""
+    return F.when(message.rlike(_ANY), message)
 
 
 def fault_item_event(message: Column) -> Column:

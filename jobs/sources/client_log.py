@@ -21,23 +21,32 @@ from udfs.client_log import (
     allocated_queues,
     event_fields,
     is_damaged,
-    is_log_line,
     log_event,
-    logged_at_ms,
     ownership_message,
+)
+from udfs.log_layouts import (
+    has_own_zone,
+    head_of,
+    is_of_another_logger,
+    logged_at_ms,
+    looks_like_an_entry,
+    part_of,
 )
 
 CLIENT_LOGS = "client_logs"
+OWN, OTHER_LOGGER, WITHOUT_HEAD = "OWN", "OTHER_LOGGER", "WITHOUT_HEAD"
 SCHEMA = (
     "file string, split bigint, row bigint, process string, at_ms bigint, said_client_id string, event string,"
     " consumer_group string, topic string, broker_name string, queue_id int, client_id string, strategy string,"
     " queues int, clients int, instance int, popped boolean,"
-    " allocated array<struct<broker_name: string, queue_id: int>>"
+    " allocated array<struct<broker_name: string, queue_id: int>>, pid string"
 )
 """Columns of published lines; from `event` on null for lines that are not about ownership."""
 _OF_FILES = "shown string, process string, client_version string, time_zone string, said_client_id string"
 _DATE = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
 _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?:[-.][-.\d*]+)?(?:\.gz)?$")
+_DATED = re.compile(r"(?<=.)[-._]?\*[-._\d*]*(\.|$)")
+_NUMBER = re.compile(r"(?:\.\d{1,3})?(?:\.gz)?$")
 
 
 def read_client_logs(
@@ -45,10 +54,10 @@ def read_client_logs(
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about ownership.
 
-    Continuation lines (stack traces) are BLANK and do not count as rows. Columns:
-    `file`, `split`, `row`, `cluster`, `process` (see `process_of`), `at_ms`, `said_client_id` (by settings), the
-    fields of `udfs.client_log`, `allocated`, `raw`, `reason`, `faults`, `day`, `disposition`. Equal lines are not
-    duplicates: lines of two queues differ, and a repeated line is harmless.
+    Lines without a head that is known, stack traces among them, are BLANK, no rows of the input. Columns: those of
+    `log_entries` but for `message` and `damage`, the fields of `udfs.client_log`, `allocated`, `reason`, `faults`,
+    `day`, `disposition`. Equal lines are no duplicates: two queues' lines differ anyhow, and a line said twice is
+    harmless.
 
     Args:
         manifest: the files.
@@ -85,33 +94,44 @@ def log_entries(
     row_count: Observation,
     message: Callable[[Column], Column],
 ) -> DataFrame:
-    """One row per line of the logs: place, `raw`, `message`, `damage`, `cluster`, `process`, `at_ms`, `said_client_id`.
+    """One row per line of the logs.
+
+    Columns: place, `raw`, `message`, `damage` (null for an entry), `cluster`, `process` (see `process_of`), `pid` (null
+    where the layout writes none), `at_ms`, `said_client_id` (by settings), `log_line` (of an entry OWN, or OTHER_LOGGER
+    of a logger that is not the client's; WITHOUT_HEAD; null = it goes on with the entry before) and `has_zone` (of an
+    entry, null when its layout or the settings say its zone, else false).
 
     Args:
         spark: the session.
         manifest: the files.
         settings: cluster, limits, `client_logs`.
-        row_count: gets `rows_read` when the lines are read.
-        message: from the line's text to the message to parse; not applied to a line that is too long.
+        counted: gets `rows_read`, counted where the lines are read.
+        message: the message where it is looked at, else null; not asked of a line that is too long.
     """
     of_files = spark.createDataFrame(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES
     )
-    texts = text_lines(spark, manifest.readable_paths)
-    lines = texts.withColumn("damage", F.when(~is_log_line(F.col("raw")), "blank"))
-    counted_lines = lines.observe(row_count, F.count_if(_is_entry()).alias("rows_read"))
+    texts = text_lines(spark, manifest.readable_paths).withColumn("head", head_of(F.col("raw")))
+    is_headless = F.col("head").isNull() & looks_like_an_entry(F.col("raw"))
+    damage = F.when(is_headless, WITHOUT_HEAD).when(F.col("head").isNull(), "blank")
+    counted_lines = texts.withColumn("damage", damage).observe(row_count, F.count_if(_is_entry()).alias("rows_read"))
     placed = counted_lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(of_files), "shown", "left")
-    at_ms = F.when(_is_entry(), logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone")))
-    is_short = F.octet_length("raw") <= settings.max_line_bytes
-    return placed.select(
+    head, is_short = F.col("head"), F.octet_length("raw") <= settings.max_line_bytes
+    looked_at = placed.withColumn("message", F.when(is_short, message(part_of(head, "message"))))
+    is_others = F.col("message").isNull() & is_of_another_logger(head)
+    own = F.when(_is_entry(), F.when(is_others, OTHER_LOGGER).otherwise(OWN))
+    return looked_at.select(
         *PLACE,
         "raw",
-        F.when(_is_entry() & is_short, message(F.col("raw"))).alias("message"),
+        "message",
         "damage",
         F.lit(settings.cluster).alias("cluster"),
         F.coalesce("process", "shown").alias("process"),
-        at_ms.alias("at_ms"),
+        F.nullif(part_of(head, "pid"), F.lit("")).alias("pid"),
+        logged_at_ms(head, F.col("client_version"), F.col("time_zone")).alias("at_ms"),
         "said_client_id",
+        F.when(F.col("damage") == WITHOUT_HEAD, WITHOUT_HEAD).otherwise(own).alias("log_line"),
+        F.when(F.col("time_zone").isNull() & ~has_own_zone(head), F.lit(False)).alias("has_zone"),
     )
 
 
@@ -130,14 +150,17 @@ def entry_rules(settings: Settings) -> list[Rule]:
 
 
 def process_of(file: str) -> str:
-    """Process that wrote a log: the log's path without what rolling and daily folders add to it.
+    """The log that a file is a part of by its path: that without what rolling and daily folders add to it.
 
     >>> process_of("/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
     '/logs/host-1/rocketmq_client.log'
     >>> process_of("/logs/2026-11-20/host-1/rocketmq_client.log.3")
     '/logs/*/host-1/rocketmq_client.log'
+    >>> [process_of(f"/l/{name}") for name in ("a.log.2", "a-2026-11-20.0.log.gz", "a.out-20261120", "a-1.log")]
+    ['/l/a.log', '/l/a.log', '/l/a.out', '/l/a-1.log']
     """
-    return _ROLLED.sub(r"\1.log", _DATE.sub("*", file))
+    folder, slash, name = _ROLLED.sub(r"\1.log", _DATE.sub("*", file)).rpartition("/")
+    return folder + slash + _NUMBER.sub("", _DATED.sub(r"\1", name))
 
 
 def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:

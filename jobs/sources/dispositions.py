@@ -34,7 +34,7 @@ def with_disposition(validated: DataFrame, instant: str, first_day: dt.date, las
     with_day = validated.withColumn("day", day)
     other_day = ~F.col("day").between(F.lit(first_day), F.lit(last_day))
     disposition = (
-        F.when(F.col("damage") == "blank", BLANK)
+        F.when(F.col("damage").isin("blank", "WITHOUT_HEAD"), BLANK)
         .when(other_day, OTHER_DAY)
         .when(F.col("reason").isNotNull(), QUARANTINED)
         .otherwise(PUBLISHED)

@@ -15,6 +15,7 @@ from jobs.settings.model import Settings
 from jobs.sources.dispositions import DUPLICATE, OTHER_DAY, PUBLISHED, QUARANTINED, line_numbers
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.line_faults import detail_of, reasons_of
+from jobs.sources.log_files import LogFile
 from jobs.tables.day import Day
 
 _OTHER_CLUSTER = "OTHER_CLUSTER"
@@ -51,6 +52,7 @@ class StagedInput:
         manifest: the files they came from.
         line_counts: number of lines by disposition.
         observed: what else was counted where they were read; null = nothing to count.
+        log_files: of client logs what was read of each file, by day.
     """
 
     name: str
@@ -58,6 +60,7 @@ class StagedInput:
     manifest: Manifest
     line_counts: LineCounts
     observed: Mapping[str, int | None] = field(default_factory=dict)
+    log_files: tuple[LogFile, ...] = ()
 
     def published(self, day: Day) -> DataFrame:
         """One row per good line of the day."""
@@ -92,6 +95,10 @@ class Staged:
         for each in self.inputs:
             total.update(each.line_counts)
         return total
+
+    def log_files(self, day: Day) -> tuple[LogFile, ...]:
+        """What was read of each client log of the day."""
+        return tuple(file for each in self.inputs for file in each.log_files if file.day == day.date)
 
     @property
     def rows_read(self) -> int:

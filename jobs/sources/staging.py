@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,18 +15,18 @@ from pyspark.sql import functions as F
 
 from jobs.errors import (
     InputMissingError,
-    InputUnreadableError,
     ReconciliationError,
 )
 from jobs.settings.inputs import FilesInput, SendsInput
 from jobs.settings.model import Settings
 from jobs.sources.client_log import CLIENT_LOGS, read_client_logs
 from jobs.sources.contents import TEXT
-from jobs.sources.dispositions import DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
+from jobs.sources.dispositions import BLANK, DUPLICATE, PUBLISHED, QUARANTINED, copies, line_counts, with_copies
 from jobs.sources.fault_item_log import FAULT_ITEM_LOGS, read_fault_item_logs
 from jobs.sources.fault_item_updates import UPDATE_LINES
-from jobs.sources.files import Manifest, check_unchanged, list_files, shown_path, unreadable
+from jobs.sources.files import Manifest, check_unchanged, list_files, unreadable
 from jobs.sources.line_kinds import LineKind, read_lines
+from jobs.sources.log_files import check_heads, log_counts, log_files, with_processes
 from jobs.sources.send_kinds import format_of
 from jobs.sources.send_log import read_sends
 from jobs.sources.snapshots import KINDS, ROUTES
@@ -168,30 +168,34 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
 
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
-    """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
-    counts = reduce(DataFrame.unionByName, map(_line_counts, inputs)).collect()
-    return tuple(_reconciled(spark, each, [row for row in counts if row["input"] == each.name]) for each in inputs)
+    """The lines of all inputs counted by one query; copies are looked for only where it counts some."""
+    counted = reduce(_with_rows_of, map(_line_counts, inputs)).collect()
+    return tuple(_reconciled(spark, each, [row for row in counted if row["input"] == each.name]) for each in inputs)
+
+
+def _with_rows_of(counted: DataFrame, other: DataFrame) -> DataFrame:
+    return counted.unionByName(other, allowMissingColumns=True)
 
 
 def _line_counts(written: _Written) -> DataFrame:
-    """`line_counts` of an input; those of logs by file too."""
-    is_log = written.name in _LOGS
-    shown = shown_path(F.col("file")) if is_log else F.lit(None).cast("string")
-    return line_counts(written.lines, shown.alias("shown")).withColumn("input", F.lit(written.name))
+    """`line_counts` of an input; of logs `log_counts`."""
+    counts = log_counts if written.name in _LOGS else line_counts
+    return counts(written.lines).withColumn("input", F.lit(written.name))
 
 
 def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row]) -> StagedInput:
     """The input with its counts; equal lines after the first are duplicates."""
+    of_input = [row for row in count_rows if row["disposition"] != BLANK]
     observed = written.row_count.get
-    read, staged = observed["rows_read"], sum(row["lines"] for row in count_rows)
+    read, staged = observed["rows_read"], sum(row["lines"] for row in of_input)
     if read != staged:
         raise ReconciliationError(
             f"{read} lines of {written.name} were read but {staged} staged; run again and report it"
         )
     if written.name in _LOGS:
-        _check_logs(written.manifest, {row["shown"] for row in count_rows})
+        check_heads(written.lines, written.manifest, count_rows)
     counts: Counter[tuple[str, str, dt.date | None]] = Counter()
-    for row in count_rows:
+    for row in of_input:
         counts[row["disposition"], row["cluster"], row["day"]] += row["lines"] - row["copies"]
         counts[DUPLICATE, row["cluster"], row["day"]] += row["copies"]
     lines = written.lines
@@ -199,22 +203,15 @@ def _reconciled(spark: SparkSession, written: _Written, count_rows: Sequence[Row
         duplicates, path = copies(lines), f"{written.path}-copies"
         duplicates.write.parquet(path)
         lines = with_copies(lines, spark.read.schema(duplicates.schema).parquet(path))
-    return StagedInput(written.name, lines, written.manifest, +counts, observed)
-
-
-def _check_logs(logs: Manifest, with_lines: Collection[str]) -> None:
-    """A file without a single log line is not a client log: the folder given contains other files too."""
-    for file in logs.files:
-        if file.size and file.name not in with_lines:
-            raise InputUnreadableError(
-                f"{file.name} holds no line of a client log (2026-11-21 00:43:37,370 INFO …);"
-                " select the logs with a glob, such as /logs/*/rocketmq_client*.log*"
-            )
+    files = log_files(count_rows) if written.name in _LOGS else []
+    if written.name == CLIENT_LOGS:
+        lines = with_processes(lines, files)
+    return StagedInput(written.name, lines, written.manifest, +counts, observed, tuple(files))
 
 
 def _thinned(lines: DataFrame) -> DataFrame:
     """One row per line, with the columns still needed: place and disposition always, fields when it is published."""
-    place = {"file", "split", "row", "cluster", "day", "disposition"}
+    place = {"file", "split", "row", "cluster", "day", "disposition", "log_line"}
     needed_by = {"raw": QUARANTINED, "reason": QUARANTINED, "faults": QUARANTINED}
     return lines.drop("damage").select(
         *(

@@ -6,7 +6,6 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -19,13 +18,11 @@ from udfs.client_log import (
     allocated_queues,
     event_fields,
     is_damaged,
-    is_log_line,
     log_event,
-    logged_at_ms,
     ownership_message,
 )
+from udfs.log_layouts import head_of, part_of
 
-NOON = 1_772_366_400_000  # 2026-03-01 12:00 UTC
 OLD = "2026-03-01 12:00:00,250 INFO RocketmqClient - "
 NEW = "2026-03-01 20:00:00.250 INFO  [71] [RebalanceService] [o.a.r.c.i.c.RebalanceImpl#?:?] - "
 QUEUE = "MessageQueue [topic=T, brokerName=a, queueId=1]"
@@ -179,57 +176,12 @@ SILENT = [
 
 def _messages(spark: SparkSession, lines: list[str | None]) -> DataFrame:
     raw = spark.createDataFrame([(number, line) for number, line in enumerate(lines)], "number int, raw string")
-    told = raw.withColumn("message", ownership_message(F.col("raw")))
+    apart = raw.withColumn("head", head_of(F.col("raw")))
+    told = apart.withColumn("message", ownership_message(part_of(F.col("head"), "message")))
     return told.withColumn("event", log_event(F.col("message"))).orderBy("number")
 
 
-def test_what_begins_an_entry(spark: SparkSession) -> None:
-    rows = [
-        (f"{OLD}started", True),
-        (f"{NEW}started", True),
-        ("2026-02-30 99:99:99,999 WARN RocketmqClient - a date that is none", True),
-        ("2026-03-01 12:00:00,250  WARN RocketmqClient - a level that is aligned", True),
-        ("2026-03-01 12:00:00,250 INFO", False),
-        ("2026-03-01 12:00:00 INFO RocketmqClient - no milliseconds", False),
-        (" 2026-03-01 12:00:00,250 INFO RocketmqClient - not at the beginning", False),
-        ("org.apache.rocketmq.client.exception.MQClientException: CODE: 17", False),
-        ("\tat java.lang.Thread.run(Thread.java:750)", False),
-        ("", False),
-        (None, None),
-    ]
-    assert_rule(spark, is_log_line(F.col("raw")), "raw string", rows, "boolean")
-
-
-@pytest.mark.fault(21)
-def test_when_a_line_was_written(spark: SparkSession) -> None:
-    comma, dot = "2026-03-01 12:00:00,250 INFO RocketmqClient - x", "2026-03-01 20:00:00.250 INFO  [7] [a] [b] - x"
-    rows = [
-        (comma, "4.9.8", None, NOON + 250),
-        (comma, None, "UTC", NOON + 250),
-        (comma, None, "Asia/Shanghai", NOON + 250 - 8 * 3_600_000),
-        (comma, "4.9.8", "America/New_York", NOON + 250 + 5 * 3_600_000),
-        (comma.replace("03-01", "07-01"), None, "America/New_York", 1_782_921_600_250),  # 16:00 UTC: summer
-        # A time that the clocks leave out is an hour later; one that comes twice is the earlier.
-        ("2026-03-08 02:30:00,000 INFO RocketmqClient - x", None, "America/New_York", 1_772_955_000_000),  # 07:30 UTC
-        ("2026-11-01 01:30:00,000 INFO RocketmqClient - x", None, "America/New_York", 1_793_511_000_000),  # 05:30 UTC
-        (dot, None, None, NOON + 250),
-        (dot, "5.3.3", "America/New_York", NOON + 250),
-        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.7.1", None, NOON + 9_500),
-        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "V4_3_0", "UTC", NOON + 9_500),
-        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.8.0", None, NOON + 9_009),
-        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "4.2.0", None, NOON + 9_009),
-        ("2026-03-01 12:00:09,009 INFO RocketmqClient - x", "latest", None, NOON + 9_009),
-        ("2026-02-30 12:00:00,250 INFO RocketmqClient - x", None, None, None),
-        ("2026-03-01 24:00:00.250 INFO  [7] [a] [b] - x", None, None, None),
-        ("\tat java.lang.Thread.run(Thread.java:750)", "4.7.1", "UTC", None),
-        ("", None, None, None),
-        (None, "4.7.1", "UTC", None),
-    ]
-    rule = logged_at_ms(F.col("raw"), F.col("client_version"), F.col("time_zone"))
-    assert_rule(spark, rule, "raw string, client_version string, time_zone string", rows, "bigint")
-
-
-def test_what_a_line_shows(spark: SparkSession) -> None:
+def test_what_a_line_tells(spark: SparkSession) -> None:
     frame = _messages(spark, [*(line for line, _, _ in TOLD), *SILENT])
     fields = event_fields(F.col("message"), F.col("event"))
     found = frame.select("raw", "event", *(column.alias(name) for name, column in fields.items())).collect()
@@ -248,7 +200,8 @@ def test_only_lines_on_ownership_have_a_message(spark: SparkSession) -> None:
         ("", None),
         (None, None),
     ]
-    assert_rule(spark, ownership_message(F.col("raw")), "raw string", rows, "string")
+    rule = ownership_message(part_of(head_of(F.col("raw")), "message"))
+    assert_rule(spark, rule, "raw string", rows, "string")
 
 
 def test_the_queues_of_a_result(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from udfs.fault_item_log import fault_item_event, fault_item_fields, fault_item_message, is_broken_off
+from udfs.log_layouts import head_of, part_of
 
 # As 5.1.4 and 5.3.3 wrote them, but for the client's configuration, which is longer.
 HEAD = "2026-11-21 08:30:21.211 INFO  [16632] [send-custom-sync-0] [o.a.r.c.l.MQFaultStrategy#?:?] - "
@@ -47,7 +48,8 @@ NAMES = ("event", "broken_off", "broker_name", "not_available_ms", "client_id", 
     ],
 )
 def test_lines(spark: SparkSession, raw: str | None, expected: tuple[object, ...]) -> None:
-    lines = spark.createDataFrame([(raw,)], "raw string").withColumn("message", fault_item_message(F.col("raw")))
+    lines = spark.createDataFrame([(raw,)], "raw string").withColumn("head", head_of(F.col("raw")))
+    lines = lines.withColumn("message", fault_item_message(part_of(F.col("head"), "message")))
     lines = lines.withColumn("event", fault_item_event(F.col("message")))
     fields = fault_item_fields(F.col("message"), F.col("event"))
     broken = is_broken_off(F.col("message"), F.col("event"))

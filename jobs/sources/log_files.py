@@ -1,0 +1,221 @@
+"""What was read of each client log, file by file, and which files are parts of one log."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.errors import InputUnreadableError
+from jobs.sources.client_log import OTHER_LOGGER, WITHOUT_HEAD
+from jobs.sources.dispositions import BLANK, PUBLISHED, line_numbers
+from jobs.sources.files import Manifest, shown_path
+from jobs.sources.json_lines import text_lines
+from udfs.client_log import NAMING
+from udfs.log_layouts import head_of, looks_like_an_entry
+
+_SHOWN, _NAMED = 120, 3
+_OVERLAP_MS = 10_000  # a part may end after the next one begins, as some appenders write late
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """The good entries of one file on one day.
+
+    Attributes:
+        file: its path.
+        process: the log that it is a part of; of a file that is read alone its own.
+        day: the UTC day.
+        entries: lines with a known head.
+        other_loggers: entries of loggers that are not the client's.
+        events: entries that say what a client did, more than its name.
+        zone_assumed: entries whose zone neither their layout nor the settings say; UTC is assumed.
+        without_head: lines of the file, of whatever day, that look like entries and have no known head.
+        first_ms: the first entry.
+        last_ms: the last one.
+        client_ids: clients that name themselves in it.
+    """
+
+    file: str
+    process: str
+    day: dt.date
+    entries: int
+    other_loggers: int
+    events: int
+    zone_assumed: int
+    without_head: int
+    first_ms: int
+    last_ms: int
+    client_ids: frozenset[str]
+
+
+def log_counts(lines: DataFrame) -> DataFrame:
+    """One row per disposition, cluster, day and file: `lines`, `copies` (0), and what `log_files` needs.
+
+    Args:
+        lines: staged lines of logs; those without a head are BLANK.
+    """
+    counted = lines.where((F.col("disposition") != BLANK) | (F.col("log_line") == WITHOUT_HEAD))
+    by = ("disposition", "cluster", "day", shown_path(F.col("file")).alias("shown"), "process")
+    return counted.groupBy(*by).agg(
+        F.count("*").alias("lines"),
+        F.lit(0).cast("bigint").alias("copies"),
+        F.count_if(F.col("log_line") == OTHER_LOGGER).alias("other_loggers"),
+        F.count_if(~F.col("event").isin(*NAMING)).alias("events"),
+        F.count("has_zone").alias("zone_assumed"),
+        F.min("at_ms").alias("first_ms"),
+        F.max("at_ms").alias("last_ms"),
+        F.collect_set("client_id").alias("client_ids"),
+    )
+
+
+def log_files(counted: Sequence[Row]) -> list[LogFile]:
+    """What was read, by file and day.
+
+    Args:
+        counted: rows of `log_counts`.
+    """
+    headless = Counter[str]()
+    for row in counted:
+        headless[row["shown"]] += row["lines"] if row["disposition"] == BLANK else 0
+    read = [
+        LogFile(
+            row["shown"],
+            row["process"],
+            row["day"],
+            row["lines"],
+            row["other_loggers"],
+            row["events"],
+            row["zone_assumed"],
+            headless[row["shown"]],
+            row["first_ms"],
+            row["last_ms"],
+            frozenset(row["client_ids"]),
+        )
+        for row in counted
+        if row["disposition"] == PUBLISHED
+    ]
+    return in_parts(read)
+
+
+def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
+    """The files, each with the log that it is a part of: one begins when another ends, and both name a client.
+
+    Parts may have any names. Without a client that both name, the same name is enough, but for what rolling adds to it.
+    Files that are written at the same time are of different processes, whatever their names.
+
+    >>> def part(file, first_ms, last_ms, *client_ids, process="p"):
+    ...     day = dt.date(2026, 11, 21)
+    ...     return LogFile(file, process, day, 1, 0, 1, 0, 0, first_ms, last_ms, frozenset(client_ids))
+    >>> files = [part("a", 0, 50_000, "x"), part("b", 50_000, 99_000, "x", process="q"), part("c", 0, 99_000, "y")]
+    >>> [(each.file, each.process) for each in in_parts(files)]
+    [('a', 'q'), ('b', 'q'), ('c', 'p')]
+    """
+    logs: list[list[LogFile]] = []
+    for file in sorted(files, key=lambda each: (each.day, each.first_ms, each.last_ms, each.file)):
+        before = [log for log in logs if log[-1].day == file.day and log[-1].last_ms <= file.first_ms + _OVERLAP_MS]
+        same_client = (log for log in before if any(part.client_ids & file.client_ids for part in log))
+        same_name = (log for log in before if log[-1].process == file.process)
+        log = next((log for candidates in (same_client, same_name) for log in candidates), None)
+        if log is None:
+            logs.append([file])
+        else:
+            log.append(file)
+    names: set[tuple[dt.date, str]] = set()
+    return [part for log in logs for part in _named(log, names)]
+
+
+def _named(log: Sequence[LogFile], names: set[tuple[dt.date, str]]) -> list[LogFile]:
+    """By its last part; by its whole path where another log of the day has that name."""
+    last = log[-1]
+    name = last.file if (last.day, last.process) in names else last.process
+    names.add((last.day, name))
+    return [replace(part, process=name) for part in log]
+
+
+def log_notes(files: Sequence[LogFile]) -> list[str]:
+    """What a run says of logs of which it assumes something, or in which it found nothing.
+
+    >>> file = LogFile("/l/a.log", "p", dt.date(2026, 11, 21), 9, 4, 0, 9, 2, 0, 1, frozenset())
+    >>> for note in log_notes([file]):
+    ...     print(note)
+    warning: nothing says the time zone of /l/a.log, UTC is assumed; set time_zone in [client_logs."FOLDER"]
+    warning: no line of /l/a.log says what its client did: 9 entries, 4 of other loggers
+    warning: 2 lines of /l/a.log are in no known layout and were not read
+    """
+    notes = []
+    if assumed := [file.file for file in files if file.zone_assumed]:
+        notes.append(
+            f"warning: nothing says the time zone of {_some(assumed)}, UTC is assumed; set time_zone in"
+            ' [client_logs."FOLDER"]'
+        )
+    if silent := [file for file in files if not file.events]:
+        entries, others = sum(file.entries for file in silent), sum(file.other_loggers for file in silent)
+        names = _some([file.file for file in silent])
+        notes.append(
+            f"warning: no line of {names} says what its client did: {entries:,} entries, {others:,} of other loggers"
+        )
+    if headless := {file.file: file.without_head for file in files if file.without_head}:
+        notes.append(
+            f"warning: {sum(headless.values()):,} lines of {_some(list(headless))} are in no known layout and were not"
+            " read"
+        )
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if names[_NAMED:] else ''}"
+
+
+def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
+    """The staged lines, `process` of good ones by `files`."""
+    rows = [(each.file, each.day, each.process) for each in files]
+    named = lines.sparkSession.createDataFrame(rows, "shown string, day date, log string")
+    joined = lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(named), ["shown", "day"], "left")
+    return joined.withColumn("process", F.coalesce("log", "process")).drop("shown", "log").select(*lines.columns)
+
+
+def check_heads(lines: DataFrame, manifest: Manifest, counted: Sequence[Row]) -> None:
+    """Refuse a file that cannot be read: its lines have no head that is known, or most of them have none.
+
+    Args:
+        lines: all lines of the logs.
+        manifest: the files.
+        counted: rows of `log_counts`.
+
+    Raises:
+        InputUnreadableError: it says the file, and a line.
+    """
+    entries, headless = Counter[str](), Counter[str]()
+    for row in counted:
+        (headless if row["disposition"] == BLANK else entries)[row["shown"]] += row["lines"]
+    for path, file in manifest.readable.items():
+        if not entries[file.name] or headless[file.name] > entries[file.name]:
+            raise InputUnreadableError(_unknown_head(lines.sparkSession, path, file.name, entries, headless))
+
+
+def _unknown_head(spark: SparkSession, path: str, name: str, entries: Counter[str], headless: Counter[str]) -> str:
+    lines = text_lines(spark, [path])
+    is_unknown = looks_like_an_entry(F.col("raw")) & head_of(F.col("raw")).isNull()
+    candidates = (
+        lines.where(is_unknown if headless[name] else F.col("raw").rlike(r"\S")).orderBy("split", "row").limit(1)
+    )
+    numbered = candidates.join(line_numbers(lines), ["file", "split"])
+    number = F.col("lines_before") + F.col("row") - F.col("first_row") + 1
+    first = numbered.select(number.alias("line"), F.left("raw", F.lit(_SHOWN)).alias("raw")).first()
+    example = f": line {first['line']} is {first['raw']!r}" if first else ""
+    how_many = (
+        "holds no line of a client log"
+        if not entries[name]
+        else (
+            f"is not a client log: {headless[name]:,} of {headless[name] + entries[name]:,} entries have no known head"
+        )
+    )
+    return (
+        f"{name} {how_many}{example}; an entry begins with date, time and level, such as 2026-11-21 00:43:37,370 INFO"
+        " (docs/snapshots.md); name the logs by a glob, such as /logs/*/rocketmq_client*.log*"
+    )
