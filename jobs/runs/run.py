@@ -6,6 +6,10 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pyspark.sql import DataFrame
+
+from jobs.lake.tables_io import Lake
+from jobs.sources.log_files import LogFile
 from jobs.sources.staged import Counts
 from jobs.tables.day import Day
 
@@ -69,6 +73,7 @@ class DayResult:
         closing_state: hash of the state at 24:00.
         table_versions: table to the version that its commit made.
         lines: as of a published day.
+        log_files: what was read of each client log of the day.
     """
 
     day: Day
@@ -80,6 +85,7 @@ class DayResult:
     cascaded: bool = False
     input_settings: str | None = None
     lines: int | None = None
+    log_files: tuple[LogFile, ...] = ()
 
 
 @dataclass

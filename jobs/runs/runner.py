@@ -20,7 +20,8 @@ from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.spark.few_lines import small_input_conf
+from jobs.sources.log_files import log_notes
+from jobs.spark.few_lines import suited_to
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
@@ -51,6 +52,8 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             days[:] = staged.days(run.days, settings.cluster)
             log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")
             result.clusters = sorted({day.cluster for day in days})
+            for note in log_notes([file for day in days for file in staged.log_files(day)]):
+                context.progress.say(note)
             check_fit_to_publish(staged, days, settings, needed=flow.needed, allow_empty=run.allow_empty)
             result.rows_read = staged.rows_read
             result.other_days, result.hidden_files = staged.other_days, staged.hidden_files
@@ -162,6 +165,7 @@ def derive(
         cascaded,
         input_settings,
         lines,
+        staged.log_files(day) if staged is not None else (),
     )
     log_run(context, flow.name, [day], "SUCCEEDED", done=done)
     return done

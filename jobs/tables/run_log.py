@@ -1,9 +1,21 @@
 """`run_log`: what ran, over what, with which result. Append only."""
 
+from pyspark.sql.types import ArrayType, StructType
+
 from jobs.tables.table import CLUSTER, EVENT_DATE, INSTANT, LONG, TEXT, Table, column, required
 
+LOG_FILE = (
+    StructType()
+    .add("file", TEXT, nullable=False)
+    .add("entries", LONG, nullable=False)
+    .add("other_loggers", LONG, nullable=False)
+    .add("events", LONG, nullable=False)
+    .add("zone_assumed", LONG, nullable=False)
+    .add("without_head", LONG, nullable=False)
+)
 RUN_LOG = Table(
     name="run_log",
+    version=2,
     grain="one event of a run and day: it started, succeeded or failed",
     keys=("run_id", "flow", "event_date", "cluster", "status"),
     columns=(
@@ -41,7 +53,14 @@ RUN_LOG = Table(
             TEXT,
             "hash of the settings by which the day's lines were read, kept by a recompute; null = not known",
         ),
-        required("event_seq", LONG, "rises with each event, independent of the clock"),
+        required("event_seq", LONG, "rises from event to event, whatever the clock says"),
+        column(
+            "client_logs",
+            ArrayType(LOG_FILE, containsNull=False),
+            "each client log with good entries of the day: their number, how many are of loggers that are not the"
+            " client's, how many say something that the flow reads, and of how many nothing says the time zone (UTC is"
+            " assumed); lines of the file, of any day, that look like entries in no known layout; null = no log read",
+        ),
     ),
     closed_lists={
         "flow": ("FAULT_LATENCY", "ALLOCATION", "VERIFY"),
