@@ -12,8 +12,8 @@ from jobs.allocation.group.differences import Difference, differences
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding, without_pauses
-from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, ProcessQueue
-from jobs.allocation.group.ownership import Holding, Sight, holdings, sights
+from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, MemberList, ProcessQueue
+from jobs.allocation.group.ownership import ANSWERS, LOG, Holding, Sight, holdings, sights
 from jobs.allocation.group.sentence import sentence
 from jobs.kinds import Source
 from jobs.tables.day import Day
@@ -185,9 +185,33 @@ def test_a_difference_of_the_evening_is_cut_like_one_of_the_morning() -> None:
     ]
 
 
-def test_time_with_causes_is_one_finding_by_the_first_of_all() -> None:
-    later, first = Cause("STALE_ROUTE", 0, 5_000), Cause("CLIENT_SILENT", 5_000, 10_000)
-    assert _caused(_difference(), later, first) == [("CLIENT_SILENT", 0, 10_000)]
+def test_a_cause_counts_while_it_acts_and_ranks_first() -> None:
+    """A cause of a moment does not explain an hour."""
+    later, first = Cause("STALE_ROUTE", 0, 9_000), Cause("CLIENT_SILENT", 5_000, 7_000)
+    assert _caused(_difference(), later, first) == [
+        ("STALE_ROUTE", 0, 5_000), ("CLIENT_SILENT", 5_000, 7_000), ("STALE_ROUTE", 7_000, 9_000)
+    ]  # fmt: skip
+    many = [Cause("LOCK_NOT_GRANTED", since, since + 4_000) for since in (0, 2_000, 6_000)]
+    assert _caused(_difference(), *many) == [("LOCK_NOT_GRANTED", 0, 10_000)]
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(0, 5_000), (6_000, 10_000)], [("FLAPPING", 0, 10_000)]),
+        (
+            [(0, 5_000), (6_001, 10_000)],
+            [("FLAPPING", 0, 5_000), ("UNEXPLAINED", 5_000, 6_001), ("FLAPPING", 6_001, 10_000)],
+        ),
+        ([(4_000, 5_000)], [("UNEXPLAINED", 0, 10_000)]),
+        ([(0, 1_000)], [("UNEXPLAINED", 0, 10_000)]),
+        ([(0, 1_001)], [("FLAPPING", 0, 1_001), ("UNEXPLAINED", 1_001, 10_000)]),
+    ],
+)
+def test_what_acts_for_a_second_cuts_nothing(
+    spans: list[tuple[int, int]], expected: list[tuple[str, int, int]]
+) -> None:
+    assert _caused(_difference(), *(Cause("FLAPPING", *span) for span in spans)) == expected
 
 
 @pytest.mark.parametrize(("of", "is_concerned"), [
@@ -231,8 +255,44 @@ def test_a_logged_holding_without_length_is_ignored() -> None:
 
 def test_a_life_is_in_sight_from_its_start_on() -> None:
     lives = [Lifetime("x", None, 10, ended=True), Lifetime("x", 10, 10, ended=True), Lifetime("x", 9, 10, ended=True)]
-    assert sights([], lives) == [Sight("x", Source.CLIENT_LOG, 9, 10, ended=True)]
-    assert sights([Answered("x", (), 0, 10, 8)], []) == [Sight("x", Source.RUNNING_INFO, 0, 10, ended=False)]
+    assert sights([], lives, []) == [Sight("x", LOG, 9, 10, ended=True)]
+    assert sights([Answered("x", (), 0, 10, 8)], [], []) == [Sight("x", ANSWERS, 0, 10, ended=False)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "ended"),
+    [
+        pytest.param([], False, id="no list"),
+        pytest.param([("x", 0, 3_600, 3_590)], False, id="listed for an hour"),
+        pytest.param([("x", 0, 3_600, 3_590), ("y", 3_600, 7_200, 7_200)], False, id="dropped an hour later"),
+        pytest.param([("x", 0, 220, 219), ("y", 220, 7_200, 7_200)], True, id="dropped two minutes later"),
+        pytest.param([("x", 0, 290, 230), ("y", 290, 7_200, 7_200)], True, id="listed last 130 s later"),
+        pytest.param([("x", 0, 290, 231), ("y", 290, 7_200, 7_200)], False, id="listed last more than that later"),
+        pytest.param([("x", 0, 101, 100), ("y", 101, 7_200, 7_200)], True, id="at once"),
+        pytest.param([("x", 0, 220, 219)], False, id="then nothing is known"),
+        pytest.param([("x", 0, 220, 219), ("y", 230, 7_200, 7_200)], False, id="nor when it was dropped"),
+        pytest.param([("x", 0, 110, 109), ("y", 110, 140, 139), ("x", 140, 900, 890)], False, id="listed again"),
+        pytest.param([("y", 0, 7_200, 7_200)], True, id="never listed"),
+    ],
+)
+def test_a_log_that_stops_ends_a_client_only_with_the_brokers(
+    lists: list[tuple[str, int, int, int]],
+    ended: bool,  # noqa: FBT001
+) -> None:
+    member_lists = [MemberList("a", (each,), s * 1_000, e * 1_000, last * 1_000) for each, s, e, last in lists]
+    (sight,) = sights([], [Lifetime("x", 1_000, 100_000, ended=False)], member_lists)
+    assert (sight.end_ms, sight.ended) == (100_000, ended)
+
+
+def test_a_client_that_is_back_did_not_end_unless_a_list_lacked_it_meanwhile() -> None:
+    lives = [Lifetime("x", 1_000, 100_000, ended=False), Lifetime("x", 150_000, 900_000, ended=False)]
+    listed = [MemberList("a", ("x",), 0, 900_000, 890_000)]
+    dropped = [MemberList("a", ids, start, end, end) for ids, start, end in (
+        (("x",), 0, 120_000), ((), 120_000, 160_000), (("x",), 160_000, 900_000)
+    )]  # fmt: skip
+    assert [[each.ended for each in sights([], lives, lists)] for lists in (listed, dropped)] == [
+        [False, False], [True, False]
+    ]  # fmt: skip
 
 
 def test_findings_of_other_clients_are_apart() -> None:

@@ -18,9 +18,9 @@ _RANKED = tuple(GroupCause)
 
 
 def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> list[Finding]:
-    """Differences as findings, cut where time without a cause begins or ends.
+    """Differences as findings, cut where their cause changes: at each time it is the one that acts and ranks first.
 
-    One finding for all explained time in a row: by the cause that ranks first, not by which acts at each moment.
+    A cause that acts for a second or less cuts nothing.
     """
     by_subject = grouped(causes, lambda each: (each.topic, each.broker_name, each.queue_id))
     once = {(each.queue, each.kind, each.client_ids, each.start_ms, each.end_ms): each for each in differences}
@@ -42,25 +42,48 @@ def _acting(difference: Difference, causes: Mapping[_Of, Sequence[Cause]]) -> li
 
 def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Finding]:
     own = _own_cause(difference)
-    runs = groupby(_pieces(difference, acting), lambda piece: own is not None or piece[2] is not None)
-    for pieces in (list(run) for _, run in runs):
-        start_ms, end_ms = pieces[0][0], pieces[-1][1]
-        if end_ms - start_ms > HAND_OVER_MS:
-            first = min((rank for _, _, rank in pieces if rank is not None), default=None)
-            cause = GroupCause.UNEXPLAINED if first is None else _RANKED[first]
-            yield Finding(
-                start_ms=start_ms,
-                end_ms=end_ms,
-                kind=difference.kind,
-                basis="OBSERVED",
-                cause=own or cause,
-                topic=difference.queue[0],
-                broker_name=difference.queue[1],
-                queue_id=difference.queue[2],
-                client_ids=difference.client_ids,
-                owners_expected=difference.owners_expected,
-                owners_observed=difference.owners_observed,
-            )
+    for start_ms, end_ms, rank in (
+        [(difference.start_ms, difference.end_ms, None)] if own else _stretches(_pieces(difference, acting))
+    ):
+        yield Finding(
+            start_ms=start_ms,
+            end_ms=end_ms,
+            kind=difference.kind,
+            basis="OBSERVED",
+            cause=own or (GroupCause.UNEXPLAINED if rank is None else _RANKED[rank]),
+            topic=difference.queue[0],
+            broker_name=difference.queue[1],
+            queue_id=difference.queue[2],
+            client_ids=difference.client_ids,
+            owners_expected=difference.owners_expected,
+            owners_observed=difference.owners_observed,
+        )
+
+
+def _stretches(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """The pieces, those of one cause in a row as one, and short ones with what is before them, or after the first.
+
+    A short time without a cause at either end is the hand-over, and left out.
+    """
+    runs = [list(run) for _, run in groupby(pieces, lambda piece: piece[2])]
+    stretches = [(run[0][0], run[-1][1], run[0][2]) for run in runs]
+    for end in (0, -1):
+        if stretches and stretches[end][2] is None and _is_short(stretches[end]):
+            stretches.pop(end)
+    joined: list[_Piece] = []
+    for each in stretches:
+        before = joined[-1] if joined else None
+        if before and (before[2] == each[2] or _is_short(each)):
+            joined[-1] = before[0], each[1], before[2]
+        elif before and _is_short(before):
+            joined[-1] = before[0], each[1], each[2]
+        else:
+            joined.append(each)
+    return joined
+
+
+def _is_short(piece: _Piece) -> bool:
+    return piece[1] - piece[0] <= HAND_OVER_MS
 
 
 def _own_cause(difference: Difference) -> GroupCause | None:
