@@ -79,7 +79,7 @@ class GroupKind(_Words):
 
 
 class GroupCause(_Words):
-    """Causes in `allocation_findings`. Where several of those up to MIXED_LANGUAGES act, the first counts."""
+    """Why, in `allocation_findings`. Of those up to MIXED_LANGUAGES that act at a time the first counts."""
 
     OFFSET_RESET = "OFFSET_RESET"
     DUPLICATE_CLIENT_ID = "DUPLICATE_CLIENT_ID"

@@ -35,8 +35,10 @@ PROCESS_LOGS = Frame(
         column("client_id", TEXT, "of a life or holding"),
         column("start_ms", LONG, "start, epoch ms; null of a life = before the log's first line"),
         column("end_ms", LONG, "end, epoch ms"),
-        column("ended", FLAG, "of a life: the client was gone after it"),
-        column("event", TEXT, "of a refusal: LOCK_FAILED or OFFSET_UNKNOWN"),
+        column("ended", FLAG, "of a life: it says that the client stopped"),
+        column(
+            "event", TEXT, "of a refusal: LOCK_FAILED, OFFSET_UNKNOWN, or DROPPED of a queue given up to set its offset"
+        ),
     ),
 )
 

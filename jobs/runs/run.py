@@ -6,9 +6,6 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
-
-from jobs.lake.tables_io import Lake
 from jobs.sources.log_files import LogFile
 from jobs.sources.staged import Counts
 from jobs.tables.day import Day

@@ -21,7 +21,7 @@ from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
 from jobs.sources.log_files import log_notes
-from jobs.spark.few_lines import suited_to
+from jobs.spark.few_lines import small_input_conf
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG

@@ -258,10 +258,14 @@ def test_a_process_that_stood_still() -> None:
 
 
 def test_queues_that_a_client_could_not_take() -> None:
-    refusals = [Refusal("T", "a", 0, _ms(100), "LOCK_FAILED"), Refusal("T", "a", 1, _ms(200), "OFFSET_UNKNOWN")]
+    refusals = [
+        Refusal("T", "a", queue, _ms(at), event)
+        for queue, (at, event) in enumerate([(100, "LOCK_FAILED"), (200, "OFFSET_UNKNOWN"), (300, "DROPPED")])
+    ]
     assert _causes(GroupFacts(refusals=refusals)) == [
         Cause("LOCK_NOT_GRANTED", _ms(79), _ms(121), "T", "a", 0),
         Cause("OFFSET_UNKNOWN", _ms(179), _ms(221), "T", "a", 1),
+        Cause("OFFSET_RESET", _ms(300), _ms(331), "T", "a", 2),
     ]
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from jobs.allocation.group.client_kind import NO_STRATEGY
-from jobs.allocation.group.differences import EXPIRES_MS
 from jobs.allocation.group.flapping import REBALANCE_MS, Flap
 from jobs.allocation.group.inputs import Input
 from jobs.allocation.group.known import (
@@ -21,7 +20,7 @@ from jobs.allocation.group.known import (
     Subscribed,
     Topic,
 )
-from jobs.allocation.group.ownership import Sight, clients_with_log
+from jobs.allocation.group.ownership import EXPIRES_MS, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
 from jobs.kinds import GroupCause, Source
 from jobs.tables.day import Day
@@ -31,7 +30,13 @@ _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 _TO_SHARE_MS = _ROUTE_POLL_MS + REBALANCE_MS
 _SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
 _STOP_MS = 1_000  # before a client's last line it has begun to stop
-_REFUSED = {"LOCK_FAILED": GroupCause.LOCK_NOT_GRANTED, "OFFSET_UNKNOWN": GroupCause.OFFSET_UNKNOWN}
+_SETS_OFFSET_MS = 10_000  # MQClientInstance.resetOffset, DefaultMQPushConsumerImpl.pullMessage: it waits this long
+_REFUSED = {
+    "LOCK_FAILED": (GroupCause.LOCK_NOT_GRANTED, -REBALANCE_MS, REBALANCE_MS),
+    "OFFSET_UNKNOWN": (GroupCause.OFFSET_UNKNOWN, -REBALANCE_MS, REBALANCE_MS),
+    "DROPPED": (GroupCause.OFFSET_RESET, 0, _SETS_OFFSET_MS + REBALANCE_MS),
+}
+"""By event the cause, and from when to when it acts, beside the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +233,16 @@ def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
-    """A queue that a client could not lock, or whose offset the broker did not know: tried again each rebalance."""
+    """A queue that a client could not lock, or whose offset the broker did not know: tried again each rebalance.
+
+    One that it drops to set its offset it takes again as it rebalances.
+    """
     for each in refusals:
+        cause, before_ms, after_ms = _REFUSED[each.event]
         yield Cause(
-            _REFUSED[each.event],
-            each.at_ms - REBALANCE_MS,
-            each.at_ms + REBALANCE_MS,
+            cause,
+            each.at_ms + before_ms,
+            each.at_ms + after_ms,
             topic=each.topic,
             broker_name=each.broker_name,
             queue_id=each.queue_id,

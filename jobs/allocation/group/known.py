@@ -163,7 +163,7 @@ class LoggedHolding:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A queue that a client could not take: `event` is LOCK_FAILED or OFFSET_UNKNOWN."""
+    """A queue that a client could not take (LOCK_FAILED, OFFSET_UNKNOWN), or that it gave up to set its offset."""
 
     topic: str
     broker_name: str

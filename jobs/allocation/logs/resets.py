@@ -1,0 +1,81 @@
+"""Queues that a client drops because an administrator resets its offset: it says so of the topic, not of each queue.
+
+`MQClientInstance.resetOffset` (4.3 to 5.5) suspends the consumer, drops those queues of the topic that the broker that
+asked has, waits 10 s, forgets them and resumes, which rebalances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from jobs.allocation.logs.events import CHANGES, REFUSALS, Event
+from udfs.strategy import Queue
+
+_AT_ONCE_MS = 5_000  # from the request to the suspension
+_TAKEN_AGAIN_MS = 120_000
+_WITHOUT = ("ADDED", "PULL_ENDED", *REFUSALS)
+"""What a client only writes of a queue that it no longer has."""
+
+
+def with_drops(events: Sequence[Event], opening: Sequence[Event]) -> list[Event]:
+    """The lines of a process, with a DROPPED for each queue that a reset took, as its consumer is suspended.
+
+    Which these are is shown by what follows: the client takes one again, or tries to, or ends its pull request.
+
+    Args:
+        events: in order.
+        opening: what its clients owned at 00:00, ADDED then.
+
+    >>> added = [Event("ADDED", at_ms, "G", "T", (("a", 0),)) for at_ms in (1, 99)]
+    >>> lines = with_drops([added[0], Event("RESET", 5, "G", "T"), Event("SUSPENDED", 9, "G"), added[1]], [])
+    >>> [(each.event, each.at_ms) for each in lines]
+    [('ADDED', 1), ('RESET', 5), ('SUSPENDED', 9), ('DROPPED', 9), ('ADDED', 99)]
+    """
+    drops: dict[int, list[Event]] = {}
+    for place, event in enumerate(events):
+        if event.event == "RESET":
+            begins = _suspended(events, place)
+            owned = _owned((*opening, *events[: begins + 1]), event)
+            drops.setdefault(begins, []).extend(
+                replace(event, event="DROPPED", at_ms=events[begins].at_ms, queues=(queue,))
+                for queue in _dropped(owned, event, events[begins:])
+            )
+    return [each for place, event in enumerate(events) for each in (event, *drops.get(place, ()))]
+
+
+def _suspended(events: Sequence[Event], reset: int) -> int:
+    """The place at which the consumer is suspended; that of the reset where no line says it."""
+    group, until_ms = events[reset].consumer_group, events[reset].at_ms + _AT_ONCE_MS
+    suspended = (
+        place
+        for place in range(reset, len(events))
+        if events[place].at_ms <= until_ms and events[place].event == "SUSPENDED"
+    )
+    return next((place for place in suspended if events[place].consumer_group == group), reset)
+
+
+def _of(reset: Event, events: Iterable[Event]) -> Iterator[tuple[str, Queue]]:
+    """The lines on queues of the group and topic."""
+    for event in events:
+        is_of_it = (event.consumer_group, event.topic) == (reset.consumer_group, reset.topic) and not event.popped
+        if is_of_it and event.event in {*CHANGES, *_WITHOUT}:
+            yield event.event, event.queues[0]
+
+
+def _owned(before: Iterable[Event], reset: Event) -> set[Queue]:
+    owned: set[Queue] = set()
+    for event, queue in _of(reset, before):
+        if event == "ADDED":
+            owned.add(queue)
+        elif event in CHANGES:
+            owned.discard(queue)
+    return owned
+
+
+def _dropped(owned: set[Queue], reset: Event, after: Sequence[Event]) -> Iterator[Queue]:
+    until_ms = after[0].at_ms + _TAKEN_AGAIN_MS
+    firsts: dict[Queue, str] = {}
+    for event, queue in _of(reset, (each for each in after[1:] if each.at_ms <= until_ms)):
+        firsts.setdefault(queue, event)
+    return (queue for queue, first in firsts.items() if queue in owned and first in _WITHOUT)
