@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from jobs.allocation.frames import PROCESS_LOGS
 from jobs.allocation.logs.events import REFUSALS, Event
 from jobs.allocation.logs.process_day import process_day
+from jobs.allocation.logs.resets import with_drops
 from jobs.tables.day import Day
 
 _OWNED = ("consumer_group", "topic", "broker_name", "queue_id", "popped")
@@ -34,7 +35,7 @@ class ProcessLogs:
         holdings: one time that a client owned a queue: `process`, `consumer_group`, `topic`, `broker_name`,
             `queue_id`, `popped`, `client_id`, `start_ms`, `end_ms`.
         refused: `consumer_group`, `topic`, `broker_name`, `queue_id`, `at_ms`, `event` (LOCK_FAILED, OFFSET_UNKNOWN):
-            queues that a client could not take.
+            queues that a client could not take; DROPPED: one that it gave up to set its offset.
         silences: one time without one line: `process`, `silent_from_ms`, `silent_until_ms`; short ones too.
     """
 
@@ -48,13 +49,15 @@ def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame
     """PROCESS_LOGS: what each process's day of log lines shows.
 
     Args:
-        log_lines: published lines of the input `client_logs`.
+        log_lines: published lines of the input `client_logs`; those of one log with several pids are of as many
+            processes.
         opening: rows of `queue_ownership` valid at 00:00.
         day: the day.
     """
-    # Most lines are not about ownership: only their time is passed on.
+    # Most lines are not on ownership: of these only the time travels.
+    process = F.concat_ws(" pid ", "process", "pid").alias("process")
     lines = log_lines.select(
-        "process", "at_ms", *(F.when(F.col("event").isNotNull(), F.col(name)).alias(name) for name in _OF_EVENTS)
+        process, "at_ms", *(F.when(F.col("event").isNotNull(), F.col(name)).alias(name) for name in _OF_EVENTS)
     )
     at_midnight = opening.where("source = 'CLIENT_LOG'").select(
         "process", *_OWNED, "client_id", F.lit(_AT_MIDNIGHT).alias("event"), F.lit(day.start_ms).alias("at_ms")
@@ -66,8 +69,15 @@ def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame
         process = {"process": key[0].as_py()}
         yield pa.RecordBatch.from_pylist([row | process for row in rows], schema=schema)
 
-    every_line = lines.unionByName(at_midnight, allowMissingColumns=True)
+    every_line = lines.unionByName(_carried(at_midnight, lines), allowMissingColumns=True)
     return every_line.groupBy("process").applyInArrow(walk, StructType(list(PROCESS_LOGS.columns)))
+
+
+def _carried(at_midnight: DataFrame, lines: DataFrame) -> DataFrame:
+    """What clients owned at 00:00, each with the log that goes on: the only one that names the client, else its own."""
+    names = lines.where("client_id IS NOT NULL").groupBy("client_id").agg(F.collect_set("process").alias("logs"))
+    named = at_midnight.join(names.where("size(logs) = 1"), "client_id", "left")
+    return named.withColumn("process", F.coalesce(F.get("logs", F.lit(0)), "process")).drop("logs")
 
 
 def process_logs(rows: DataFrame) -> ProcessLogs:
@@ -105,16 +115,21 @@ def silences_of_clients(logs: ProcessLogs) -> DataFrame:
 def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iterator[dict[str, Any]]:
     """Of one process, without its name."""
     all_times, written, opening = [], [], []
+    named_ms: dict[str, int] = {}
     for batch in batches:
-        of_events = batch.filter(pc.is_valid(batch["event"])).to_pylist()
+        is_name = pc.fill_null(pc.equal(batch["event"], "NAMED"), False)
+        for name, at_ms in _last_ms(batch.filter(is_name)):
+            named_ms[name] = max(at_ms, named_ms.get(name, at_ms))
+        of_events = batch.filter(pc.and_(pc.is_valid(batch["event"]), pc.invert(is_name))).to_pylist()
         opening += [line for line in of_events if line["event"] == _AT_MIDNIGHT]
         written += [line for line in of_events if line["event"] != _AT_MIDNIGHT]
         is_line = pc.fill_null(pc.not_equal(batch["event"], _AT_MIDNIGHT), True)
         all_times.append(pc.unique(batch["at_ms"].filter(is_line)))
     times_ms = sorted({at_ms for of_batch in all_times for at_ms in of_batch.to_pylist()})
     written.sort(key=lambda line: tuple(line[name] for name in _ORDER))
-    events = [_event(line) for line in written]
-    day = process_day(events, times_ms, [_event(line | {"event": "ADDED"}) for line in opening], start_ms, end_ms)
+    owned_before = [_event(line | {"event": "ADDED"}) for line in opening]
+    events = with_drops([_event(line) for line in written], owned_before)
+    day = process_day(events, times_ms, owned_before, named_ms, start_ms, end_ms)
     for life in day.lifetimes:
         yield {
             "kind": "LIFETIME",
@@ -133,7 +148,7 @@ def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iter
             "end_ms": holding.end_ms,
         } | holding.queue._asdict()
     for event in events:
-        if event.event in REFUSALS:
+        if event.event in {*REFUSALS, "DROPPED"}:
             (broker_name, queue_id), *_ = event.queues
             yield {
                 "kind": "REFUSAL",
@@ -146,6 +161,12 @@ def _rows(batches: Iterable[pa.RecordBatch], start_ms: int, end_ms: int) -> Iter
             }
     for from_ms, until_ms in day.silences:
         yield {"kind": "SILENCE", "start_ms": from_ms, "end_ms": until_ms}
+
+
+def _last_ms(names: pa.RecordBatch) -> Iterator[tuple[str, int]]:
+    """When each client is named last; a client names itself each minute, so these lines are many."""
+    last = pa.Table.from_batches([names]).group_by("client_id").aggregate([("at_ms", "max")])
+    return zip(last["client_id"].to_pylist(), last["at_ms_max"].to_pylist(), strict=True)
 
 
 def _event(line: dict[str, Any]) -> Event:

@@ -4,7 +4,7 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, INT, LONG,
 
 QUEUE_OWNERSHIP = Table(
     name="queue_ownership",
-    version=2,
+    version=3,
     grain="one interval in which one source shows one queue of a group's topic owned by one client",
     keys=(
         "cluster",
@@ -29,7 +29,11 @@ QUEUE_OWNERSHIP = Table(
         required("queue_id", INT, "queue id; -1 = any queue of the broker (POP)"),
         required("client_id", TEXT, "client that owned it"),
         required("source", TEXT, "RUNNING_INFO: the consumer's own answers; CLIENT_LOG: the lines of its log"),
-        column("process", TEXT, "path of the log without rolling suffixes; null for running info"),
+        column(
+            "process",
+            TEXT,
+            "the log, without what rolling adds to its name, and the pid that its lines say; null for running info",
+        ),
         required("popped", FLAG, "owned for POP"),
         column("last_answer_ms", LONG, "latest answer with it, epoch ms; null for logs"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jobs.allocation.logs.events import Event
 from jobs.allocation.logs.process_day import ProcessDay, process_day
@@ -47,10 +47,16 @@ def owned_at_midnight(client: str, queue: int = 0, group: str = "G") -> Event:
     return Event("ADDED", 0, group, "T", (("a", queue),), client_id=client)
 
 
-def walked(lines: Sequence[Event], *, opening: Sequence[Event] = (), idle: Iterable[int] = ()) -> ProcessDay:
-    """The day of a process that wrote these lines, and others at the times in `idle`."""
-    times_ms = sorted({*(line.at_ms for line in lines), *idle})
-    return process_day(lines, times_ms, opening, 0, END_MS)
+def walked(
+    lines: Sequence[Event],
+    *,
+    opening: Sequence[Event] = (),
+    idle: Iterable[int] = (),
+    named: Mapping[str, int] | None = None,
+) -> ProcessDay:
+    """The day of a process that wrote these lines, others at the times in `idle`, and last names clients in `named`."""
+    times_ms = sorted({*(line.at_ms for line in lines), *idle, *(named or {}).values()})
+    return process_day(lines, times_ms, opening, named or {}, 0, END_MS)
 
 
 def lifetimes(day: ProcessDay) -> list[tuple[str, int | None, int, bool]]:

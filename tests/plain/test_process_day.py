@@ -33,28 +33,28 @@ def killed_and_started_at(at_ms: int) -> list[Event]:
 
 def test_a_killed_process_ends_at_its_last_line() -> None:
     day = walked(killed_and_started_at(95_000), idle=[50_000])
-    assert lifetimes(day) == [("x", 1_000, 50_000, True), ("y", 95_000, 100_500, True)]
+    assert lifetimes(day) == [("x", 1_000, 50_000, False), ("y", 95_000, 100_500, False)]
     assert holdings(day) == [("x", 0, 2_000, 50_000)]
 
 
 def test_a_start_more_than_five_seconds_before_the_first_client_is_of_the_process_before() -> None:
     """Then two run at once in that one, and no result says whose the queue is."""
     day = walked(killed_and_started_at(94_999), idle=[50_000, 110_000])
-    assert lifetimes(day) == [("y", None, 110_000, True)]
+    assert lifetimes(day) == [("y", None, 110_000, False)]
     assert holdings(day) == [("y", 0, 100_500, 110_000)]
 
 
 def test_a_process_that_ends_in_the_millisecond_of_the_next_ones_start_has_no_line_of_its_own() -> None:
     lines = [started(1_000), client_made(1_000, "x"), added(1_000), started(1_000), client_made(1_000, "y")]
     day = walked(lines, idle=[500, 3_000])
-    assert lifetimes(day) == [("x", 1_000, 0, True), ("y", 1_000, 3_000, True)]
+    assert lifetimes(day) == [("x", 1_000, 0, False), ("y", 1_000, 3_000, False)]
     assert holdings(day) == []
 
 
 @pytest.mark.parametrize(
     ("last_ms", "expected"),
     [
-        (END_MS - 60_001, ("x", 1_000, END_MS - 60_001, True)),
+        (END_MS - 60_001, ("x", 1_000, END_MS - 60_001, False)),
         (END_MS - 60_000, ("x", 1_000, END_MS, False)),
         (END_MS - 1, ("x", 1_000, END_MS, False)),
     ],
@@ -68,24 +68,24 @@ def test_a_process_that_spoke_in_the_last_minute_goes_on(last_ms: int, expected:
 def test_one_that_the_next_process_follows_in_the_last_minute_does_not() -> None:
     near = END_MS - 30_000
     day = walked([started(1_000), client_made(1_000, "x"), client_made(near + 10, "y"), ready(near + 10)], idle=[near])
-    assert lifetimes(day) == [("x", 1_000, near, True), ("y", near + 10, END_MS, False)]
+    assert lifetimes(day) == [("x", 1_000, near, False), ("y", near + 10, END_MS, False)]
 
 
 def test_what_was_owned_at_midnight_by_a_process_that_wrote_nothing_ends_then() -> None:
     day = walked([], opening=[owned_at_midnight("x")])
-    assert (lifetimes(day), holdings(day)) == ([("x", 0, 0, True)], [])
+    assert (lifetimes(day), holdings(day)) == ([("x", 0, 0, False)], [])
 
 
 def test_what_was_owned_at_midnight_is_owned_on() -> None:
     opening = [owned_at_midnight("x"), owned_at_midnight("x", 1)]
     day = walked([removed(10_000), added(10_000, 2)], opening=opening, idle=[30_000])
-    assert lifetimes(day) == [("x", 0, 30_000, True)]
+    assert lifetimes(day) == [("x", 0, 30_000, False)]
     assert holdings(day) == [("x", 0, 0, 10_000), ("x", 1, 0, 30_000), ("x", 2, 10_000, 30_000)]
 
 
 def test_not_by_the_process_that_follows() -> None:
     day = walked([client_made(20_000, "y"), ready(20_000)], opening=[owned_at_midnight("x")], idle=[10_000, 30_000])
-    assert lifetimes(day) == [("x", 0, 10_000, True), ("y", 20_000, 30_000, True)]
+    assert lifetimes(day) == [("x", 0, 10_000, False), ("y", 20_000, 30_000, False)]
     assert holdings(day) == [("x", 0, 0, 10_000)]
 
 
@@ -153,7 +153,7 @@ def test_one_that_ran_before_the_first_line_may_stop_without_a_start() -> None:
 def test_groups_of_one_process_live_by_themselves() -> None:
     lines = [started(1), client_made(1, "x", 1), started(2, "H"), added(3), added(3, 1, "H"), stopped(5, "H")]
     day = walked(lines, idle=[9])
-    assert lifetimes(day) == [("x", 1, 9, True), ("x", 2, 5, True)]
+    assert lifetimes(day) == [("x", 1, 9, False), ("x", 2, 5, True)]
     assert [each.consumer_group for each in day.lifetimes] == ["G", "H"]
     assert holdings(day) == [("x", 0, 3, 9), ("x", 1, 3, 5)]
 
@@ -175,7 +175,7 @@ TWO = [started(1), client_made(1, "x"), started(2), client_made(2, "y", 1)]
 def test_results_show_which_of_two_clients_owns_a_queue() -> None:
     lines = [*TWO, added(3), added(3, 1), result(4, "y", 1), result(5, "x", 0), removed(6, 1), result(6, "y")]
     day = walked(lines, idle=[9])
-    assert lifetimes(day) == [("x", 1, 9, True), ("y", 2, 9, True)]
+    assert lifetimes(day) == [("x", 1, 9, False), ("y", 2, 9, False)]
     assert holdings(day) == [("x", 0, 3, 9), ("y", 1, 3, 6)]
 
 
@@ -209,7 +209,7 @@ def test_each_of_two_clients_may_stop_and_start_again() -> None:
         *[client_stopped(5, "x"), stopped(5), started(6), client_made(6, "x", 2), added(7), result(7, "x", 0)],
     ]
     day = walked(lines, idle=[9])
-    assert sorted(lifetimes(day), key=str) == [("x", 1, 5, True), ("x", 6, 9, True), ("y", 2, 9, True)]
+    assert sorted(lifetimes(day), key=str) == [("x", 1, 5, True), ("x", 6, 9, False), ("y", 2, 9, False)]
     assert holdings(day) == [("x", 0, 3, 5), ("x", 0, 7, 9)]
 
 
@@ -217,7 +217,7 @@ def test_what_two_clients_owned_at_midnight() -> None:
     opening = [owned_at_midnight("x"), owned_at_midnight("y", 1)]
     lines = [removed(3), result(4, "x"), client_stopped(5, "y"), stopped(5)]
     day = walked(lines, opening=opening, idle=[9])
-    assert lifetimes(day) == [("x", 0, 9, True), ("y", 0, 5, True)]
+    assert lifetimes(day) == [("x", 0, 9, False), ("y", 0, 5, True)]
     assert holdings(day) == [("x", 0, 0, 3), ("y", 1, 0, 5)]
 
 
@@ -254,7 +254,7 @@ def test_a_log_that_is_not_clear_shows_nothing(more: list[Event]) -> None:
 
 def test_queues_taken_without_a_result_show_nothing() -> None:
     assert lifetimes(walked([*TWO, added(3)])) == []
-    assert lifetimes(walked([*TWO, removed(3)])) == [("x", 1, 3, True), ("y", 2, 3, True)]
+    assert lifetimes(walked([*TWO, removed(3)])) == [("x", 1, 3, False), ("y", 2, 3, False)]
 
 
 def test_a_silence_is_longer_than_ten_seconds() -> None:
@@ -286,7 +286,7 @@ def test_a_result_of_another_than_owned_at_midnight_is_of_a_second_client() -> N
 def test_a_restarted_consumer_owns_nothing_from_midnight() -> None:
     lines = [stopped(2), started(3), client_made(3, "x", 1)]
     day = walked(lines, opening=[owned_at_midnight("x")], idle=[9])
-    assert lifetimes(day) == [("x", 0, 2, True), ("x", 3, 9, True)]
+    assert lifetimes(day) == [("x", 0, 2, True), ("x", 3, 9, False)]
     assert holdings(day) == [("x", 0, 0, 2)]
 
 
@@ -301,7 +301,7 @@ def test_a_client_that_only_owned_at_midnight_lives_on_beside_another() -> None:
     lines = [*TWO, added(3, 1), result(4, "y", 1)]
     opening = [owned_at_midnight("x"), owned_at_midnight("z", 2)]
     in_first = [each for each in lines if each.event != "INSTANCE"]
-    assert lifetimes(walked(in_first, opening=opening, idle=[9]))[:2] == [("x", 0, 9, True), ("z", 0, 9, True)]
+    assert lifetimes(walked(in_first, opening=opening, idle=[9]))[:2] == [("x", 0, 9, False), ("z", 0, 9, False)]
 
 
 def test_the_end_of_another_groups_client_changes_nothing() -> None:
@@ -315,3 +315,18 @@ def test_what_was_owned_of_one_topic_says_nothing_of_another() -> None:
     lines = [added(4, topic="U"), result(5, "x", 0, topic="U")]
     of_u = [each for each in walked(lines, opening=opening, idle=[9]).holdings if each.queue.topic == "U"]
     assert [(each.client_id, each.start_ms, each.end_ms) for each in of_u] == [("x", 4, 9)]
+
+
+def test_a_process_that_still_names_its_client_did_not_end_when_another_began_in_its_log() -> None:
+    """Then results say whose a queue is, and each client is seen until it is named last."""
+    lines = [started(1), client_made(1, "x"), added(2), result(3, "x", 0), started(10_000), client_made(10_000, "y")]
+    lines += [added(10_001, 1), result(10_002, "y", 1), removed(20_000, 0), result(20_001, "x")]
+    day = walked(lines, named={"x": 30_000}, idle=[40_000])
+    assert lifetimes(day) == [("x", 1, 30_000, False), ("y", 10_000, 10_002, False)]
+    assert holdings(day) == [("x", 0, 2, 20_000), ("y", 1, 10_001, 10_002)]
+
+
+def test_a_client_that_the_next_process_makes_too_names_itself_there() -> None:
+    lines = [started(1), client_made(1, "x"), added(2), started(10_000), client_made(10_000, "x"), added(10_001)]
+    day = walked(lines, named={"x": 30_000}, idle=[50])
+    assert holdings(day) == [("x", 0, 2, 50), ("x", 0, 10_001, 30_000)]

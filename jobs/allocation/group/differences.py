@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.allocation.group.expected import Expected
-from jobs.allocation.group.ownership import Holding, Sight, clients_with_log
+from jobs.allocation.group.ownership import EXPIRES_MS, Holding, Sight, clients_with_log
 from jobs.intervals.of_lists import covered_parts, grouped, joined, touching
 from jobs.kinds import GroupKind, Source
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
-EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
-HAND_OVER_MS = 1_000  # one client gives a queue up before another takes it
+HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
 
 TopicQueue = tuple[str, str, int]
 """Topic, broker name and queue id."""

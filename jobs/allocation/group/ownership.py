@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding
+from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, MemberList
 from jobs.intervals.of_lists import grouped, touching
 from jobs.kinds import Source
+
+ANSWERS, LOG = "RUNNING_INFO", "CLIENT_LOG"
+EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """When it is known what a client owns; `ended`: the client was gone after it."""
+    """When it is known what a client owns; `ended`: the client was gone after it, not only what shows it."""
 
     client_id: str
     source: str
@@ -80,10 +83,22 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
     ]
 
 
-def sights(answered: Iterable[Answered], lifetimes: Iterable[Lifetime]) -> list[Sight]:
-    """By answers and by logs; a life of which no line shows the start is in nobody's sight."""
+def sights(
+    answered: Iterable[Answered], lifetimes: Sequence[Lifetime], member_lists: Sequence[MemberList]
+) -> list[Sight]:
+    """By answers and by logs; a life of which no line shows the start is in nobody's sight.
+
+    A log that stops ends what is known of its client. The client itself ended when its log says so, or when no broker
+    lists it any more by the time that a broker takes to drop one that is gone.
+    """
     by_log = [
-        Sight(each.client_id, Source.CLIENT_LOG, each.lived_from_ms, each.lived_until_ms, each.ended)
+        Sight(
+            each.client_id,
+            LOG,
+            each.lived_from_ms,
+            each.lived_until_ms,
+            each.ended or _is_dropped(each, lifetimes, member_lists),
+        )
         for each in lifetimes
         if each.lived_from_ms is not None and each.lived_until_ms > each.lived_from_ms
     ]
@@ -91,6 +106,22 @@ def sights(answered: Iterable[Answered], lifetimes: Iterable[Lifetime]) -> list[
         *by_log,
         *(Sight(each.client_id, Source.RUNNING_INFO, each.start_ms, each.end_ms, ended=False) for each in answered),
     ]
+
+
+def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Iterable[MemberList]) -> bool:
+    """Whether brokers' lists show that the client was gone soon after its log's last line, and not yet back."""
+    starts_ms = (each.lived_from_ms for each in lifetimes if each.client_id == life.client_id)
+    back_ms = min((each for each in starts_ms if each is not None and each >= life.lived_until_ms), default=None)
+    later = [
+        each
+        for each in member_lists
+        if each.end_ms > life.lived_until_ms and (back_ms is None or each.start_ms < back_ms)
+    ]
+    naming = [each for each in later if life.client_id in each.client_ids]
+    gone_ms = max((each.end_ms for each in naming), default=life.lived_until_ms)
+    listed_ms = max((each.last_answer_ms for each in naming), default=life.lived_until_ms)
+    is_known = any(each.start_ms <= gone_ms < each.end_ms for each in later)
+    return is_known and listed_ms <= life.lived_until_ms + EXPIRES_MS
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:

@@ -1,10 +1,11 @@
-"""The processes that wrote one log, one after the other: each begins with its first client."""
+"""The processes that wrote one log, one after the other or at once: each begins with its first client."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from jobs.allocation.logs.events import BEGINS, Event
@@ -19,35 +20,47 @@ class Incarnation:
 
     Attributes:
         number: 0 = it ran before the day's first line.
-        events: its lines about ownership, in order, with `made_client_id`.
-        last_ms: its last line of any kind; 24:00 when it goes on; 00:00 when it wrote none.
+        events: its lines on ownership, in order, with `made_client_id`.
+        last_ms: its last line, on ownership or not; 24:00 when it goes on; 00:00 when it wrote none.
+        client_last_ms: of several processes that wrote at once, by client the last line that names it; else empty.
     """
 
     number: int
     events: tuple[Event, ...]
     last_ms: int
+    client_last_ms: Mapping[str, int] = field(default_factory=dict)
 
 
-def incarnations(events: Sequence[Event], times_ms: Sequence[int], start_ms: int, end_ms: int) -> list[Incarnation]:
+def incarnations(
+    events: Sequence[Event], times_ms: Sequence[int], named_ms: Mapping[str, int], start_ms: int, end_ms: int
+) -> list[Incarnation]:
     """Number 0 first, also when it wrote nothing.
 
-    A process that is killed writes nothing: its next start in the same log ends it, at its own last line.
+    A process that is killed writes nothing: its last line is the one before the next start in the same log. Of
+    processes that wrote at once nobody knows whose a line is, unless it names a client: they are one incarnation.
 
     Args:
         events: the log's lines about ownership, in order.
         times_ms: of all its lines, each once, ascending.
+        named_ms: by client the last of its lines that only names it.
         start_ms: 00:00.
         end_ms: 24:00.
 
-    >>> lines = [Event("INSTANCE", at_ms, client_id="x", instance=0) for at_ms in (10, 20)]
-    >>> [(each.number, len(each.events), each.last_ms) for each in incarnations(lines, [10, 15, 20, 25], 0, 86_400_000)]
+    >>> lines = [Event("INSTANCE", at_ms, client_id=client, instance=0) for at_ms, client in ((10, "x"), (20, "y"))]
+    >>> apart = incarnations(lines, [10, 15, 20, 25], {}, 0, 86_400_000)
+    >>> [(each.number, len(each.events), each.last_ms) for each in apart]
     [(0, 0, 0), (1, 1, 15), (2, 1, 25)]
+    >>> at_once = incarnations(lines, [10, 15, 20, 25], {"x": 25}, 0, 86_400_000)
+    >>> [(each.number, len(each.events), each.last_ms, each.client_last_ms) for each in at_once]
+    [(0, 0, 0, {}), (1, 2, 25, {'x': 25, 'y': 20})]
     """
-    numbers = _numbers(events)
-    by_number: list[list[Event]] = [[] for _ in range(max(numbers, default=0) + 1)]
-    for number, event, made in zip(numbers, events, _clients_made(events), strict=True):
+    last_ms = _last_named_ms(events, named_ms)
+    by_number: list[list[Event]] = [[]]
+    for number, event, made in zip(_numbers(events), events, _clients_made(events), strict=True):
+        by_number += [[] for _ in range(len(by_number), number + 1)]
         by_number[number].append(replace(event, made_client_id=made))
-    born_ms = [start_ms, *(of_one[0].at_ms for of_one in by_number[1:])]
+    at_once = _at_once(by_number, last_ms)
+    born_ms = [start_ms, *(of_one[0].at_ms for of_one in (joined[0] for joined in at_once[1:]))]
     until = [*(bisect_left(times_ms, each) for each in born_ms[1:]), len(times_ms)]
     lasts_ms = [
         times_ms[place - 1] if place and times_ms[place - 1] >= begun_ms else start_ms
@@ -56,9 +69,48 @@ def incarnations(events: Sequence[Event], times_ms: Sequence[int], start_ms: int
     if times_ms and lasts_ms[-1] >= end_ms - _SILENCE_MS:
         lasts_ms[-1] = end_ms
     return [
-        Incarnation(number, tuple(of_one), last_ms)
-        for number, (of_one, last_ms) in enumerate(zip(by_number, lasts_ms, strict=True))
+        Incarnation(
+            number,
+            tuple(event for of_one in joined for event in of_one),
+            until_ms,
+            {
+                client: until_ms if each >= until_ms - _SILENCE_MS and until_ms == end_ms else each
+                for client, each in last_ms.items()
+            }
+            if len(joined) > 1
+            else {},
+        )
+        for number, (joined, until_ms) in enumerate(zip(at_once, lasts_ms, strict=True))
     ]
+
+
+def _last_named_ms(events: Sequence[Event], named_ms: Mapping[str, int]) -> dict[str, int]:
+    """By client the last line that names it."""
+    last_ms = dict(named_ms)
+    for event in events:
+        if event.client_id is not None:
+            last_ms[event.client_id] = max(event.at_ms, last_ms.get(event.client_id, event.at_ms))
+    return last_ms
+
+
+def _at_once(by_number: Sequence[list[Event]], last_ms: Mapping[str, int]) -> list[list[list[Event]]]:
+    """Processes that wrote at once joined: a client of one is named after the next began, which did not make it too."""
+    makers = Counter(
+        client for of_one in by_number for client in {event.client_id for event in of_one if event.event == "INSTANCE"}
+    )
+    known: set[str] = set()
+    joined: list[list[list[Event]]] = []
+    reach_ms = -1
+    for of_one in by_number:
+        if joined and of_one[0].at_ms < reach_ms:
+            joined[-1].append(of_one)
+        else:
+            joined.append([of_one])
+        named = {event.client_id for event in of_one if event.client_id is not None}
+        own = {client for client in named - known if makers[client] < 2}
+        reach_ms = max([reach_ms, *(last_ms[client] for client in own)])
+        known |= named
+    return joined
 
 
 def _numbers(events: Sequence[Event]) -> list[int]:

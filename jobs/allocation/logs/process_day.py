@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ _PAUSE_MS = 10_000  # a live client's log never paused longer
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A consumer's life; `lived_from_ms` None = before the log's first line; `ended` = stopped or gone, not 24:00."""
+    """A consumer's life; `lived_from_ms` None = before the log's first line; `ended` = it says so."""
 
     consumer_group: str
     client_id: str
@@ -53,7 +53,12 @@ class ProcessDay:
 
 
 def process_day(
-    events: Sequence[Event], times_ms: Sequence[int], opening: Sequence[Event], start_ms: int, end_ms: int
+    events: Sequence[Event],
+    times_ms: Sequence[int],
+    opening: Sequence[Event],
+    named_ms: Mapping[str, int],
+    start_ms: int,
+    end_ms: int,
 ) -> ProcessDay:
     """Walk through the day.
 
@@ -61,6 +66,7 @@ def process_day(
         events: the log's lines about ownership, in order.
         times_ms: of all its lines, each once, ascending.
         opening: what its clients owned at 00:00, ADDED then.
+        named_ms: by client the last of its lines that only names it.
         start_ms: 00:00.
         end_ms: 24:00.
 
@@ -69,7 +75,7 @@ def process_day(
     ...     Event("ALLOCATED", 11_000, "G", "T", (("a", 0),), client_id="x"),
     ...     Event("STOPPED", 40_000, "G"),
     ... ]
-    >>> day = process_day(lines, [10_000, 11_000, 40_000], [], 0, 86_400_000)
+    >>> day = process_day(lines, [10_000, 11_000, 40_000], [], {}, 0, 86_400_000)
     >>> day.lifetimes
     [Lifetime(consumer_group='G', client_id='x', lived_from_ms=None, lived_until_ms=40000, ended=True)]
     >>> [(*each.queue, each.client_id, each.start_ms, each.end_ms) for each in day.holdings]
@@ -78,13 +84,13 @@ def process_day(
     [(11000, 40000)]
     """
     lifetimes, holdings = [], []
-    for incarnation in incarnations(events, times_ms, start_ms, end_ms):
+    for incarnation in incarnations(events, times_ms, named_ms, start_ms, end_ms):
         before = () if incarnation.number else opening
         for consumer_group, life in _lives(incarnation, before, start_ms):
-            until_ms = incarnation.last_ms if life.stopped_ms is None else life.stopped_ms
-            lifetimes.append(
-                Lifetime(consumer_group, life.client_id, life.lived_from_ms, until_ms, ended=until_ms < end_ms)
-            )
+            last_ms = incarnation.client_last_ms.get(life.client_id, incarnation.last_ms)
+            ended = life.stopped_ms is not None
+            until_ms = last_ms if life.stopped_ms is None else life.stopped_ms
+            lifetimes.append(Lifetime(consumer_group, life.client_id, life.lived_from_ms, until_ms, ended))
             holdings += [
                 Holding(consumer_group, queue, life.client_id, from_ms, to_ms)
                 for queue, from_ms, to_ms in owned_times(life.changes, until_ms)
@@ -107,7 +113,7 @@ def _lives(incarnation: Incarnation, opening: Sequence[Event], start_ms: int) ->
     for group in [each for each in {**owned_before, **lines} if each is not None]:
         placed, before = lines[group], owned_before[group]
         of_group = [event for _, event in placed]
-        if are_several(of_group, before):
+        if incarnation.client_last_ms or are_several(of_group, before):
             lives = lives_of_several(placed, of_clients, before, ran_before=incarnation.number == 0)
         else:
             lives = lives_of_one(of_group, before, created, start_ms)
