@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-# Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
+# Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
 _QUEUE = r"MessageQueue \[topic=([^,\]]{0,512}), brokerName=([^,\]]{0,512}), queueId=(-?\d{1,10})\]"
 
 INSTANCE_PATTERN = r"^Created a new client Instance, InstanceIndex:(\d+), ClientID:(.*?), ClientConfig"
@@ -86,7 +86,7 @@ _FIELDS = {
 
 
 def ownership_message(message: Column) -> Column:
-    """The message where it may be on ownership, else null."""
+    """The message where it may be about ownership, else null."""
     return F.when(message.rlike(_ANY), message)
 
 
@@ -97,8 +97,8 @@ def log_event(message: Column) -> Column:
     queue was not taken. RESET: an administrator resets the group's offset of a topic, by which the client drops queues
     without a line between SUSPENDED and RESUMED; PULL_ENDED: it pulls no more from a queue that it gave up in any way.
     ALLOCATED: the client's own result, written only when it changed what the client owns. READY: a lite pull consumer
-    has started, after its INSTANCE; others say STARTED before it. INSTANCE: a client id of this process.
-    INSTANCE_STOPPED: nothing uses it any more; the last consumer that did says STOPPED next. NAMED: the client runs.
+    has started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id of this process.
+    INSTANCE_STOPPED: no longer used; its last consumer logs STOPPED next. NAMED: the client runs.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 

@@ -26,7 +26,7 @@ EVENTS = tuple(_PATTERNS)
 
 
 def fault_item_message(message: Column) -> Column:
-    """The message where it may be on a fault item, or on a client of the process, else null."""
+    """The message where it may be about a fault item or a client of the process, else null."""
     return F.when(message.rlike(_ANY), message)
 
 

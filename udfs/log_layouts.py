@@ -1,6 +1,6 @@
 """Layouts of log lines: what clients, and the logging of the applications around them, write before each message.
 
-Lengths are bounded, as what may begin at each character and go on to the end costs the square of a line's length.
+Lengths are bounded: a pattern that may start at each character and run to the end is quadratic in the line.
 """
 
 from __future__ import annotations

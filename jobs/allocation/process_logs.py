@@ -54,7 +54,7 @@ def walked_logs(log_lines: DataFrame, opening: DataFrame, day: Day) -> DataFrame
         opening: rows of `queue_ownership` valid at 00:00.
         day: the day.
     """
-    # Most lines are not on ownership: of these only the time travels.
+    # Most lines are not about ownership: only their time is passed on.
     process = F.concat_ws(" pid ", "process", "pid").alias("process")
     lines = log_lines.select(
         process, "at_ms", *(F.when(F.col("event").isNotNull(), F.col(name)).alias(name) for name in _OF_EVENTS)

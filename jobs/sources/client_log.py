@@ -54,10 +54,9 @@ def read_client_logs(
 ) -> DataFrame:
     """One row per line of the logs, with its disposition, and its event if it is about ownership.
 
-    Lines without a head that is known, stack traces among them, are BLANK, no rows of the input. Columns: those of
-    `log_entries` but for `message` and `damage`, the fields of `udfs.client_log`, `allocated`, `reason`, `faults`,
-    `day`, `disposition`. Equal lines are no duplicates: two queues' lines differ anyhow, and a line said twice is
-    harmless.
+    Lines without a known head, such as stack traces, are BLANK and do not count as rows. Columns: those of
+    `log_entries` except `message` and `damage`, the fields of `udfs.client_log`, `allocated`, `reason`, `faults`,
+    `day`, `disposition`. Equal lines are not duplicates: lines of two queues differ, and a repeated line is harmless.
 
     Args:
         manifest: the files.
@@ -98,15 +97,15 @@ def log_entries(
 
     Columns: place, `raw`, `message`, `damage` (null for an entry), `cluster`, `process` (see `process_of`), `pid` (null
     where the layout writes none), `at_ms`, `said_client_id` (by settings), `log_line` (of an entry OWN, or OTHER_LOGGER
-    of a logger that is not the client's; WITHOUT_HEAD; null = it goes on with the entry before) and `has_zone` (of an
-    entry, null when its layout or the settings say its zone, else false).
+    of a logger that is not the client's; WITHOUT_HEAD; null = it continues the entry before) and `has_zone` (false for
+    an entry whose zone neither its layout nor the settings say, else null).
 
     Args:
         spark: the session.
         manifest: the files.
         settings: cluster, limits, `client_logs`.
-        counted: gets `rows_read`, counted where the lines are read.
-        message: the message where it is looked at, else null; not asked of a line that is too long.
+        row_count: gets `rows_read` when the lines are read.
+        message: from any message to the message to parse, else null; not applied to a line that is too long.
     """
     of_files = spark.createDataFrame(
         [(file.name, *_of_file(file.name, settings.client_logs)) for file in manifest.files], _OF_FILES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from jobs.sources.client_log import OTHER_LOGGER, WITHOUT_HEAD
 from jobs.sources.dispositions import BLANK, PUBLISHED, line_numbers
 from jobs.sources.files import Manifest, shown_path
 from jobs.sources.json_lines import text_lines
+from jobs.tables.day import Day
 from udfs.client_log import NAMING
 from udfs.log_layouts import head_of, looks_like_an_entry
 
@@ -29,7 +29,7 @@ class LogFile:
     Attributes:
         file: its path.
         process: the log that it is a part of; of a file that is read alone its own.
-        day: the UTC day.
+        of: the UTC day, and the cluster that settings say.
         entries: lines with a known head.
         other_loggers: entries of loggers that are not the client's.
         events: entries that say what a client did, more than its name.
@@ -42,7 +42,7 @@ class LogFile:
 
     file: str
     process: str
-    day: dt.date
+    of: Day
     entries: int
     other_loggers: int
     events: int
@@ -86,7 +86,7 @@ def log_files(counted: Sequence[Row]) -> list[LogFile]:
         LogFile(
             row["shown"],
             row["process"],
-            row["day"],
+            Day(row["day"], row["cluster"]),
             row["lines"],
             row["other_loggers"],
             row["events"],
@@ -108,16 +108,17 @@ def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
     Parts may have any names. Without a client that both name, the same name is enough, but for what rolling adds to it.
     Files that are written at the same time are of different processes, whatever their names.
 
+    >>> import datetime as dt
     >>> def part(file, first_ms, last_ms, *client_ids, process="p"):
-    ...     day = dt.date(2026, 11, 21)
-    ...     return LogFile(file, process, day, 1, 0, 1, 0, 0, first_ms, last_ms, frozenset(client_ids))
+    ...     of = Day(dt.date(2026, 11, 21), "main")
+    ...     return LogFile(file, process, of, 1, 0, 1, 0, 0, first_ms, last_ms, frozenset(client_ids))
     >>> files = [part("a", 0, 50_000, "x"), part("b", 50_000, 99_000, "x", process="q"), part("c", 0, 99_000, "y")]
     >>> [(each.file, each.process) for each in in_parts(files)]
     [('a', 'q'), ('b', 'q'), ('c', 'p')]
     """
     logs: list[list[LogFile]] = []
-    for file in sorted(files, key=lambda each: (each.day, each.first_ms, each.last_ms, each.file)):
-        before = [log for log in logs if log[-1].day == file.day and log[-1].last_ms <= file.first_ms + _OVERLAP_MS]
+    for file in sorted(files, key=lambda each: (each.of.date, each.first_ms, each.last_ms, each.file)):
+        before = [log for log in logs if log[-1].of == file.of and log[-1].last_ms <= file.first_ms + _OVERLAP_MS]
         same_client = (log for log in before if any(part.client_ids & file.client_ids for part in log))
         same_name = (log for log in before if log[-1].process == file.process)
         log = next((log for candidates in (same_client, same_name) for log in candidates), None)
@@ -125,22 +126,23 @@ def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
             logs.append([file])
         else:
             log.append(file)
-    names: set[tuple[dt.date, str]] = set()
+    names: set[tuple[Day, str]] = set()
     return [part for log in logs for part in _named(log, names)]
 
 
-def _named(log: Sequence[LogFile], names: set[tuple[dt.date, str]]) -> list[LogFile]:
+def _named(log: Sequence[LogFile], names: set[tuple[Day, str]]) -> list[LogFile]:
     """By its last part; by its whole path where another log of the day has that name."""
     last = log[-1]
-    name = last.file if (last.day, last.process) in names else last.process
-    names.add((last.day, name))
+    name = last.file if (last.of, last.process) in names else last.process
+    names.add((last.of, name))
     return [replace(part, process=name) for part in log]
 
 
 def log_notes(files: Sequence[LogFile]) -> list[str]:
     """What a run says of logs of which it assumes something, or in which it found nothing.
 
-    >>> file = LogFile("/l/a.log", "p", dt.date(2026, 11, 21), 9, 4, 0, 9, 2, 0, 1, frozenset())
+    >>> import datetime as dt
+    >>> file = LogFile("/l/a.log", "p", Day(dt.date(2026, 11, 21), "main"), 9, 4, 0, 9, 2, 0, 1, frozenset())
     >>> for note in log_notes([file]):
     ...     print(note)
     warning: nothing says the time zone of /l/a.log, UTC is assumed; set time_zone in [client_logs."FOLDER"]
@@ -173,7 +175,7 @@ def _some(names: Sequence[str]) -> str:
 
 def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
     """The staged lines, `process` of good ones by `files`."""
-    rows = [(each.file, each.day, each.process) for each in files]
+    rows = [(each.file, each.of.date, each.process) for each in files]
     named = lines.sparkSession.createDataFrame(rows, "shown string, day date, log string")
     joined = lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(named), ["shown", "day"], "left")
     return joined.withColumn("process", F.coalesce("log", "process")).drop("shown", "log").select(*lines.columns)

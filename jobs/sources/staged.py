@@ -98,7 +98,7 @@ class Staged:
 
     def log_files(self, day: Day) -> tuple[LogFile, ...]:
         """What was read of each client log of the day."""
-        return tuple(file for each in self.inputs for file in each.log_files if file.day == day.date)
+        return tuple(file for each in self.inputs for file in each.log_files if file.of == day)
 
     @property
     def rows_read(self) -> int:

@@ -168,13 +168,13 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
 
 
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
-    """The lines of all inputs counted by one query; copies are looked for only where it counts some."""
-    counted = reduce(_with_rows_of, map(_line_counts, inputs)).collect()
-    return tuple(_reconciled(spark, each, [row for row in counted if row["input"] == each.name]) for each in inputs)
+    """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
+    counts = reduce(_with_rows_of, map(_line_counts, inputs)).collect()
+    return tuple(_reconciled(spark, each, [row for row in counts if row["input"] == each.name]) for each in inputs)
 
 
-def _with_rows_of(counted: DataFrame, other: DataFrame) -> DataFrame:
-    return counted.unionByName(other, allowMissingColumns=True)
+def _with_rows_of(counts: DataFrame, other: DataFrame) -> DataFrame:
+    return counts.unionByName(other, allowMissingColumns=True)
 
 
 def _line_counts(written: _Written) -> DataFrame:

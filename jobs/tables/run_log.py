@@ -53,7 +53,7 @@ RUN_LOG = Table(
             TEXT,
             "hash of the settings by which the day's lines were read, kept by a recompute; null = not known",
         ),
-        required("event_seq", LONG, "rises from event to event, whatever the clock says"),
+        required("event_seq", LONG, "rises with each event, independent of the clock"),
         column(
             "client_logs",
             ArrayType(LOG_FILE, containsNull=False),

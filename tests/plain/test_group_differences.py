@@ -13,7 +13,7 @@ from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding, without_pauses
 from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, MemberList, ProcessQueue
-from jobs.allocation.group.ownership import ANSWERS, LOG, Holding, Sight, holdings, sights
+from jobs.allocation.group.ownership import Holding, Sight, holdings, sights
 from jobs.allocation.group.sentence import sentence
 from jobs.kinds import Source
 from jobs.tables.day import Day
@@ -255,8 +255,8 @@ def test_a_logged_holding_without_length_is_ignored() -> None:
 
 def test_a_life_is_in_sight_from_its_start_on() -> None:
     lives = [Lifetime("x", None, 10, ended=True), Lifetime("x", 10, 10, ended=True), Lifetime("x", 9, 10, ended=True)]
-    assert sights([], lives, []) == [Sight("x", LOG, 9, 10, ended=True)]
-    assert sights([Answered("x", (), 0, 10, 8)], [], []) == [Sight("x", ANSWERS, 0, 10, ended=False)]
+    assert sights([], lives, []) == [Sight("x", Source.CLIENT_LOG, 9, 10, ended=True)]
+    assert sights([Answered("x", (), 0, 10, 8)], [], []) == [Sight("x", Source.RUNNING_INFO, 0, 10, ended=False)]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_unknown_layouts_and_lines_that_go_on(spark: SparkSession) -> None:
         )
 
 
+@pytest.mark.fault(21)
 def test_when_a_line_was_written(spark: SparkSession) -> None:
     comma, own = f"{COMMA} INFO {CLIENT} - x", f"2026-03-01 20:00:00.250 INFO  [7] [a] {OWN}x"
     repeated = f"2026-03-01 12:00:09,009 INFO {CLIENT} - x"

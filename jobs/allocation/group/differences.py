@@ -13,7 +13,7 @@ from jobs.kinds import GroupKind, Source
 from jobs.tables.day import Day
 from udfs.strategy import POP
 
-HAND_OVER_MS = 1_000  # one gives a queue up before another takes it
+HAND_OVER_MS = 1_000  # one client gives a queue up before another takes it
 
 TopicQueue = tuple[str, str, int]
 """Topic, broker name and queue id."""

@@ -9,7 +9,6 @@ from jobs.allocation.group.known import Answered, Lifetime, LoggedHolding, Membe
 from jobs.intervals.of_lists import grouped, touching
 from jobs.kinds import Source
 
-ANSWERS, LOG = "RUNNING_INFO", "CLIENT_LOG"
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
 
 
@@ -94,7 +93,7 @@ def sights(
     by_log = [
         Sight(
             each.client_id,
-            LOG,
+            Source.CLIENT_LOG,
             each.lived_from_ms,
             each.lived_until_ms,
             each.ended or _is_dropped(each, lifetimes, member_lists),

@@ -20,8 +20,8 @@ class Incarnation:
 
     Attributes:
         number: 0 = it ran before the day's first line.
-        events: its lines on ownership, in order, with `made_client_id`.
-        last_ms: its last line, on ownership or not; 24:00 when it goes on; 00:00 when it wrote none.
+        events: its lines about ownership, in order, with `made_client_id`.
+        last_ms: its last line of any kind; 24:00 when it goes on; 00:00 when it wrote none.
         client_last_ms: of several processes that wrote at once, by client the last line that names it; else empty.
     """
 
