@@ -138,7 +138,7 @@ class Published:
             LakeError: the run log has another version than this program knows, or cannot be read.
         """
         hashes = ("settings_hash", "input_settings_hash", "code_version")
-        columns = ("event_date", "flow", "status", "started_from", "logged_at", "event_seq", *hashes)
+        columns = ("event_date", "flow", "status", "started_from", "logged_at", "event_seq", "client_logs", *hashes)
         return tuple(sorted(self.rows(RUN_LOG, columns, None, self.all_days).to_pylist(), key=_event_order))
 
     @property

@@ -13,7 +13,7 @@ from jobs.answers.days import days_text
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, days_with
 from jobs.tables import PRODUCER_DAYS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REPLAY_CHECKS, TOPIC_BROKERS
-from jobs.text.completeness import of_owners, of_producers
+from jobs.text.completeness import of_client_logs, of_owners, of_producers
 from jobs.text.terminal import counted, duration, safe
 
 _WITHOUT_EFFECT = "WITHOUT_EFFECT"
@@ -32,7 +32,7 @@ def rests_on(published: Published) -> list[str]:
         sentences += [*_of_producers(published), *_of_starts(published), *_of_verify(published)]
     if ran[ALLOCATION] & set(published.days) and published.producer_group is None:
         sources = published.rows(QUEUE_OWNERSHIP, ["source"])["source"]
-        sentences += [of_owners(set(pc.unique(sources).to_pylist())), *_of_strategies(published)]
+        sentences += [of_owners(set(pc.unique(sources).to_pylist())), *_of_logs(published), *_of_strategies(published)]
     return sentences
 
 
@@ -93,6 +93,15 @@ def _of_starts(published: Published) -> list[str]:
         return []
     starts = f"{days_text(days)} {'starts' if len(days) == 1 else 'start'} with no isolation"
     return [f"the day before was not in the lake: {starts} (after_unknown_start marks rows that could differ)"]
+
+
+def _of_logs(published: Published) -> list[str]:
+    read = {
+        event["event_date"]: event["client_logs"] or []
+        for event in published.run_events
+        if event["flow"] == ALLOCATION and event["status"] == "SUCCEEDED"
+    }
+    return of_client_logs(file for day in published.days for file in read.get(day, ()))
 
 
 def _of_strategies(published: Published) -> list[str]:

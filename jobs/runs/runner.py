@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,12 +21,12 @@ from jobs.runs.run import DayResult, Run, RunResult
 from jobs.runs.run_log import failure_text, log_run, published_days
 from jobs.settings.model import Settings
 from jobs.sources.fit_to_publish import check_fit_to_publish
-from jobs.sources.log_files import log_notes
 from jobs.spark.few_lines import small_input_conf
 from jobs.spark.interruption import Interrupted, give_back, what_ended
 from jobs.spark.no_rows import no_rows
 from jobs.tables import QUARANTINE, RUN_LOG
 from jobs.tables.day import Day
+from jobs.text.completeness import of_client_logs
 from jobs.text.progress import Progress
 
 
@@ -52,7 +53,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
             days[:] = staged.days(run.days, settings.cluster)
             log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")
             result.clusters = sorted({day.cluster for day in days})
-            for note in log_notes([file for day in days for file in staged.log_files(day)]):
+            for note in of_client_logs(asdict(file) for day in days for file in staged.log_files(day)):
                 context.progress.say(note)
             check_fit_to_publish(staged, days, settings, needed=flow.needed, allow_empty=run.allow_empty)
             result.rows_read = staged.rows_read

@@ -18,7 +18,7 @@ from jobs.tables.day import Day
 from udfs.client_log import NAMING
 from udfs.log_layouts import head_of, looks_like_an_entry
 
-_SHOWN, _NAMED = 120, 3
+_SHOWN = 120
 _OVERLAP_MS = 10_000  # a part may end after the next one begins, as some appenders write late
 
 
@@ -136,41 +136,6 @@ def _named(log: Sequence[LogFile], names: set[tuple[Day, str]]) -> list[LogFile]
     name = last.file if (last.of, last.process) in names else last.process
     names.add((last.of, name))
     return [replace(part, process=name) for part in log]
-
-
-def log_notes(files: Sequence[LogFile]) -> list[str]:
-    """What a run says of logs of which it assumes something, or in which it found nothing.
-
-    >>> import datetime as dt
-    >>> file = LogFile("/l/a.log", "p", Day(dt.date(2026, 11, 21), "main"), 9, 4, 0, 9, 2, 0, 1, frozenset())
-    >>> for note in log_notes([file]):
-    ...     print(note)
-    warning: nothing says the time zone of /l/a.log, UTC is assumed; set time_zone in [client_logs."FOLDER"]
-    warning: no line of /l/a.log says what its client did: 9 entries, 4 of other loggers
-    warning: 2 lines of /l/a.log are in no known layout and were not read
-    """
-    notes = []
-    if assumed := [file.file for file in files if file.zone_assumed]:
-        notes.append(
-            f"warning: nothing says the time zone of {_some(assumed)}, UTC is assumed; set time_zone in"
-            ' [client_logs."FOLDER"]'
-        )
-    if silent := [file for file in files if not file.events]:
-        entries, others = sum(file.entries for file in silent), sum(file.other_loggers for file in silent)
-        names = _some([file.file for file in silent])
-        notes.append(
-            f"warning: no line of {names} says what its client did: {entries:,} entries, {others:,} of other loggers"
-        )
-    if headless := {file.file: file.without_head for file in files if file.without_head}:
-        notes.append(
-            f"warning: {sum(headless.values()):,} lines of {_some(list(headless))} are in no known layout and were not"
-            " read"
-        )
-    return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if names[_NAMED:] else ''}"
 
 
 def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from jobs.text.terminal import counted
+from jobs.text.terminal import counted, safe
 
 RUNNING_INFO, CLIENT_LOG = "RUNNING_INFO", "CLIENT_LOG"
 _OWNERS = {
-    frozenset(): "ownership: neither running info nor client logs were given, so who held a queue is unknown",
+    frozenset(): "ownership: unknown, as neither running info nor client logs show who held a queue",
     frozenset({RUNNING_INFO}): "ownership: by answers alone, no consumer logs: changes between two answers are unknown",
     frozenset({CLIENT_LOG}): "ownership: by consumers' logs alone, no running info: clients without a log are unknown",
     frozenset({RUNNING_INFO, CLIENT_LOG}): "ownership: by consumers' logs, and by their answers",
 }
+_MOST_NAMED = 3
 
 
 def of_producers(switched_on: int, recorded: int, *, has_routes: bool) -> list[str]:
@@ -50,3 +52,41 @@ def of_owners(sources: Collection[str]) -> str:
         sources: RUNNING_INFO, CLIENT_LOG, as `queue_ownership.source` has them.
     """
     return _OWNERS[frozenset(sources)]
+
+
+def of_client_logs(files: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was assumed of client logs, and what was not read.
+
+    >>> read = {"entries": 9, "other_loggers": 4, "events": 0, "zone_assumed": 9, "without_head": 2}
+    >>> for sentence in of_client_logs([{"file": "/l/a.log", **read}]):
+    ...     print(sentence)
+    client logs: UTC is assumed for /l/a.log, as nothing says its time zone; set time_zone in [client_logs."FOLDER"]
+    client logs: no line of /l/a.log says what its client did (9 entries, 4 of other loggers)
+    client logs: 2 lines of /l/a.log have an unknown layout and were not read
+
+    Args:
+        files: of `run_log.client_logs`.
+    """
+    read = list(files)
+    said = []
+    if assumed := [file["file"] for file in read if file["zone_assumed"]]:
+        said.append(
+            f"client logs: UTC is assumed for {_some(assumed)}, as nothing says its time zone; set time_zone in"
+            ' [client_logs."FOLDER"]'
+        )
+    if silent := [file for file in read if not file["events"]]:
+        entries, others = (sum(file[name] for file in silent) for name in ("entries", "other_loggers"))
+        names = _some([file["file"] for file in silent])
+        said.append(
+            f"client logs: no line of {names} says what its client did ({entries:,} entries, {others:,} of other"
+            " loggers)"
+        )
+    if headless := {file["file"]: file["without_head"] for file in read if file["without_head"]}:
+        lines = counted(sum(headless.values()), "line")
+        said.append(f"client logs: {lines} of {_some(list(headless))} have an unknown layout and were not read")
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    few = list(dict.fromkeys(map(safe, names)))
+    return f"{', '.join(few[:_MOST_NAMED])}{f' and {len(few) - _MOST_NAMED} more' if few[_MOST_NAMED:] else ''}"

@@ -259,7 +259,7 @@ def test_what_it_rests_on(night: Digest) -> None:
             "5 first attempts contradict the replay (producer_days.contradictions):"
             " 1 of p1 (g1), 1 of p3 (g1), 1 of r0, 2 of others"
         ),
-        "ownership: neither running info nor client logs were given, so that who held a queue is not known",
+        "ownership: unknown, as neither running info nor client logs show who held a queue",
         "the strategy of 11 groups is assumed, as nothing says it: H00, H01, H02, …",
     ]
 
