@@ -157,7 +157,7 @@ def test_a_known_name_without_a_row_is_an_answer(
         (["findings", "--kind", "FLAPPING"], "--kind 'FLAPPING' is none of SENT_WHILE_ISOLATED, ISOLATION_LOST_BY_SUB"),
         (["findings", "--cause", "LOCK_NOT_GRANTED"], "--cause 'LOCK_NOT_GRANTED' is none of SWITCH_OFF, "),
         (["group-findings", "--kind", "ALL_ISOLATED"], "--kind 'ALL_ISOLATED' is none of UNASSIGNED, DOUBLY_OWNED, "),
-        (["group-findings", "--cause", "SILENT"], "--cause 'SILENT' is none of DUPLICATE_CLIENT_ID, NOT_SUBSCRIBED, "),
+        (["group-findings", "--cause", "SILENT"], "--cause 'SILENT' is none of OFFSET_RESET, DUPLICATE_CLIENT_ID, "),
         (["owners", "--source", "LOG"], "--source 'LOG' is none of RUNNING_INFO, CLIENT_LOG, STRATEGY"),
     ],
 )

@@ -69,7 +69,7 @@ def _run(given: Mapping[str, object], *fail_on: str, as_json: bool = False, comm
 def test_a_time_zone_that_java_lacks_ends_a_run_before_it_reads(
     ran: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuses(_: None, client_logs: dict[str, ClientLogSettings]) -> None:
+    def refuses(_: None, client_logs: dict[str, ClientLogSettings], _sends: object) -> None:
         raise SettingValueError(f"{client_logs['/logs'].time_zone} is unknown")
 
     monkeypatch.setattr("jobs.spark.time_zones.check_time_zones", refuses)

@@ -128,6 +128,7 @@ class Steps:
             quarantine=lambda day, run_id: f"bad lines of {words(day)} in {run_id}",
             rows_quarantined=lambda _: 1,
             counts=lambda _: COUNTS,
+            log_files=lambda _: (),
         )
 
     # The flow.
