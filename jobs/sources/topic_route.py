@@ -65,11 +65,13 @@ def is_ordered(route: Column) -> Column:
 def order_numbers(route: Column) -> Column:
     """`orderTopicConf` (`broker:number;…`): array of `broker_name`, `queues`, in its order.
 
-    `queues` is null where clients cannot read it (`unreadable_order`). Empty of another topic.
+    `queues` is null where clients cannot read it (`unreadable_order`), or read more than `MOST_QUEUES`. Empty for
+    another topic.
     """
 
     def numbers_of(part: Column) -> Column:
-        return F.struct(_order_broker(part).alias("broker_name"), _order_number(part).alias("queues"))
+        number = _order_number(part)
+        return F.struct(_order_broker(part).alias("broker_name"), F.when(number <= MOST_QUEUES, number).alias("queues"))
 
     return F.transform(_order_parts(route), numbers_of)
 
@@ -94,8 +96,8 @@ def _order_broker(part: Column) -> Column:
 
 
 def _order_number(part: Column) -> Column:
-    number = F.nullif(F.regexp_extract(part, r"^[^:]*:([+-]?[0-9]+)(?::.*)?$", 1), F.lit("")).try_cast("int")
-    return F.when(number <= MOST_QUEUES, number)
+    """What Java's `Integer.parseInt` makes of it; null where it throws."""
+    return F.nullif(F.regexp_extract(part, r"^[^:]*:([+-]?[0-9]+)(?::.*)?$", 1), F.lit("")).try_cast("int")
 
 
 def broker_names(routes: DataFrame) -> DataFrame:

@@ -27,6 +27,7 @@ ORDER: dict[str | None, tuple[str | None, list[tuple[str, int | None]]]] = {
     "a:4;b:2;": (None, [("a", 4), ("b", 2)]),  # Java's split leaves out what is empty at the end
     "a:4:9;b:+2": (None, [("a", 4), ("b", 2)]),
     "a:-1": (None, [("a", -1)]),
+    "a:2147483647;b:1": (None, [("a", None), ("b", 1)]),  # read, and more than a client could list
     ";": (None, []),
     "a:8;b;c:x": ("b", [("a", 8), ("b", None), ("c", None)]),
     "a:8;c:x": ("c", [("a", 8), ("c", None)]),
