@@ -6,12 +6,12 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, INSTANT, LONG, TEXT, Table, c
 
 LOG_FILE = (
     StructType()
-    .add("file", TEXT, nullable=False)
-    .add("entries", LONG, nullable=False)
-    .add("other_loggers", LONG, nullable=False)
-    .add("events", LONG, nullable=False)
-    .add("zone_assumed", LONG, nullable=False)
-    .add("without_head", LONG, nullable=False)
+    .add("file", TEXT)
+    .add("entries", LONG)
+    .add("other_loggers", LONG)
+    .add("events", LONG)
+    .add("zone_assumed", LONG)
+    .add("without_head", LONG)
 )
 RUN_LOG = Table(
     name="run_log",

@@ -6,12 +6,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.calls import all_calls, calls_of_several_attempts
 from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
-from jobs.fault_latency.frames import SENDS_PER_PROCESS
+from jobs.fault_latency.keys import RULED_BY, RULES
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
@@ -70,9 +69,10 @@ def _plain(
             "broker_addr": F.lit(None).cast("string"),
         }
     )
-    shared = spark.createDataFrame([], StructType(list(SENDS_PER_PROCESS.columns)))
+    missing = {name: F.lit(None) for name in RULES if name not in logged.columns}
+    per_process = logged.withColumns(missing).select(*RULED_BY, "process", *RULES)
     chosen = spark.createDataFrame(choices or [], CHOICES)
-    return plain_calls(logged, shared, calls_of_several_attempts(frame, SLOW_MS), chosen, SLOW_MS)
+    return plain_calls(logged, per_process, calls_of_several_attempts(frame, SLOW_MS), chosen, SLOW_MS)
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:
