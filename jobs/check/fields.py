@@ -218,8 +218,8 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
 
 
 def _is_number(name: str, sends_input: SendsInput) -> bool:
-    """Whether JSON has to have a number for the field."""
-    is_one = FIELD_KINDS[name] in ("int", "long") and sends_input.source_of(name).unit != "iso8601"
+    """Whether JSON has to have a number for the field; seconds are read as a decimal, which may be quoted."""
+    is_one = FIELD_KINDS[name] in ("int", "long") and sends_input.source_of(name).unit not in {"iso8601", "s"}
     return is_one and name not in sends_input.values and sends_input.source_of(name).constant is None
 
 

@@ -157,7 +157,7 @@ def test_an_offset_that_is_reset(site: SnapshotSite) -> None:
         row[1:3] for row in owned(site, "CG_catalog") if row[1] != "broker-a" and row[3] < "13:00" and row[4] > "13:06"
     }
     assert others == {("broker-b", 0), ("broker-b", 1), ("broker-c", 0), ("broker-c", 1)}
-    assert findings(site, "CG_catalog", "UNASSIGNED") == [
+    assert [each for each in findings(site, "CG_catalog", "UNASSIGNED") if each[3] > "13:00"] == [
         ("OFFSET_RESET", "broker-a", 0, "13:05:17.640", "13:05:27.811"),
         ("OFFSET_RESET", "broker-a", 1, "13:05:17.640", "13:05:27.812"),
     ]
@@ -182,7 +182,7 @@ def test_what_was_read_is_counted_by_file(site: SnapshotSite) -> None:
     assert read["parts/console"] == {
         "entries": 3,
         "other_loggers": 1,
-        "events": 2,
+        "events": 1,
         "zone_assumed": 0,
         "without_head": 0,
     }

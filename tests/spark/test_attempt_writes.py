@@ -58,7 +58,16 @@ def test_the_port_two_above_the_vip_port_is_the_same_broker(spark: SparkSession)
     sends = [
         (1, "c", "10.0.0.1:10909", "a", "ASYNC", REFUSED, REFUSED, error),
         (2, "c", "10.0.0.2:10909", "b", "SYNC", "SEND_OK", "SEND_OK", None),
-        (3, "c", "10.0.0.3:10909", "a-of-another-name", "ASYNC", REFUSED, None, "connect to <10.0.0.9:10911> failed"),
+        (
+            3,
+            "c",
+            "10.0.0.3:10909",
+            "a-of-another-name",
+            "ASYNC",
+            REFUSED,
+            REFUSED,
+            "connect to <10.0.0.9:10911> failed",
+        ),
     ]
     frame = spark.createDataFrame([(*send, None) for send in sends], ADDRESSED)
     names = broker_names(frame.withColumn("sends", F.lit(1)))
