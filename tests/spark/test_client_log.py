@@ -154,6 +154,23 @@ TOLD: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (f"{OLD}the client factory [10.0.0.1@7] shutdown OK", "INSTANCE_STOPPED", {"client_id": "10.0.0.1@7"}),
     (f"{NEW}the client factory [客, 户@7#8] shutdown OK", "INSTANCE_STOPPED", {"client_id": "客, 户@7#8"}),
+    (
+        f"{OLD}invoke reset offset operation from broker. brokerAddr=10.0.0.1:10911, topic=T, group=G, timestamp=7",
+        "RESET",
+        {"topic": "T", "consumer_group": "G"},
+    ),
+    (f"{OLD}suspend this consumer, G", "SUSPENDED", {"consumer_group": "G"}),
+    (f"{NEW}resume this consumer, G", "RESUMED", {"consumer_group": "G"}),
+    (
+        f"{OLD}the pull request[PullRequest [consumerGroup=G, messageQueue={QUEUE}, nextOffset=0]] is dropped.",
+        "PULL_ENDED",
+        OF_QUEUE,
+    ),
+    (
+        f"{NEW}[persistAll] Group: G ClientId: 客, 户@7#8 updateConsumeOffsetToBroker {QUEUE} 1",
+        "NAMED",
+        {"consumer_group": "G", "client_id": "客, 户@7#8"},
+    ),
 ]
 SILENT = [
     None,
@@ -195,7 +212,7 @@ def test_what_a_line_tells(spark: SparkSession) -> None:
 def test_only_lines_on_ownership_have_a_message(spark: SparkSession) -> None:
     rows = [
         (f"{OLD}the consumer [G] start OK - at last", "the consumer [G] start OK - at last"),
-        (f"{OLD}[persistAll] Group: G ClientId: c updateConsumeOffsetToBroker", None),
+        (f"{OLD}[persistAll] Group: G ClientId: c x", "[persistAll] Group: G ClientId: c x"),
         (f"{NEW}update FaultItem{{name='a'}} - the end", None),
         ("", None),
         (None, None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from jobs.errors import InputUnreadableError
 from jobs.settings.model import Settings
 from jobs.sources.client_log import read_client_logs
 from jobs.sources.files import Manifest, list_files
-from jobs.sources.log_files import check_heads, log_counts, log_files
+from jobs.sources.log_files import LogFile, check_heads, log_counts, log_files
 from jobs.tables.day import Day
 
 DAY = dt.date(2026, 3, 1)
@@ -40,7 +39,7 @@ def test_counts_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
     check_heads(lines, manifest, counted)
     (file,) = log_files(counted)
     name, noon = str(tmp_path / "app.log"), 1_772_366_400_000
-    assert astuple(file) == (name, name, Day(DAY, "main"), 4, 1, 1, 4, 1, noon + 250, noon + 2_250, frozenset({"c"}))
+    assert file == LogFile(name, name, Day(DAY, "main"), 4, 1, 1, 4, 1, noon + 250, noon + 2_250, frozenset({"c"}))
 
 
 @pytest.mark.parametrize(

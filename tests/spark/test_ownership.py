@@ -466,7 +466,7 @@ def test_the_log_a_row_is_from(published: tuple[SnapshotSite, RunResult]) -> Non
         "P01": {("CLIENT_LOG", f"{logs}/p01/rocketmq_client.log", False, None)},
         "P06": {("CLIENT_LOG", f"{logs}/p06/rocketmq_client.log", False, None)},
         "P07": {("CLIENT_LOG", f"{logs}/*/p07/rocketmq_client.log", False, None)},
-        "P08": {("CLIENT_LOG", f"{logs}/p08/rocketmq_client.log", True, None)},
+        "P08": {("CLIENT_LOG", f"{logs}/p08/rocketmq_client.log pid 7", True, None)},
     }
 
 

@@ -77,7 +77,7 @@ def test_lifetimes(logs: ProcessLogs) -> None:
     columns = ("process", "consumer_group", "client_id", "lived_from_ms", "lived_until_ms", "ended")
     assert _rows(logs.lifetimes.select(*columns)) == [
         ("goes on", "G", "y", 0, 86_400_000, False),
-        ("gone", "G", "z", 0, 0, True),
+        ("gone", "G", "z", 0, 0, False),
         ("p", "G", "x", 4_000, 26_001, True),
     ]
 
