@@ -113,7 +113,7 @@ def test_a_day_alone_and_in_another_order_of_policies_is_the_same(spark: SparkSe
 
 
 def test_all_brokers_are_isolated_from_the_last_start_to_the_first_end(spark: SparkSession) -> None:
-    """Each rule is a case; broker z is not a choice. What lasted at midnight starts there, but does not begin."""
+    """Each policy is a case; broker z is not a choice. What lasted at midnight starts there, but does not begin."""
     process, midnight = (D2, "main", "p1", "PG", "p1"), START[D2]
     isolations = [
         *((1, "a", 0, 10, False), (1, "b", 0, 5, False), (1, "b", 5, 8, True), (1, "z", 8, 9, True)),
@@ -124,16 +124,16 @@ def test_all_brokers_are_isolated_from_the_last_start_to_the_first_end(spark: Sp
     producer = "event_date date, cluster string, client_id string, producer_group string, process string"
     isolated = spark.createDataFrame(
         [
-            (*process, rule, name, midnight + start, midnight + end, begins)
-            for rule, name, start, end, begins in isolations
+            (*process, policy, name, midnight + start, midnight + end, begins)
+            for policy, name, start, end, begins in isolations
         ],
-        f"{producer}, rule int, broker_name string, start_ms bigint, end_ms bigint, begins boolean",
+        f"{producer}, policy int, broker_name string, start_ms bigint, end_ms bigint, begins boolean",
     )
     brokers = spark.createDataFrame([(*process, ["a", "b"])], f"{producer}, brokers array<string>")
-    names = ("rule", "broker_name", "start_ms", "end_ms", "begins")
+    names = ("policy", "broker_name", "start_ms", "end_ms", "begins")
     assert sorted(
-        (rule, name, start - midnight, end - midnight, begins)
-        for rule, name, start, end, begins in all_isolated(isolated, brokers).select(*names).collect()
+        (policy, name, start - midnight, end - midnight, begins)
+        for policy, name, start, end, begins in all_isolated(isolated, brokers).select(*names).collect()
     ) == [
         *((1, "a", 0, 5, False), (1, "a", 5, 8, True), (1, "b", 0, 5, False), (1, "b", 5, 8, True)),
         *((2, "a", 0, 4, True), (2, "b", 0, 4, True)),
