@@ -158,10 +158,10 @@ def _failed(whole: Day) -> str:
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
     attempts = _per_day(published, days, counted_by, ("sends", "failures"))
-    columns = ["event_date", *_PRODUCER, "start_ms", "end_ms"]
+    columns = ["event_date", *_PRODUCER, "start_ms", "counted_until_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, is_real(), days)
     isolated = _by_day(
-        isolations.append_column("isolated_ms", published.lengths_ms(isolations))
+        isolations.append_column("isolated_ms", published.lengths_ms(isolations, "counted_until_ms"))
         .group_by("event_date")
         .aggregate([("isolated_ms", "sum"), ([], "count_all")])
     )

@@ -122,13 +122,13 @@ class Published:
             wanted &= within
         return wanted if where is None else wanted & where
 
-    def lengths_ms(self, intervals: pa.Table) -> pa.ChunkedArray:
-        """How long each row's interval (`start_ms`, `end_ms`) is, as far as it lies in the window."""
-        start, end = intervals["start_ms"], intervals["end_ms"]
+    def lengths_ms(self, intervals: pa.Table, until: str = "end_ms") -> pa.ChunkedArray:
+        """How long each row's interval from `start_ms` to `until` is, as far as it lies in the window."""
+        start, end = intervals["start_ms"], intervals[until]
         if self.window is not None:
             start = pc.max_element_wise(start, pa.scalar(self.window.since_ms))
             end = pc.min_element_wise(end, pa.scalar(self.window.until_ms))
-        return pc.subtract(end, start)
+        return pc.max_element_wise(pc.subtract(end, start), pa.scalar(0))
 
     @cached_property
     def run_events(self) -> tuple[dict[str, Any], ...]:

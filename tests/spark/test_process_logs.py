@@ -78,7 +78,7 @@ def test_lifetimes(logs: ProcessLogs) -> None:
     assert _rows(logs.lifetimes.select(*columns)) == [
         ("goes on", "G", "y", 0, 86_400_000, False),
         ("gone", "G", "z", 0, 0, False),
-        ("p", "G", "x", 4_000, 26_001, True),
+        ("p", "G", "x", 4_000, 26_001, False),
     ]
 
 
