@@ -133,5 +133,5 @@ def _checked(stores: Stores, file: InputFile, kind: str) -> InputFile:
     if file.size:
         check_contents(file.name, kind, stores.head(file.name, HEAD_BYTES))
     elif kind == PARQUET and file.name.lower().endswith(".parquet"):
-        raise InputUnreadableError(f"{file.name}is empty, so it is not Parquet; replace it with a complete copy")
+        raise InputUnreadableError(f"{file.name} is empty, so it is not Parquet; replace it with a complete copy")
     return replace(file, kind=kind)
