@@ -36,7 +36,8 @@ def _set(group: str, client: str, *how: Any, **other: Any) -> Line:
     return send(at(D1, "14:00:00"), *how, client_id=client, producer_group=group, **other)
 
 
-HALF_ISOLATE = [  # two producers of four
+HALF_ISOLATE = [  # two producers of four, which send on after ten seconds
+    *(send(at(D1, "08:00:12"), client_id=f"i{number}", broker_name="broker-j") for number in (1, 2)),
     *(send(at(D1, "08:00:00"), *TIMED_OUT, client_id=f"i{number}", broker_name="broker-i") for number in (1, 2)),
     *(send(at(D1, "08:00:05"), client_id=f"i{number}", broker_name="broker-j") for number in (3, 4)),
 ]
@@ -45,6 +46,7 @@ SLOW = [send(at(D1, "10:00:00") + ms, ms, client_id="slow", **OFF) for ms in (55
 AVOIDED = [
     send(at(D1, "11:00:00"), *TIMED_OUT, client_id="h1", broker_name="broker-h", topic="H"),
     send(at(D1, "11:00:03.405"), client_id="h1", broker_name="broker-g", topic="H"),
+    send(at(D1, "11:00:12"), client_id="h1", broker_name="broker-g", topic="H"),
     send(at(D1, "11:00:03.500"), 200, client_id="h2", broker_name="broker-h", topic="H", **OFF),
 ]
 UNSAID: Line = {"client_version": None}
@@ -60,8 +62,15 @@ PRODUCERS = [
     *(_set("PG_l", client) for client in ("l1", "l2")),
     _set("PG_k", "k1", fault_latency_enabled=None, **UNSAID),
 ]  # fmt: skip
+# Those that isolate send on, faster than any ladder looks at: an isolation counts while its client sends.
+SEND_ON = [
+    send(at(D1, "14:00:12"), 1, client_id=f"{group}{number}", producer_group=f"PG_{group}", broker_name="broker-j",
+         **of_group)
+    for group, numbers, of_group in (("d", "123", DETECTS), ("c", "123", {}), ("l", "12", {}))
+    for number in numbers
+]  # fmt: skip
 STORIES = [
-    *HALF_ISOLATE, *SLOW, *AVOIDED, *PRODUCERS, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
+    *HALF_ISOLATE, *SLOW, *AVOIDED, *PRODUCERS, *SEND_ON, _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
 ]  # fmt: skip
 LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
 REST = [
