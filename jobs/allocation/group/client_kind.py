@@ -30,9 +30,9 @@ def not_computable(
 
     >>> nothing = StrategySettings(), GroupSettings()
     >>> not_computable("orders-7d9f@1@0@2v6q3l8k", "JAVA", *nothing)
-    CLIENTS_BY_PROXY
+    'CLIENTS_BY_PROXY'
     >>> not_computable("10.0.0.1@1#2", "GO", *nothing), not_computable("10.0.0.1@1#2", "JAVA", *nothing)
-    (NOT_A_JAVA_CLIENT, None)
+    ('NOT_A_JAVA_CLIENT', None)
     """
     if _GRPC_ID.fullmatch(client_id):
         return GroupCause.CLIENTS_BY_PROXY
