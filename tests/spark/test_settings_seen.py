@@ -285,7 +285,7 @@ def test_a_recompute_ends_in_the_tables_of_a_run_with_the_input(both: Both, reco
     assert recomputed.said.code == 0, recomputed.said.err
     for table in FLOW_TABLES["fault-latency"].derived:
         of_north = _comparable(_of_main(both.lake, table, "north"))
-        assert of_north, table
+        assert of_north or table == "findings", table  # under these settings nobody has one
         assert _comparable(_of_main(recomputed.lake, table)) == of_north, table
 
 
