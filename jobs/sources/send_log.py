@@ -130,8 +130,8 @@ def _with_broker_name(typed: DataFrame, broker_names: DataFrame | None) -> DataF
     if broker_names is None:
         return with_name
     by_form = broker_names.withColumnRenamed("broker_addr", "form")
-    is_at = one_form(F.col("broker_addr")) == F.col("form")
-    resolved = with_name.join(F.broadcast(by_form), is_at, "left").drop("form")
+    address = F.when(F.col("broker_name").isNull(), one_form(F.col("broker_addr")))
+    resolved = with_name.join(F.broadcast(by_form), address == F.col("form"), "left").drop("form")
     return resolved.withColumn("broker_name", F.coalesce("broker_name", "routed_broker_name")).drop(
         "routed_broker_name"
     )
