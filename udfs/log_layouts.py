@@ -49,10 +49,10 @@ _LAYOUTS = (
     # LoggingBuilder's DefaultLayout of 4.3.0 to 5.0.0, and log4j's `%p %c{1}(%L) - `: `INFO RocketmqClient - …`
     rf"{_TIME}{_GAP}{_LEVEL}{_GAP}{_LOGGER}{_DASH}",
     # `INFO main RocketmqClient - …`
-    rf"{_TIME}{_GAP}{_LEVEL}{_GAP}[^\s\[\]]{{1,128}}{_GAP}{_LOGGER}{_DASH}",
+    rf"{_TIME}{_GAP}{_LEVEL}{_GAP}[^\s\[\]|]{{1,128}}{_GAP}{_LOGGER}{_DASH}",
     # `main INFO RocketmqClient - …`, `RocketmqClient [main] INFO - …`
     (
-        rf"{_TIME}{_GAP}(?:{_THREAD}{_GAP})?[^\s\[\]]{{1,256}}{_GAP}(?:{_THREAD}{_GAP})?{_LEVEL}(?:{_GAP}{_THREAD})?"
+        rf"{_TIME}{_GAP}(?:{_THREAD}{_GAP})?[^\s\[\]|]{{1,256}}{_GAP}(?:{_THREAD}{_GAP})?{_LEVEL}(?:{_GAP}{_THREAD})?"
         rf"{_LOGGER_END}"
     ),
     rf"{_TIME}{_GAP}{_LEVEL}{_LOGGER_END}",

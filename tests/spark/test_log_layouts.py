@@ -82,7 +82,7 @@ GO_ON = [
 )
 def test_known_layouts(spark: SparkSession, message: str) -> None:
     """What follows a dash is the message, whatever it looks like; without one a message may look like a logger."""
-    clear = [each for each in KNOWN if each[0].endswith(("- ", ": ")) or not message.startswith("x")]
+    clear = [each for each in KNOWN if each[0].endswith(("- ", ": ", "| ")) or not message.startswith("x")]
     rows = [(f"{head}{message}", [*parts, message]) for head, parts in clear]
     head = head_of(F.col("raw"))
     parts = F.when(head.isNotNull(), F.array(*(part_of(head, each) for each in ("pid", "logger", "message"))))
