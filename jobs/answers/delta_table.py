@@ -25,7 +25,7 @@ from jobs.text.redaction import redacted, secrets_of
 from jobs.uri import local_folder
 
 Options = Mapping[str, str]
-"""What delta-rs is told of a store (`jobs.answers.store`); it may hold secrets."""
+"""Storage options of delta-rs (`jobs.answers.store`); they may hold secrets."""
 NO_OPTIONS: Options = MappingProxyType({})
 
 

@@ -113,7 +113,7 @@ def topics_in(body: str, info: str) -> list[str]:
 
 
 def routes_differ(one: str, other: str) -> bool:
-    """Whether two answers on a route say different things, in whatever order.
+    """Whether two answers on a route say different things, in any order.
 
     >>> routes_differ('{"queueDatas":[{"a":1},{"b":2}]}', '{"queueDatas":[{"b":2},{"a":1}]}')
     False

@@ -22,7 +22,7 @@ class Facts:
     Attributes:
         days: those whose lines were read, and where the lines went.
         recomputed_days: those recomputed from the lake's own sends, as it was asked for.
-        cascaded_days: likewise, as the day before changed.
+        cascaded_days: recomputed because the day before changed.
         stale_days: those that should have been, but were left.
         forgotten_days: those that could not be: the lake no longer has their sends.
         read_otherwise: recomputed from lines that were read with other settings of the input than today's.

@@ -34,7 +34,7 @@ class LogFile:
         other_loggers: entries of loggers that are not the client's.
         events: entries that say what a client did, more than its name.
         zone_assumed: entries whose zone neither their layout nor the settings say; UTC is assumed.
-        without_head: lines of the file, of whatever day, that look like entries and have no known head.
+        without_head: lines of the file, of any day, that look like entries and have no known head.
         first_ms: the first entry.
         last_ms: the last one.
         client_ids: clients that name themselves in it.
@@ -106,7 +106,7 @@ def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
     """The files, each with the log that it is a part of: one begins when another ends, and both name a client.
 
     Parts may have any names. Without a client that both name, the same name is enough, but for what rolling adds to it.
-    Files that are written at the same time are of different processes, whatever their names.
+    Files that are written at the same time are of different processes, however they are named.
 
     >>> import datetime as dt
     >>> def part(file, first_ms, last_ms, *client_ids, process="p"):

@@ -47,7 +47,7 @@ def requested_isolations(
         ends: as `process_ends` returns them.
         requested: the policies.
         own: every policy that a producer may have of its own.
-        days: the requested days, of whatever cluster, in a row.
+        days: the requested days, of any cluster, in a row.
         made_once: for the attempts near isolations, and for their writes.
     """
     start_ms, end_ms = min(day.start_ms for day in days) - DAY_MS, max(day.end_ms for day in days)
@@ -78,7 +78,7 @@ def cut_at_midnight(whole: DataFrame, days: Sequence[Day]) -> DataFrame:
 
     Args:
         whole: as `requested_isolations` returns them.
-        days: the requested days, of whatever cluster, in a row.
+        days: the requested days, of any cluster, in a row.
     """
     first, last = min(day.start_ms for day in days), max(day.end_ms for day in days)
     until = F.least("end_ms", F.lit(last))

@@ -360,7 +360,7 @@ SENTENCES = {
     ): "BY-PROXY, T: who should own the queues cannot be determined for"
     " 840.0 s (gRPC clients come through a proxy, which pops for each of them from every queue)",
     ("GO", "NOT_DETERMINABLE", "NOT_A_JAVA_CLIENT"): "GO, T: who should own the queues cannot be determined for 840.0 s"
-    " (a member is no Java client, and settings say neither strategy nor message_model)",
+    " (a member is not a Java client, and settings say neither strategy nor message_model)",
     (
         "IDS",
         "DUPLICATE_CLIENT_ID",

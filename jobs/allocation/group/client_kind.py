@@ -20,7 +20,7 @@ def not_computable(
     """Why no strategy says what the client gets; None = one may.
 
     A gRPC client pops from every queue by its proxy, which registers it at the broker as CLUSTERING. A client of
-    another language says CLUSTERING even where it broadcasts (Go), or has strategies of its own: settings tell.
+    another language says CLUSTERING even where it broadcasts (Go), or has strategies of its own: settings decide.
 
     Args:
         client_id: the client.
@@ -36,5 +36,5 @@ def not_computable(
     """
     if _GRPC_ID.fullmatch(client_id):
         return GroupCause.CLIENTS_BY_PROXY
-    is_told = own.strategy or configured.strategy or configured.message_model
-    return GroupCause.NOT_A_JAVA_CLIENT if language not in (None, *_JAVA) and not is_told else None
+    is_configured = own.strategy or configured.strategy or configured.message_model
+    return GroupCause.NOT_A_JAVA_CLIENT if language not in (None, *_JAVA) and not is_configured else None

@@ -30,7 +30,7 @@ WHY: Mapping[str, str] = {
     GroupCause.REQUEST_MODE_UNKNOWN: "the broker assigns, and settings do not say request_mode",
     GroupCause.STRATEGY_UNKNOWN: "its class is custom, or settings do not configure the strategy",
     GroupCause.CLIENTS_BY_PROXY: "gRPC clients come through a proxy, which pops for each of them from every queue",
-    GroupCause.NOT_A_JAVA_CLIENT: "a member is no Java client, and settings say neither strategy nor message_model",
+    GroupCause.NOT_A_JAVA_CLIENT: "a member is not a Java client, and settings say neither strategy nor message_model",
     GroupCause.MODEL_UNKNOWN: "nothing says whether the group broadcasts",
     GroupCause.BROKERS_SILENT: "no broker answered",
     GroupCause.BROKERS_REFUSE: "brokers refused to answer",
