@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from jobs.kinds import Source
 from jobs.text.terminal import counted, safe
 
-_ANSWERS, _LOGS = f"{Source.RUNNING_INFO}", f"{Source.CLIENT_LOG}"
+RUNNING_INFO, CLIENT_LOG = "RUNNING_INFO", "CLIENT_LOG"
 _OWNERS = {
     frozenset(): "ownership: unknown, as neither running info nor client logs show who held a queue",
-    frozenset({_ANSWERS}): "ownership: by answers alone, no consumer logs: changes between two answers are unknown",
-    frozenset({_LOGS}): "ownership: by consumers' logs alone, no running info: clients without a log are unknown",
-    frozenset({_ANSWERS, _LOGS}): "ownership: by consumers' logs, and by their answers",
+    frozenset({RUNNING_INFO}): "ownership: by answers alone, no consumer logs: changes between two answers are unknown",
+    frozenset({CLIENT_LOG}): "ownership: by consumers' logs alone, no running info: clients without a log are unknown",
+    frozenset({RUNNING_INFO, CLIENT_LOG}): "ownership: by consumers' logs, and by their answers",
 }
 _MOST_NAMED = 3
 
