@@ -27,8 +27,8 @@ def calls_of_several_attempts(attempts: DataFrame, slow_ms: int) -> DataFrame:
     )
     places = logged.groupBy("place").count().where("count > 1").select("place")
     candidates = logged.join(places, "place", "left_semi").drop("place").transform(with_send)
-    several = candidates.groupBy("send").count().where("count > 1").select("send")
-    return _together(candidates.join(several, "send", "left_semi")).transform(_judged, slow_ms)
+    # `candidates` may hold a send of one attempt: two states of the switch share a place.
+    return _together(candidates).where("tries > 1").transform(_judged, slow_ms)
 
 
 def all_calls(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
