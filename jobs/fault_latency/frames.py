@@ -45,6 +45,7 @@ SENDS_PER_PROCESS = Frame(
         required("seq_falls", LONG, "how often the seq of a process without an id fell"),
         column("fell_first_ms", LONG, "when first, epoch ms; null = never"),
         column("fell_last_ms", LONG, "when last, epoch ms; null = never"),
+        required("clock_fell", FLAG, "an attempt ended a second or more before one with a lower seq"),
     ),
 )
 

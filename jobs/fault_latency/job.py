@@ -47,7 +47,7 @@ def fault_latency(
         INCIDENTS,
         broker_incidents(isolated, per_process, all_calls(attempts, of_several, slow_ms), settings.incident_share),
     )
-    health = broker_health(attempts, avoiding(chosen), "chosen_at_ms", slow_ms)
+    health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
     differs = F.lit(not known_start) & (F.col("start_ms") < day.start_ms + longest_ms)

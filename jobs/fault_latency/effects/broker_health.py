@@ -14,7 +14,7 @@ _BUCKET_MS = 1_000
 _BAD_SHARE = 0.5
 
 
-def broker_health(attempts: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int) -> DataFrame:
+def broker_health(sends: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int) -> DataFrame:
     """Which brokers were bad in the seconds of some moments.
 
     Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
@@ -22,7 +22,7 @@ def broker_health(attempts: DataFrame, moments: DataFrame, at_ms: str, slow_ms: 
     broker and do not count.
 
     Args:
-        attempts: every attempt of the day.
+        sends: the published attempts of the day.
         moments: rows with `cluster` and a moment each.
         at_ms: its column.
         slow_ms: an answer this late counts as slow.
@@ -30,7 +30,7 @@ def broker_health(attempts: DataFrame, moments: DataFrame, at_ms: str, slow_ms: 
     bad = is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)
     seconds = moments.select("cluster", health_bucket(F.col(at_ms)).alias("bucket")).distinct()
     return (
-        attempts.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
+        sends.where(~is_out_of_time(F.col("outcome"), F.col("latency_ms")))
         .transform(with_chosen_at)
         .withColumn("bucket", health_bucket(F.col("chosen_at_ms")))
         .join(F.broadcast(seconds), ["cluster", "bucket"], "left_semi")

@@ -27,7 +27,7 @@ def sent_while_isolated(choices: DataFrame, attempts: DataFrame) -> DataFrame:
 
     Args:
         choices: CHOICES.
-        attempts: every attempt of the day.
+        attempts: ATTEMPTS.
     """
     against = choices.where("is_surely_isolated").transform(_with_tried_before, attempts).withColumn("cause", _cause())
     per_isolation = against.groupBy(*OWNER, "topic", "broker_name", "since_ms", "cause").agg(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.fault_latency.findings.sessions import moment, sessions
-from jobs.fault_latency.keys import OWNER, PROCESS, PRODUCER
-from jobs.fault_latency.producers.processes import is_shared, restarted_once
+from jobs.fault_latency.keys import OWNER, PROCESS
+from jobs.fault_latency.producers.processes import STEP_MS, is_shared, restarted_once
 from jobs.kinds import FindingCause, FindingKind, Severity
-
-_STEP_MS = 1_000
 
 
 def clock_steps(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
@@ -27,7 +23,7 @@ def clock_steps(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
         sends_per_process: SENDS_PER_PROCESS; where `seq` does not order the attempts, it shows no clock.
     """
     differs_ms = F.abs(F.col("ended_at_ms") - F.col("started_at_ms") - F.col("latency_ms"))
-    differing = attempts.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= _STEP_MS)
+    differing = attempts.withColumn("step_ms", differs_ms).where(F.col("step_ms") >= STEP_MS)
     stepped = (
         _falls(attempts, sends_per_process)
         .unionByName(differing.select(*OWNER, "ended_at_ms", "row_hash", "step_ms"))
@@ -54,23 +50,15 @@ def clock_steps(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
 
 
 def _falls(attempts: DataFrame, sends_per_process: DataFrame) -> DataFrame:
-    """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`.
-
-    Only producers that may have such attempts, few if any, are sorted in full. A hash of the sender finds them, so
-    that three numbers of each attempt are put in order; two processes of one hash only add to them.
-    """
-    sender = F.xxhash64(*PRODUCER, "process_id")
-    numbered = attempts.where("seq IS NOT NULL").withColumn("sender", sender)
-    fallen = _stepped(numbered.select("sender", "seq", "ended_at_ms"), ["sender"], ["seq", "ended_at_ms"])
-    doubtful = numbered.join(fallen.select("sender").distinct(), "sender", "left_semi")
-    out_of_order = sends_per_process.where(is_shared() | restarted_once()).select(*PROCESS).distinct()
-    doubtful = doubtful.join(F.broadcast(out_of_order), list(PROCESS), "left_anti")
-    return _stepped(doubtful, OWNER, ["seq", "ended_at_ms", "row_hash"]).select(
-        *OWNER, "ended_at_ms", "row_hash", "step_ms"
+    """`step_ms` of attempts near which time fell: by how much they ended before one with a lower `seq`."""
+    stepped = F.col("clock_fell") & ~is_shared() & ~restarted_once()
+    processes = sends_per_process.where(stepped).select(*PROCESS).distinct()
+    by_seq = Window.partitionBy(*OWNER).orderBy("seq", "ended_at_ms", "row_hash")
+    highest_ms = F.max("ended_at_ms").over(by_seq.rowsBetween(Window.unboundedPreceding, -1))
+    return (
+        attempts.where("seq IS NOT NULL")
+        .join(F.broadcast(processes), list(PROCESS), "left_semi")
+        .withColumn("step_ms", highest_ms - F.col("ended_at_ms"))
+        .where(F.col("step_ms") >= STEP_MS)
+        .select(*OWNER, "ended_at_ms", "row_hash", "step_ms")
     )
-
-
-def _stepped(attempts: DataFrame, owner: Sequence[str], order: Sequence[str]) -> DataFrame:
-    in_order = Window.partitionBy(*owner).orderBy(*order)
-    highest_ms = F.max("ended_at_ms").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    return attempts.withColumn("step_ms", highest_ms - F.col("ended_at_ms")).where(F.col("step_ms") >= _STEP_MS)

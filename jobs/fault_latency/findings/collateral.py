@@ -13,7 +13,7 @@ from jobs.kinds import Evidence, FindingCause, FindingKind, Severity
 from udfs.outcome import is_out_of_time
 
 
-def collateral_isolations(writes: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+def collateral_isolations(writes: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One finding per producer and broker and run of such isolations.
 
     The isolating try was a retry, with a line of its own or seen by its address, that found no time left: from 4.3.0
@@ -21,7 +21,7 @@ def collateral_isolations(writes: DataFrame, attempts: DataFrame, slow_ms: int) 
 
     Args:
         writes: isolating writes of RELEVANT_WRITES.
-        attempts: every attempt of the day.
+        sends: the published attempts of the day.
         slow_ms: an answer this late counts as slow.
     """
     is_retry = (F.col("attempt") > 1) | (F.col("evidence") == Evidence.RETRY_TEXT)
@@ -32,7 +32,7 @@ def collateral_isolations(writes: DataFrame, attempts: DataFrame, slow_ms: int) 
         .where(is_retry & no_time)
         .withColumn("bucket", health_bucket(F.col("at_ms")))
     )
-    health = broker_health(attempts, without_time, "at_ms", slow_ms)
+    health = broker_health(sends, without_time, "at_ms", slow_ms)
     isolated = (
         without_time.join(F.broadcast(health), ["cluster", "bucket"], "left")
         .where(~was_bad)

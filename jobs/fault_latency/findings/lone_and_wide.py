@@ -20,7 +20,7 @@ _MINUTE = ("cluster", "broker_name", "minute")
 _RUN = (*PRODUCER, "broker_name", "start_ms")
 
 
-def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One finding per producer and broker and run of isolations that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
@@ -28,7 +28,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
 
     Args:
         isolations: ISOLATIONS.
-        attempts: every attempt of the day.
+        sends: the published attempts of the day.
         slow_ms: an answer this late counts as slow.
     """
     lasting = isolations.where("end_ms > start_ms")
@@ -39,7 +39,7 @@ def lone_isolations(isolations: DataFrame, attempts: DataFrame, slow_ms: int) ->
     ]
     runs = sessions(lasting, (*PRODUCER, "enforced", "broker_name"), evidence)
     alone = _of_one_producer(runs)
-    others = _sends_of_others(alone, attempts, slow_ms).where(
+    others = _sends_of_others(alone, sends, slow_ms).where(
         (F.col("producers") >= _FEWEST_OTHERS) & (F.col("share") <= _HEALTHY_SHARE)
     )
     return finding(
@@ -80,12 +80,12 @@ def _of_one_producer(runs: DataFrame) -> DataFrame:
     return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
 
 
-def _sends_of_others(runs: DataFrame, attempts: DataFrame, slow_ms: int) -> DataFrame:
+def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
     minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     counted = (
-        attempts.transform(with_chosen_at)
+        sends.transform(with_chosen_at)
         .withColumn("minute", _minute(F.col("chosen_at_ms")))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
         .groupBy(*_MINUTE, _producer().alias("other"))

@@ -12,6 +12,8 @@ from udfs.choice import began_at_ms
 SEVERAL_PROCESSES = FindingKind.SEVERAL_PROCESSES
 """`not_replayed` of a producer whose lines are those of several processes and do not say which."""
 
+STEP_MS = 1_000
+"""A clock that was set by less goes unnoticed."""
 _UNORDERED_WITHIN_MS = 1
 _CLOCK_STEP_MS = 10_000
 """A clock set back by less than this puts lines out of order for as long: not a sign of several processes."""
@@ -90,22 +92,42 @@ def process_ends(sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
     return ends.where("is_end AND process_ended_at_ms IS NOT NULL").select(*PROCESS, "process_ended_at_ms")
 
 
-def seq_falls(sends: DataFrame) -> DataFrame:
-    """Of processes without an id whose `seq` falls: `seq_falls`, `fell_first_ms`, `fell_last_ms`."""
-    in_time = Window.partitionBy(*PRODUCER).orderBy("ended_at_ms", "seq", "row_hash")
+def seq_order(sends: DataFrame) -> DataFrame:
+    """How `seq` and time agree in each process; one row for each that logs `seq`.
+
+    `place` (`place_of` its process), `seq_falls`, `fell_first_ms`, `fell_last_ms` (where no line has a process id), and
+    `clock_fell`: an attempt ended a second or more before one with a lower `seq`. A hash stands for the process, so
+    that only numbers are sorted.
+    """
+    in_time = Window.partitionBy("place").orderBy("ended_at_ms", "seq", "row_hash")
     before = F.lag(F.struct("seq", "ended_at_ms")).over(in_time)
     began_later = F.col("began_ms") - before["ended_at_ms"] > _UNORDERED_WITHIN_MS
+    # By value, not by row: the order of attempts that ended in one millisecond has no say.
+    a_second_before = (
+        Window.partitionBy("place").orderBy("ended_at_ms").rangeBetween(Window.unboundedPreceding, -STEP_MS)
+    )
     return (
-        sends.where("process_id IS NULL AND seq IS NOT NULL")
+        sends.where("seq IS NOT NULL")
         .select(
-            *PRODUCER, process().alias("process"), "seq", began_at_ms().alias("began_ms"), "ended_at_ms", "row_hash"
+            place_of(process()).alias("place"),
+            F.col("process_id").isNull().alias("has_no_id"),
+            "seq",
+            began_at_ms().alias("began_ms"),
+            "ended_at_ms",
+            "row_hash",
         )
-        .withColumn("fell", (F.col("seq") < before["seq"]) & began_later)
-        .where("fell")
-        .groupBy(*PROCESS)
+        .withColumn("fell", F.col("has_no_id") & (F.col("seq") < before["seq"]) & began_later)
+        .withColumn("clock_fell", F.col("seq") < F.max("seq").over(a_second_before))
+        .groupBy("place")
         .agg(
-            F.count("*").alias("seq_falls"),
-            F.min("ended_at_ms").alias("fell_first_ms"),
-            F.max("ended_at_ms").alias("fell_last_ms"),
+            F.count_if("fell").alias("seq_falls"),
+            F.min(F.when(F.col("fell"), F.col("ended_at_ms"))).alias("fell_first_ms"),
+            F.max(F.when(F.col("fell"), F.col("ended_at_ms"))).alias("fell_last_ms"),
+            F.coalesce(F.bool_or("clock_fell"), F.lit(False)).alias("clock_fell"),
         )
     )
+
+
+def place_of(process: Column) -> Column:
+    """A process of a producer as one number."""
+    return F.xxhash64(*PRODUCER, process)

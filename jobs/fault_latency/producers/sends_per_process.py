@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.keys import PROCESS, SENDER
-from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, is_shared, process, seq_falls
+from jobs.fault_latency.keys import SENDER
+from jobs.fault_latency.producers.processes import SEVERAL_PROCESSES, is_shared, place_of, process, seq_order
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.settings.model import ProducerSettings
 from udfs.broker_address import one_form
@@ -21,15 +21,16 @@ def sends_per_process(sends: DataFrame, producers: Mapping[str, ProducerSettings
 
     A producer whose `seq` falls again and again is not replayed: several processes wrote its lines.
     """
-    falls = F.broadcast(seq_falls(sends))
     shared = F.when(is_shared(), SEVERAL_PROCESSES)
     return (
         sends.groupBy(*SENDER)
         .agg(*_totals())
         .transform(with_rules, producers)
         .withColumn("process", process())
-        .join(falls, list(PROCESS), "left")
+        .withColumn("place", place_of(F.col("process")))
+        .join(F.broadcast(seq_order(sends)), "place", "left")
         .withColumn("seq_falls", F.coalesce("seq_falls", F.lit(0)))
+        .withColumn("clock_fell", F.coalesce("clock_fell", F.lit(False)))
         .withColumn("not_replayed", F.coalesce("not_replayed", shared))
     )
 
