@@ -14,7 +14,8 @@ class FlowTables:
         inputs: settings below `inputs`.
         needed: those of them without which there is nothing to run on.
         published: tables of what the lines themselves say.
-        derived: tables derived from the day's lines and the state at 00:00.
+        derived: tables derived from the day's lines and the state at 00:00, in the order in which their writing starts:
+            those that take longest first.
     """
 
     inputs: tuple[str, ...]
@@ -29,15 +30,15 @@ FLOW_TABLES = {
         needed=("sends",),
         published=("sends", "fault_item_updates", "topic_brokers", "order_key_moves"),
         derived=(
+            "findings",
+            "send_calls",
+            "plain_calls",
+            "broker_windows",
             "fault_item_changes",
             "isolation_intervals",
             "fault_item_state",
-            "broker_windows",
             "broker_incidents",
             "producer_days",
-            "send_calls",
-            "plain_calls",
-            "findings",
         ),
     ),
     "allocation": FlowTables(
