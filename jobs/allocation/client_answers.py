@@ -36,7 +36,7 @@ def mixed_languages(connections: DataFrame) -> DataFrame:
     Args:
         connections: frame of `connections`.
     """
-    languages = F.array_distinct(F.transform("clients", lambda each: each["language"]))
+    languages = F.array_distinct(F.transform("clients", lambda client: client["language"]))
     mixed = connections.where(F.size(languages) > 1).groupBy("consumer_group")
     return mixed.agg(F.min("captured_at_ms").alias("first_ms"), F.max("captured_at_ms").alias("last_ms"))
 

@@ -16,8 +16,8 @@ _OF_EACH_ROW = {"event_date", "cluster", "consumer_group"}
 
 def _own_columns(table: Table) -> StructType:
     """The columns that differ within a group's day; instants only as numbers."""
-    columns = (each for each in table.columns if each.name not in _OF_EACH_ROW and not each.name.endswith("_at"))
-    return StructType([StructField(each.name, each.dataType) for each in columns])
+    columns = (field for field in table.columns if field.name not in _OF_EACH_ROW and not field.name.endswith("_at"))
+    return StructType([StructField(field.name, field.dataType) for field in columns])
 
 
 PROCESS_LOGS = Frame(

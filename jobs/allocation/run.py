@@ -53,7 +53,7 @@ def _lines(spark: SparkSession, staged: Staged | None, name: str, day: Day) -> D
         return lines.published(day)
     if name == CLIENT_LOGS:
         return no_rows(spark, SCHEMA)
-    kind = next(each for each in KINDS if each.name == name)
+    kind = next(kind for kind in KINDS if kind.name == name)
     return no_rows(spark, StructType([StructField("captured_at_ms", LongType()), *kind.fields]))
 
 

@@ -121,7 +121,7 @@ def _shaped(route: Column) -> Column:
 
     def queues_of(data: Column) -> Column:
         # Java's numbers are 0 where the JSON has none.
-        perm, read, write = (F.coalesce(data[each], F.lit(0)) for each in ("perm", "readQueueNums", "writeQueueNums"))
+        perm, read, write = (F.coalesce(data[field], F.lit(0)) for field in ("perm", "readQueueNums", "writeQueueNums"))
         name = data["brokerName"]
         has_master = F.coalesce(F.array_contains(masters, name), F.lit(False))
         plain = F.when(has_master & (perm.bitwiseAND(_WRITE) != 0), write).otherwise(0)

@@ -18,7 +18,7 @@ _LASTS_MS = 2_000  # longer than a collector's round, below which a view is left
 def lists_before(members: Iterable[MembersBefore], day: Day) -> list[MemberList]:
     """The lists at 00:00 as intervals that end there."""
     since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
-    return [MemberList(each.broker_name, each.client_ids, since_ms, until_ms, since_ms) for each in members]
+    return [MemberList(answer.broker_name, answer.client_ids, since_ms, until_ms, since_ms) for answer in members]
 
 
 def inputs_before(
@@ -38,25 +38,25 @@ def inputs_before(
         day: the day that begins.
     """
     since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
-    allocated = {each.topic for each in owners}
+    allocated = {owner.topic for owner in owners}
     topics_before = [
-        Topic(each.topic, since_ms, until_ms, (Route(each.route_before, since_ms, until_ms, since_ms),), None)
-        for each in topics
-        if each.topic in allocated and each.route_before is not None
+        Topic(topic.topic, since_ms, until_ms, (Route(topic.route_before, since_ms, until_ms, since_ms),), None)
+        for topic in topics
+        if topic.topic in allocated and topic.route_before is not None
     ]
-    return [each for each in inputs(topics_before, lists, strategy) if each.undetermined is None]
+    return [interval for interval in inputs(topics_before, lists, strategy) if interval.undetermined is None]
 
 
 def allocated_before(inputs_of_midnight: Iterable[Input], previous: Sequence[PreviousShare]) -> list[Allocated]:
     """The inputs with their shares, as the day before published them."""
-    of_view = grouped(previous, lambda each: (each.topic, each.view_broker_name))
+    of_view = grouped(previous, lambda share: (share.topic, share.view_broker_name))
     return [
         Allocated(
-            each,
+            interval,
             tuple(
-                Share(of.client_id, "RESULT", None, of.queues)
-                for of in of_view.get((each.topic, each.view_broker_name), ())
+                Share(share.client_id, "RESULT", None, share.queues)
+                for share in of_view.get((interval.topic, interval.view_broker_name), ())
             ),
         )
-        for each in inputs_of_midnight
+        for interval in inputs_of_midnight
     ]

@@ -79,9 +79,11 @@ def causes(
     """
     slack_ms = min(_slack_ms(facts.answer_gaps, sights), stale_ms)
     plain = (
-        *duplicate_ids([each for each in facts.member_lists if each.end_ms > each.start_ms]),
+        *duplicate_ids(
+            [member_list for member_list in facts.member_lists if member_list.end_ms > member_list.start_ms]
+        ),
         *_not_subscribed(facts.subscribed, facts.topics, stale_ms),
-        *(Cause(GroupCause.FLAPPING, each.start_ms, each.end_ms) for each in flaps),
+        *(Cause(GroupCause.FLAPPING, flap.start_ms, flap.end_ms) for flap in flaps),
         *differing_views(inputs),
         *_stopped_not_expired(sights),
         *_silent_clients(facts.silences),
@@ -89,25 +91,25 @@ def causes(
         *_reset_offsets(facts.answered),
         *_stale_routes(facts.topics, day),
         *rebalance_not_run(facts.member_lists, day),
-        *(Cause(GroupCause.MIXED_LANGUAGES, each.first_ms, each.last_ms + stale_ms) for each in facts.languages),
+        *(Cause(GroupCause.MIXED_LANGUAGES, period.first_ms, period.last_ms + stale_ms) for period in facts.languages),
     )
     return [
         Cause(
-            each.cause,
-            each.acts_from_ms - slack_ms,
-            each.acts_until_ms + slack_ms,
-            each.topic,
-            each.broker_name,
-            each.queue_id,
-            each.client_id,
+            cause.cause,
+            cause.acts_from_ms - slack_ms,
+            cause.acts_until_ms + slack_ms,
+            cause.topic,
+            cause.broker_name,
+            cause.queue_id,
+            cause.client_id,
         )
-        for each in plain
+        for cause in plain
     ]
 
 
 def _slack_ms(gaps: Iterable[AnswerGap], sights: Iterable[Sight]) -> int:
     with_log = clients_with_log(sights)
-    return max((each.gap_ms for each in gaps if each.gap_ms is not None and each.client_id not in with_log), default=0)
+    return max((gap.gap_ms for gap in gaps if gap.gap_ms is not None and gap.client_id not in with_log), default=0)
 
 
 def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
@@ -119,11 +121,13 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
     Args:
         member_lists: intervals that have a length.
     """
-    is_only_broker = len({each.broker_name for each in member_lists if each.client_ids}) == 1
+    is_only_broker = len({member_list.broker_name for member_list in member_lists if member_list.client_ids}) == 1
     spans = (
         (start_ms, end_ms)
-        for start_ms, end_ms, covering in covered_parts(each for each in member_lists if each.names_twice)
-        if is_only_broker or len({each.broker_name for each in covering}) > 1
+        for start_ms, end_ms, covering in covered_parts(
+            member_list for member_list in member_lists if member_list.names_twice
+        )
+        if is_only_broker or len({interval.broker_name for interval in covering}) > 1
     )
     for start_ms, end_ms in joined(spans):
         yield Cause(GroupCause.DUPLICATE_CLIENT_ID, start_ms, end_ms + REBALANCE_MS)
@@ -134,7 +138,7 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 
     One of the topic's: MQClientInstance.findBrokerAddrByTopic (5.3.3).
     """
-    for topic, of_topic in grouped(inputs, lambda each: each.topic).items():
+    for topic, of_topic in grouped(inputs, lambda interval: interval.topic).items():
         for start_ms, end_ms in of_several_views(of_topic):
             yield Cause(GroupCause.VIEWS_DIFFER, start_ms, end_ms + REBALANCE_MS, topic=topic)
 
@@ -142,9 +146,9 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
     """When brokers of a group whose clients ask for members differ for longer than a change takes to spread."""
     spans = joined(
-        (each.start_ms, each.end_ms)
-        for each in inputs
-        if each.views > 1 and each.strategy != "BROADCASTING" and each.undetermined not in NO_STRATEGY
+        (interval.start_ms, interval.end_ms)
+        for interval in inputs
+        if interval.views > 1 and interval.strategy != "BROADCASTING" and interval.undetermined not in NO_STRATEGY
     )
     return [(start_ms, end_ms) for start_ms, end_ms in spans if end_ms - start_ms > _SCAN_MS]
 
@@ -155,17 +159,17 @@ def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], s
     Not before the client's last answer with the topic, and no longer than it takes to get its share from the
     next one on: it asks for the route within 30 s, and rebalances within 20 s.
     """
-    for client_id, answers in grouped(subscribed, lambda each: each.client_id).items():
+    for client_id, answers in grouped(subscribed, lambda answer: answer.client_id).items():
         for topic in topics:
             names = {topic.topic, None}
-            naming = [each for each in answers if not names.isdisjoint(each.topics)]
-            for each in (other for other in answers if names.isdisjoint(other.topics)):
-                before = (other.end_ms for other in naming if other.end_ms <= each.start_ms)
-                after = (other.start_ms + _TO_SHARE_MS for other in naming if other.start_ms >= each.end_ms)
+            naming = [answer for answer in answers if not names.isdisjoint(answer.topics)]
+            for answer in (answer for answer in answers if names.isdisjoint(answer.topics)):
+                before = (other.end_ms for other in naming if other.end_ms <= answer.start_ms)
+                after = (other.start_ms + _TO_SHARE_MS for other in naming if other.start_ms >= answer.end_ms)
                 yield Cause(
                     GroupCause.NOT_SUBSCRIBED,
-                    max([each.start_ms - stale_ms, *before]),
-                    min([each.end_ms + stale_ms, *after]),
+                    max([answer.start_ms - stale_ms, *before]),
+                    min([answer.end_ms + stale_ms, *after]),
                     topic=topic.topic,
                     client_id=client_id,
                 )
@@ -176,15 +180,15 @@ def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[
 
     Whichever broker reports them, the change holds for the queues of every broker.
     """
-    for of_broker in grouped(member_lists, lambda each: each.broker_name).values():
-        for from_ms, changed_ms in _changes(of_broker, lambda each: each.client_ids, day):
+    for of_broker in grouped(member_lists, lambda member_list: member_list.broker_name).values():
+        for from_ms, changed_ms in _changes(of_broker, lambda member_list: member_list.client_ids, day):
             yield Cause(GroupCause.REBALANCE_NOT_RUN, from_ms, changed_ms + REBALANCE_MS)
 
 
 def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
     """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
     for topic in topics:
-        for from_ms, changed_ms in _changes(topic.routes, lambda each: each.brokers, day):
+        for from_ms, changed_ms in _changes(topic.routes, lambda route: route.brokers, day):
             yield Cause(GroupCause.STALE_ROUTE, from_ms, changed_ms + _TO_SHARE_MS, topic=topic.topic)
 
 
@@ -205,20 +209,20 @@ def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object],
 def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
     """A client that is gone keeps its share until the broker drops it, or until it is back; then all rebalance."""
     for lives in grouped(
-        (each for each in sights if each.source == Source.CLIENT_LOG), lambda each: each.client_id
+        (sight for sight in sights if sight.source == Source.CLIENT_LOG), lambda sight: sight.client_id
     ).values():
-        for each in (life for life in lives if life.ended):
-            back = (max(each.end_ms, other.start_ms) for other in lives if other.end_ms > each.end_ms)
-            until_ms = min([each.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
-            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, each.end_ms - _STOP_MS, until_ms, client_id=each.client_id)
+        for life in (life for life in lives if life.ended):
+            back = (max(life.end_ms, other.start_ms) for other in lives if other.end_ms > life.end_ms)
+            until_ms = min([life.end_ms + EXPIRES_MS, *back]) + REBALANCE_MS
+            yield Cause(GroupCause.STOPPED_NOT_EXPIRED, life.end_ms - _STOP_MS, until_ms, client_id=life.client_id)
 
 
 def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
     """A process that stood still (paused, frozen) keeps its queues in memory while the broker drops it."""
-    for each in silences:
-        if each.silent_until_ms - each.silent_from_ms > _SILENCE_MS:
-            until_ms = each.silent_until_ms + REBALANCE_MS
-            yield Cause(GroupCause.CLIENT_SILENT, each.silent_from_ms, until_ms, client_id=each.client_id)
+    for silence in silences:
+        if silence.silent_until_ms - silence.silent_from_ms > _SILENCE_MS:
+            until_ms = silence.silent_until_ms + REBALANCE_MS
+            yield Cause(GroupCause.CLIENT_SILENT, silence.silent_from_ms, until_ms, client_id=silence.client_id)
 
 
 def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
@@ -226,10 +230,10 @@ def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
 
     By an administrator (`MQClientInstance.resetOffset`, 4.0.0 to 5.3.3), or as the broker has no such offset.
     """
-    for each in answered:
-        for queue in (queue for queue in each.queues if queue.dropped):
+    for answer in answered:
+        for queue in (queue for queue in answer.queues if queue.dropped):
             of_queue = queue.topic, queue.broker_name, queue.queue_id
-            yield Cause(GroupCause.OFFSET_RESET, each.start_ms, each.end_ms, *of_queue, each.client_id)
+            yield Cause(GroupCause.OFFSET_RESET, answer.start_ms, answer.end_ms, *of_queue, answer.client_id)
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
@@ -237,13 +241,13 @@ def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
 
     One that it drops to set its offset it takes again as it rebalances.
     """
-    for each in refusals:
-        cause, before_ms, after_ms = _REFUSED[each.event]
+    for refusal in refusals:
+        cause, before_ms, after_ms = _REFUSED[refusal.event]
         yield Cause(
             cause,
-            each.at_ms + before_ms,
-            each.at_ms + after_ms,
-            topic=each.topic,
-            broker_name=each.broker_name,
-            queue_id=each.queue_id,
+            refusal.at_ms + before_ms,
+            refusal.at_ms + after_ms,
+            topic=refusal.topic,
+            broker_name=refusal.broker_name,
+            queue_id=refusal.queue_id,
         )

@@ -61,11 +61,12 @@ def comparison(
     for topic, inputs in _by_topic(today).items():
         earlier, own = at_midnight.get(topic, []), _own_strategy(inputs)
         as_they_are = [*earlier, *inputs]
-        histories = {} if any(_is_left_to_the_broker(each) for each in inputs) else {own: as_they_are}
+        histories = {} if any(_is_left_to_the_broker(interval) for interval in inputs) else {own: as_they_are}
         for name, strategies_json in candidates.items():
             if name != own:
                 histories[name] = [
-                    dataclasses.replace(each, strategy=name, strategies_json=strategies_json) for each in as_they_are
+                    dataclasses.replace(interval, strategy=name, strategies_json=strategies_json)
+                    for interval in as_they_are
                 ]
         for name, history in histories.items():
             allocated = strategies.allocated(history, previous if name == own else ())
@@ -76,12 +77,16 @@ def comparison(
 
 def _by_topic(inputs: Iterable[Input]) -> dict[str, list[Input]]:
     """Inputs whose queues are shared out, by topic."""
-    return grouped((each for each in inputs if each.strategy != "BROADCASTING"), lambda each: each.topic)
+    return grouped(
+        (interval for interval in inputs if interval.strategy != "BROADCASTING"), lambda interval: interval.topic
+    )
 
 
 def _own_strategy(inputs: Sequence[Input]) -> str:
     """The strategy that all members have all day, else MIXED; without members that of all clients."""
-    names = {each.strategy for each in inputs if each.client_ids} or {each.strategy for each in inputs}
+    names = {interval.strategy for interval in inputs if interval.client_ids} or {
+        interval.strategy for interval in inputs
+    }
     return names.pop() if len(names) == 1 else "MIXED"
 
 
@@ -103,8 +108,8 @@ def _compared(
         strategy=strategy,
         is_own=is_own,
         rebalances=len(changes),
-        moves=sum(each.moved for each in changes),
-        fewest_moves=sum(each.fewest_moves for each in changes),
+        moves=sum(change.moved for change in changes),
+        fewest_moves=sum(change.fewest_moves for change in changes),
         imbalance_max=max(of_members for of_members, _ in uneven),
         broker_skew=max(broker_skew(row.owners, row.input.client_ids) for row in allocated),
         unassigned_max=max(sum(queue not in row.owners for queue in row.input.queues) for row in allocated),

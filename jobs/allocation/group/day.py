@@ -53,14 +53,14 @@ def group_day(
     is_known = bool(observed) or configured is not None or is_named_before(facts.owners_before)
     of_clients = configured or GroupSettings(), observed, facts.owners_before, facts.listed
     strategy = group_strategy(*of_clients) if is_known else None
-    member_lists = [each for each in facts.member_lists if each.end_ms > each.start_ms]
+    member_lists = [member_list for member_list in facts.member_lists if member_list.end_ms > member_list.start_ms]
     all_inputs = inputs(facts.topics, member_lists, strategy)
     strategies, previous = Strategies(), shares_at_midnight(facts.owners_before)
-    allocated = strategies.allocated((each for each in all_inputs if each.undetermined is None), previous)
+    allocated = strategies.allocated((interval for interval in all_inputs if interval.undetermined is None), previous)
     should_own = expected(allocated)
     at_00 = lists_before(facts.members_before, day)
     at_midnight = allocated_before(inputs_before(facts.topics, at_00, facts.owners_before, strategy, day), previous)
-    is_awaited = configured is not None or any(each.client_ids for each in at_00)
+    is_awaited = configured is not None or any(member_list.client_ids for member_list in at_00)
     answered = while_listed(facts.answered, member_lists)
     owned = holdings(answered, facts.logged_holdings)
     in_sight = sights(answered, facts.lifetimes, member_lists)
@@ -71,8 +71,8 @@ def group_day(
         queue_allocation=should_own,
         queue_ownership=owned,
         allocation_findings=[
-            in_words(consumer_group, each)
-            for each in (
+            in_words(consumer_group, finding)
+            for finding in (
                 *explained(differences(should_own, owned, in_sight, day), acting),
                 *of_allocation(should_own, allocated),
                 *of_members(member_lists, facts.unheard, is_awaited=is_awaited),

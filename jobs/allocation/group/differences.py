@@ -72,9 +72,11 @@ def differences(
         day: the day.
     """
     with_log = clients_with_log(sights)
-    observed = [each for each in holdings if each.source != Source.RUNNING_INFO or each.client_id not in with_log]
+    observed = [
+        holding for holding in holdings if holding.source != Source.RUNNING_INFO or holding.client_id not in with_log
+    ]
     in_sight = _in_sight(
-        (each for each in sights if each.source != Source.RUNNING_INFO or each.client_id not in with_log), day
+        (sight for sight in sights if sight.source != Source.RUNNING_INFO or sight.client_id not in with_log), day
     )
     if not observed and not in_sight:
         return []
@@ -86,7 +88,9 @@ def differences(
     )
     return [
         dataclasses.replace(run[0], end_ms=run[-1].end_ms)
-        for of_key in grouped(parts, lambda each: (each.queue, each.kind, each.client_ids)).values()
+        for of_key in grouped(
+            parts, lambda difference: (difference.queue, difference.kind, difference.client_ids)
+        ).values()
         for run in touching(of_key, _what_differs)
         if run[-1].end_ms - run[0].start_ms > HAND_OVER_MS
     ]
@@ -107,8 +111,8 @@ _Span = tuple[int, int]
 
 def _by_queue(expected: Sequence[Expected], observed: Sequence[Holding]) -> Iterator[tuple[TopicQueue, list[_Row]]]:
     of_expected, of_observed = grouped(expected, _queue_of), grouped(observed, _queue_of)
-    intervals = {(each.topic, each.start_ms, each.end_ms, each.strategy) for each in expected}
-    allocations = grouped(intervals, lambda each: each[0])
+    intervals = {(row.topic, row.start_ms, row.end_ms, row.strategy) for row in expected}
+    allocations = grouped(intervals, lambda interval: interval[0])
     for queue in {**of_expected, **of_observed}:
         rows: list[_Row] = [*of_expected.get(queue, ()), *of_observed.get(queue, ())]
         if queue in of_observed:
@@ -124,23 +128,23 @@ def _apart(
     queue: TopicQueue, start_ms: int, end_ms: int, covering: Sequence[_Row], in_sight: Mapping[str, Sequence[_Span]]
 ) -> Iterator[Difference]:
     """How the two differ in one part of a queue's time: all who own it wrongly, else each in sight that lacks it."""
-    should = [each for each in covering if isinstance(each, Expected)]
-    strategy = max((each.strategy for each in covering if not isinstance(each, Holding)), default=None)
-    owners = {each.client_id for each in should if each.client_id is not None}
-    observed = {each.client_id for each in covering if isinstance(each, Holding)}
+    should = [row for row in covering if isinstance(row, Expected)]
+    strategy = max((row.strategy for row in covering if not isinstance(row, Holding)), default=None)
+    owners = {row.client_id for row in should if row.client_id is not None}
+    observed = {row.client_id for row in covering if isinstance(row, Holding)}
     if strategy is None:
         return
     is_double = len(observed) > 1 and not is_shared(queue[2], strategy)
     if owners == observed and not is_double:
         return
-    is_of_views = any(each.view_broker_name is not None for each in should)
+    is_of_views = any(row.view_broker_name is not None for row in should)
     difference = Difference(
         queue=queue,
         kind=GroupKind.DOUBLY_OWNED if is_double else GroupKind.AGAINST_STRATEGY if observed else GroupKind.UNASSIGNED,
         client_ids=tuple(sorted(owners | observed)),
         owners_expected=tuple(sorted(owners)),
         owners_observed=tuple(sorted(observed)),
-        in_route=any(each.in_route for each in should),
+        in_route=any(row.in_route for row in should),
         is_mixed=strategy == "MIXED",
         as_given=owners == observed and (not is_of_views or strategy == "CONFIG"),
         start_ms=start_ms,
@@ -162,8 +166,8 @@ def _in_sight(sights: Iterable[Sight], day: Day) -> dict[str, list[_Span]]:
     Overlapping times are merged: a client may be back before it is forgotten, and two may have one id.
     """
     return {
-        client_id: joined((each.start_ms, _forgotten_ms(each, day)) for each in of_client)
-        for client_id, of_client in grouped(sights, lambda each: each.client_id).items()
+        client_id: joined((sight.start_ms, _forgotten_ms(sight, day)) for sight in of_client)
+        for client_id, of_client in grouped(sights, lambda sight: sight.client_id).items()
     }
 
 
@@ -171,5 +175,11 @@ def _forgotten_ms(sight: Sight, day: Day) -> int:
     return min(sight.end_ms + EXPIRES_MS, day.end_ms) if sight.ended else sight.end_ms
 
 
-def _what_differs(each: Difference) -> tuple[object, ...]:
-    return each.owners_expected, each.owners_observed, each.in_route, each.is_mixed, each.as_given
+def _what_differs(difference: Difference) -> tuple[object, ...]:
+    return (
+        difference.owners_expected,
+        difference.owners_observed,
+        difference.in_route,
+        difference.is_mixed,
+        difference.as_given,
+    )

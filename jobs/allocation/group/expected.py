@@ -29,7 +29,7 @@ class Expected:
 
 def expected(allocated: Iterable[Allocated]) -> list[Expected]:
     """Each queue with each of its owners, unassigned ones with none; any queue of a broker instead of its queues."""
-    return [each for row in allocated for each in _of_interval(row)]
+    return [assignment for row in allocated for assignment in _of_interval(row)]
 
 
 def _of_interval(row: Allocated) -> Iterator[Expected]:

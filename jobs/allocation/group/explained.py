@@ -22,9 +22,14 @@ def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> lis
 
     A cause that acts for a second or less cuts nothing.
     """
-    by_subject = grouped(causes, lambda each: (each.topic, each.broker_name, each.queue_id))
-    once = {(each.queue, each.kind, each.client_ids, each.start_ms, each.end_ms): each for each in differences}
-    return [finding for each in once.values() for finding in _explained(each, _acting(each, by_subject))]
+    by_subject = grouped(causes, lambda cause: (cause.topic, cause.broker_name, cause.queue_id))
+    once = {
+        (difference.queue, difference.kind, difference.client_ids, difference.start_ms, difference.end_ms): difference
+        for difference in differences
+    }
+    return [
+        finding for difference in once.values() for finding in _explained(difference, _acting(difference, by_subject))
+    ]
 
 
 def _acting(difference: Difference, causes: Mapping[_Of, Sequence[Cause]]) -> list[Cause]:
@@ -71,14 +76,14 @@ def _stretches(pieces: Iterable[_Piece]) -> list[_Piece]:
         if stretches and stretches[end][2] is None and _is_short(stretches[end]):
             stretches.pop(end)
     joined: list[_Piece] = []
-    for each in stretches:
+    for stretch in stretches:
         before = joined[-1] if joined else None
-        if before and (before[2] == each[2] or _is_short(each)):
-            joined[-1] = before[0], each[1], before[2]
+        if before and (before[2] == stretch[2] or _is_short(stretch)):
+            joined[-1] = before[0], stretch[1], before[2]
         elif before and _is_short(before):
-            joined[-1] = before[0], each[1], each[2]
+            joined[-1] = before[0], stretch[1], stretch[2]
         else:
-            joined.append(each)
+            joined.append(stretch)
     return joined
 
 

@@ -32,12 +32,12 @@ def without_pauses(findings: Iterable[Finding]) -> list[Finding]:
     """Merge equal findings that overlap or touch.
 
     >>> first, second = Finding(0, 5, "FLAPPING"), Finding(5, 9, "FLAPPING")
-    >>> [(each.start_ms, each.end_ms) for each in without_pauses([first, second])]
+    >>> [(finding.start_ms, finding.end_ms) for finding in without_pauses([first, second])]
     [(0, 9)]
     """
-    equal = grouped(findings, lambda each: replace(each, start_ms=0, end_ms=0))
+    equal = grouped(findings, lambda finding: replace(finding, start_ms=0, end_ms=0))
     return [
         replace(of, start_ms=start_ms, end_ms=end_ms)
         for of, runs in equal.items()
-        for start_ms, end_ms in joined((each.start_ms, each.end_ms) for each in runs)
+        for start_ms, end_ms in joined((finding.start_ms, finding.end_ms) for finding in runs)
     ]

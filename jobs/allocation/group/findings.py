@@ -30,7 +30,9 @@ def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) 
     """Queues that strategies leave unassigned or assign twice, and clients without queues; retry topics left out."""
     plain = [row for row in allocated if not row.input.is_of_retries]
     intervals = {(row.input.topic, row.input.view_broker_name, row.start_ms): row for row in plain}
-    of_intervals = grouped(expected, lambda each: (each.topic, each.view_broker_name, each.start_ms))
+    of_intervals = grouped(
+        expected, lambda assignment: (assignment.topic, assignment.view_broker_name, assignment.start_ms)
+    )
     of_queues = (
         finding
         for interval, rows in of_intervals.items()
@@ -44,8 +46,10 @@ def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) 
 def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding]:
     if not row.input.client_ids:
         return
-    for (broker_name, queue_id), rows in grouped(expected, lambda each: (each.broker_name, each.queue_id)).items():
-        owners = tuple(sorted({each.client_id for each in rows if each.client_id is not None}))
+    for (broker_name, queue_id), rows in grouped(
+        expected, lambda assignment: (assignment.broker_name, assignment.queue_id)
+    ).items():
+        owners = tuple(sorted({assignment.client_id for assignment in rows if assignment.client_id is not None}))
         if not owners or (len(owners) > 1 and not is_shared(queue_id, row.input.strategy)):
             yield Finding(
                 start_ms=row.start_ms,
@@ -78,7 +82,11 @@ def _is_left_out(of: Input, broker_name: str) -> bool:
     if not of.strategy.endswith("MACHINE_ROOM"):
         return False
     room = _IN_A_ROOM.search(broker_name)
-    rooms = {each for spec in json.loads(of.strategies_json).values() for each in spec.get("machine_rooms") or ()}
+    rooms = {
+        machine_room
+        for spec in json.loads(of.strategies_json).values()
+        for machine_room in spec.get("machine_rooms") or ()
+    }
     return room is None or room.group(1) not in rooms
 
 
@@ -109,12 +117,12 @@ def of_members(member_lists: Sequence[MemberList], unheard: Iterable[Unheard], *
     """
     findings, heard_or_not = [], list[MemberList | Unheard]([*member_lists, *unheard])
     for start_ms, end_ms, covering in covered_parts(heard_or_not):
-        lists = [each for each in covering if isinstance(each, MemberList)]
-        is_awaited = is_awaited or any(each.client_ids for each in lists)
-        if lists and is_awaited and not any(each.client_ids for each in lists):
+        lists = [interval for interval in covering if isinstance(interval, MemberList)]
+        is_awaited = is_awaited or any(member_list.client_ids for member_list in lists)
+        if lists and is_awaited and not any(member_list.client_ids for member_list in lists):
             findings.append(Finding(start_ms, end_ms, GroupKind.GROUP_WITHOUT_CONSUMERS))
         elif not lists:
-            causes = {each.cause for each in covering if isinstance(each, Unheard)}
+            causes = {interval.cause for interval in covering if isinstance(interval, Unheard)}
             findings.append(Finding(start_ms, end_ms, GroupKind.MEMBERS_UNKNOWN, cause=min(causes)))
     return without_pauses(findings)
 
@@ -147,44 +155,44 @@ def of_group(
         [
             *(
                 Finding(
-                    each.start_ms,
-                    each.end_ms,
+                    member_list.start_ms,
+                    member_list.end_ms,
                     GroupKind.DUPLICATE_CLIENT_ID,
                     cause=cause,
-                    client_ids=_twins(each.client_ids),
+                    client_ids=_twins(member_list.client_ids),
                 )
-                for each in member_lists
-                if each.names_twice and (cause := _of_twins(each.client_ids, strategy))
+                for member_list in member_lists
+                if member_list.names_twice and (cause := _of_twins(member_list.client_ids, strategy))
             ),
             *(
-                Finding(each.start_ms, each.end_ms, GroupKind.EMPTY_CLIENT_ID)
-                for each in member_lists
-                if "" in each.client_ids
+                Finding(member_list.start_ms, member_list.end_ms, GroupKind.EMPTY_CLIENT_ID)
+                for member_list in member_lists
+                if "" in member_list.client_ids
             ),
             *(
                 Finding(
-                    each.start_ms,
-                    each.end_ms,
+                    interval.start_ms,
+                    interval.end_ms,
                     GroupKind.NOT_DETERMINABLE,
-                    cause=each.undetermined,
-                    topic=each.topic,
+                    cause=interval.undetermined,
+                    topic=interval.topic,
                 )
-                for each in inputs
-                if each.undetermined is not None
+                for interval in inputs
+                if interval.undetermined is not None
             ),
             *(
-                Finding(each.start_ms, each.end_ms, GroupKind.MIXED_STRATEGIES)
-                for each in inputs
-                if each.strategy == "MIXED"
+                Finding(interval.start_ms, interval.end_ms, GroupKind.MIXED_STRATEGIES)
+                for interval in inputs
+                if interval.strategy == "MIXED"
             ),
             *(Finding(start_ms, end_ms, GroupKind.VIEWS_DIFFER) for start_ms, end_ms in of_several_views(inputs)),
             *(
-                Finding(*within(each.start_ms, each.end_ms), GroupKind.FLAPPING, client_ids=(each.client_id,))
-                for each in flaps
+                Finding(*within(flap.start_ms, flap.end_ms), GroupKind.FLAPPING, client_ids=(flap.client_id,))
+                for flap in flaps
             ),
             *(
-                Finding(*within(each.first_ms, each.last_ms + stale_ms), GroupKind.MIXED_LANGUAGES)
-                for each in languages
+                Finding(*within(period.first_ms, period.last_ms + stale_ms), GroupKind.MIXED_LANGUAGES)
+                for period in languages
             ),
         ]
     )
@@ -209,27 +217,27 @@ def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
 
 def of_topics(topics: Iterable[Topic], day: Day, stale_ms: int) -> list[Finding]:
     """Topics of the group whose route is not there, not known for longer than `stale_ms`, or of no use to clients."""
-    plain = [each for each in topics if not each.topic.startswith(RETRY_TOPIC)]
+    plain = [topic for topic in topics if not topic.topic.startswith(RETRY_TOPIC)]
     troubles = (trouble for topic in plain for trouble in _troubles(topic, day, stale_ms))
-    return without_pauses(each for each in troubles if each.end_ms > each.start_ms)
+    return without_pauses(trouble for trouble in troubles if trouble.end_ms > trouble.start_ms)
 
 
 def _troubles(topic: Topic, day: Day, stale_ms: int) -> Iterator[Finding]:
-    routes = [each for each in topic.routes if each.end_ms > each.start_ms]
-    known = joined((each.start_ms, each.end_ms) for each in routes)
+    routes = [route for route in topic.routes if route.end_ms > route.start_ms]
+    known = joined((route.start_ms, route.end_ms) for route in routes)
     edges = [max(topic.from_ms, day.start_ms), *chain.from_iterable(known), topic.until_ms]
     for from_ms, until_ms in zip(edges[::2], edges[1::2], strict=True):
         if not routes or until_ms - from_ms > stale_ms:
             unknown = GroupCause.ROUTE_UNKNOWN
             yield Finding(from_ms, until_ms, GroupKind.TOPIC_WITHOUT_ROUTE, cause=unknown, topic=topic.topic)
-    for each in routes:
+    for route in routes:
         of_topic = Finding(
-            max(each.start_ms, topic.from_ms),
-            min(each.end_ms, topic.until_ms),
-            each.trouble or GroupKind.TOPIC_WITHOUT_ROUTE,
-            cause=GroupCause.NONE_NEEDED if each.trouble else GroupCause.NO_ROUTE,
+            max(route.start_ms, topic.from_ms),
+            min(route.end_ms, topic.until_ms),
+            route.trouble or GroupKind.TOPIC_WITHOUT_ROUTE,
+            cause=GroupCause.NONE_NEEDED if route.trouble else GroupCause.NO_ROUTE,
             topic=topic.topic,
-            broker_name=each.trouble_broker_name,
+            broker_name=route.trouble_broker_name,
         )
-        if each.trouble or not each.brokers:
+        if route.trouble or not route.brokers:
             yield of_topic

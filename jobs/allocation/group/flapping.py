@@ -28,8 +28,8 @@ def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
     """Members that drop off a broker's list and return within two minutes, three times in ten."""
     return [
         Flap(client_id, first_ms, last_ms + REBALANCE_MS)
-        for of_broker in grouped(member_lists, lambda each: each.broker_name).values()
-        for client_id, returns in grouped(_returns(of_broker), lambda each: each[0]).items()
+        for of_broker in grouped(member_lists, lambda member_list: member_list.broker_name).values()
+        for client_id, returns in grouped(_returns(of_broker), lambda pair: pair[0]).items()
         for first_ms, last_ms in _often([at_ms for _, at_ms in returns])
     ]
 

@@ -67,7 +67,7 @@ def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy
     """
     if strategy is None:
         return []
-    return [_allocating(each, strategy) for topic in topics for each in _of_topic(topic, member_lists)]
+    return [_allocating(interval, strategy) for topic in topics for interval in _of_topic(topic, member_lists)]
 
 
 def readable_queues(brokers: Iterable[RoutedBroker]) -> tuple[Queue, ...]:
@@ -80,9 +80,9 @@ def readable_queues(brokers: Iterable[RoutedBroker]) -> tuple[Queue, ...]:
 
 
 def _of_topic(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input]:
-    by_view = grouped(_by_part(topic, member_lists), lambda each: each.view_broker_name)
+    by_view = grouped(_by_part(topic, member_lists), lambda interval: interval.view_broker_name)
     for of_view in by_view.values():
-        for run in touching(of_view, lambda each: (each.queues, each.client_ids, each.views)):
+        for run in touching(of_view, lambda interval: (interval.queues, interval.client_ids, interval.views)):
             yield dataclasses.replace(run[0], end_ms=run[-1].end_ms)
 
 
@@ -90,14 +90,14 @@ def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input
     """The same, cut wherever the route or the answer of any broker changes."""
     answers: list[Route | MemberList] = [*_consumed(topic), *member_lists]
     for start_ms, end_ms, covering in covered_parts(answers):
-        route = next((each for each in covering if isinstance(each, Route)), None)
+        route = next((answer for answer in covering if isinstance(answer, Route)), None)
         if route is None or route.brokers is None:
             continue
         asked_brokers = {broker.broker_name for broker in route.brokers}
         by_broker = sorted(
-            (each.client_ids, each.broker_name)
-            for each in covering
-            if isinstance(each, MemberList) and each.broker_name in asked_brokers
+            (answer.client_ids, answer.broker_name)
+            for answer in covering
+            if isinstance(answer, MemberList) and answer.broker_name in asked_brokers
         )
         lists = {client_ids for client_ids, _ in by_broker}
         for client_ids, broker_name in by_broker[:1] if len(lists) == 1 else by_broker:
@@ -116,14 +116,14 @@ def _consumed(topic: Topic) -> list[Route]:
     ]
 
 
-def _allocating(each: Input, strategy: GroupStrategy) -> Input:
+def _allocating(interval: Input, strategy: GroupStrategy) -> Input:
     """With its members' strategy; on a retry topic the broker assigns whole queues in either mode."""
-    name, source, undetermined = strategy.of_members(each.client_ids)
-    if each.is_of_retries:
+    name, source, undetermined = strategy.of_members(interval.client_ids)
+    if interval.is_of_retries:
         name = name.removeprefix(POP)
         undetermined = None if undetermined == GroupCause.REQUEST_MODE_UNKNOWN else undetermined
     return dataclasses.replace(
-        each,
+        interval,
         strategies_json=strategy.strategies_json,
         strategy=name,
         strategy_source=source,

@@ -226,7 +226,10 @@ class GroupFacts:
     @property
     def listed(self) -> set[str]:
         """Client ids that a broker listed."""
-        lists = (*(each.client_ids for each in self.member_lists), *(each.client_ids for each in self.members_before))
+        lists = (
+            *(member_list.client_ids for member_list in self.member_lists),
+            *(members.client_ids for members in self.members_before),
+        )
         return {client_id for of_list in lists for client_id in of_list}
 
     @classmethod
@@ -270,4 +273,4 @@ def _value(name: str, value: Any) -> Any:
     if not isinstance(value, list):
         return value
     of = _LISTED.get(name)
-    return tuple(value if of is None else (_made(of, each) for each in value))
+    return tuple(value if of is None else (_made(of, row) for row in value))

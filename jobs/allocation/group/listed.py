@@ -24,7 +24,7 @@ def while_listed(answered: Iterable[Answered], member_lists: Sequence[MemberList
         member_lists: intervals that have a length.
     """
     unlisted = _unlisted(member_lists)
-    return [part for each in answered for part in _without(each, unlisted)]
+    return [part for answer in answered for part in _without(answer, unlisted)]
 
 
 def _unlisted(member_lists: Iterable[MemberList]) -> dict[str, list[_Span]]:
@@ -33,7 +33,7 @@ def _unlisted(member_lists: Iterable[MemberList]) -> dict[str, list[_Span]]:
     left_ms: dict[str, int] = {}
     before: frozenset[str] = frozenset()
     for start_ms, _, covering in covered_parts(member_lists):
-        listed = frozenset(client_id for each in covering for client_id in each.client_ids)
+        listed = frozenset(client_id for member_list in covering for client_id in member_list.client_ids)
         left_ms |= dict.fromkeys(before - listed, start_ms)
         for client_id in listed & left_ms.keys():
             spans.setdefault(client_id, []).append((left_ms.pop(client_id), start_ms))

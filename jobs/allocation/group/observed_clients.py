@@ -111,7 +111,7 @@ def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
     """
 
     def agreed(of: ObservedClient, name: str) -> ObservedClient:
-        values = {getattr(each, name) for each in clients} - {None}
+        values = {getattr(client, name) for client in clients} - {None}
         return dataclasses.replace(of, **{name: values.pop()}) if len(values) == 1 else of
 
     clients = list(observed)

@@ -43,26 +43,26 @@ def holdings(answered: Iterable[Answered], logged: Iterable[LoggedHolding]) -> l
     """By answers and by logs."""
     by_log = (
         Holding(
-            start_ms=each.start_ms,
-            end_ms=each.end_ms,
-            topic=each.topic,
-            broker_name=each.broker_name,
-            queue_id=each.queue_id,
-            client_id=each.client_id,
+            start_ms=holding.start_ms,
+            end_ms=holding.end_ms,
+            topic=holding.topic,
+            broker_name=holding.broker_name,
+            queue_id=holding.queue_id,
+            client_id=holding.client_id,
             source=Source.CLIENT_LOG,
-            process=each.process,
-            popped=each.popped,
+            process=holding.process,
+            popped=holding.popped,
             last_answer_ms=None,
         )
-        for each in logged
+        for holding in logged
     )
-    return [each for each in (*_by_answers(answered), *by_log) if each.end_ms > each.start_ms]
+    return [holding for holding in (*_by_answers(answered), *by_log) if holding.end_ms > holding.start_ms]
 
 
 def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
     of_queues = grouped(
         ((queue, answer) for answer in answered for queue in dict.fromkeys(answer.queues) if not queue.dropped),
-        lambda each: (each[0], each[1].client_id),
+        lambda pair: (pair[0], pair[1].client_id),
     )
     return [
         Holding(
@@ -75,7 +75,7 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
             source=Source.RUNNING_INFO,
             process=None,
             popped=queue.popped,
-            last_answer_ms=max(each.last_answer_ms for each in run),
+            last_answer_ms=max(answer.last_answer_ms for answer in run),
         )
         for (queue, client_id), rows in of_queues.items()
         for run in touching((answer for _, answer in rows), lambda _: None)
@@ -92,37 +92,42 @@ def sights(
     """
     by_log = [
         Sight(
-            each.client_id,
+            life.client_id,
             Source.CLIENT_LOG,
-            each.lived_from_ms,
-            each.lived_until_ms,
-            each.ended or _is_dropped(each, lifetimes, member_lists),
+            life.lived_from_ms,
+            life.lived_until_ms,
+            life.ended or _is_dropped(life, lifetimes, member_lists),
         )
-        for each in lifetimes
-        if each.lived_from_ms is not None and each.lived_until_ms > each.lived_from_ms
+        for life in lifetimes
+        if life.lived_from_ms is not None and life.lived_until_ms > life.lived_from_ms
     ]
     return [
         *by_log,
-        *(Sight(each.client_id, Source.RUNNING_INFO, each.start_ms, each.end_ms, ended=False) for each in answered),
+        *(
+            Sight(answer.client_id, Source.RUNNING_INFO, answer.start_ms, answer.end_ms, ended=False)
+            for answer in answered
+        ),
     ]
 
 
 def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Iterable[MemberList]) -> bool:
     """Whether brokers' lists show that the client was gone soon after its log's last line, and not yet back."""
-    starts_ms = (each.lived_from_ms for each in lifetimes if each.client_id == life.client_id)
-    back_ms = min((each for each in starts_ms if each is not None and each >= life.lived_until_ms), default=None)
+    starts_ms = (other.lived_from_ms for other in lifetimes if other.client_id == life.client_id)
+    back_ms = min(
+        (start_ms for start_ms in starts_ms if start_ms is not None and start_ms >= life.lived_until_ms), default=None
+    )
     later = [
-        each
-        for each in member_lists
-        if each.end_ms > life.lived_until_ms and (back_ms is None or each.start_ms < back_ms)
+        member_list
+        for member_list in member_lists
+        if member_list.end_ms > life.lived_until_ms and (back_ms is None or member_list.start_ms < back_ms)
     ]
-    naming = [each for each in later if life.client_id in each.client_ids]
-    gone_ms = max((each.end_ms for each in naming), default=life.lived_until_ms)
-    listed_ms = max((each.last_answer_ms for each in naming), default=life.lived_until_ms)
-    is_known = any(each.start_ms <= gone_ms < each.end_ms for each in later)
+    naming = [member_list for member_list in later if life.client_id in member_list.client_ids]
+    gone_ms = max((member_list.end_ms for member_list in naming), default=life.lived_until_ms)
+    listed_ms = max((member_list.last_answer_ms for member_list in naming), default=life.lived_until_ms)
+    is_known = any(member_list.start_ms <= gone_ms < member_list.end_ms for member_list in later)
     return is_known and listed_ms <= life.lived_until_ms + EXPIRES_MS
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:
     """Answers come seldom, so of a client with a log only that counts."""
-    return {each.client_id for each in known_times if each.source == Source.CLIENT_LOG}
+    return {sight.client_id for sight in known_times if sight.source == Source.CLIENT_LOG}

@@ -71,7 +71,7 @@ def rebalances(allocated: Iterable[Allocated], member_lists: Sequence[MemberList
     of_topics = grouped(allocated, lambda row: row.input.topic)
     pairs = (pair for rows in of_topics.values() for pair in pairwise(in_time(rows)))
     changes = (_change(before, after, member_lists) for before, after in pairs)
-    return [each for each in changes if each is not None]
+    return [change for change in changes if change is not None]
 
 
 def _change(before: Allocated, after: Allocated, member_lists: Sequence[MemberList]) -> Rebalance | None:
@@ -114,11 +114,13 @@ def _trigger(then: Sequence[str], now: Sequence[str], *, queues_changed: bool) -
 
 def _listed(member_lists: Iterable[MemberList], at_ms: int) -> tuple[str, ...] | None:
     """Ids of all lists at the time, each once, sorted; None = no broker is heard."""
-    lists = [each.client_ids for each in member_lists if each.start_ms <= at_ms < each.end_ms]
+    lists = [
+        member_list.client_ids for member_list in member_lists if member_list.start_ms <= at_ms < member_list.end_ms
+    ]
     return tuple(sorted({client_id for of_list in lists for client_id in of_list})) if lists else None
 
 
 def _except(of: Iterable[str], those: Iterable[str]) -> tuple[str, ...]:
     """Different ids of the first that the second lacks, in their order."""
     lacking = {*of} - {*those}
-    return tuple(each for each in dict.fromkeys(of) if each in lacking)
+    return tuple(client_id for client_id in dict.fromkeys(of) if client_id in lacking)

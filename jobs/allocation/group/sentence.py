@@ -79,7 +79,7 @@ def sentence(consumer_group: str, finding: Finding) -> str:
     whose = ", ".join(name for name in (consumer_group, finding.topic, queue) if name is not None)
     tenths = (finding.end_ms - finding.start_ms + 50) // 100
     clients = _listed(finding.client_ids) if finding.queue_id is None and finding.client_ids else None
-    details = [each for each in (_owners(finding), clients, WHY.get(finding.cause)) if each is not None]
+    details = [detail for detail in (_owners(finding), clients, WHY.get(finding.cause)) if detail is not None]
     said = f"{whose}: {_fact(finding)} for {tenths / 10} s"
     return f"{said} ({'; '.join(details)})" if details else said
 

@@ -61,12 +61,14 @@ class Strategies:
     def __init__(self) -> None:
         self._computed: dict[Hashable, tuple[Share, ...]] = {}
 
-    def shares(self, each: Input) -> tuple[Share, ...]:
+    def shares(self, interval: Input) -> tuple[Share, ...]:
         """Shares of the different clients, computed on first use."""
-        of = each.strategies_json, each.topic, each.queues, each.client_ids
+        of = interval.strategies_json, interval.topic, interval.queues, interval.client_ids
         if of not in self._computed:
-            strategies = json.loads(each.strategies_json)
-            self._computed[of] = tuple(shares_of_group(strategies, each.topic, each.queues, each.client_ids))
+            strategies = json.loads(interval.strategies_json)
+            self._computed[of] = tuple(
+                shares_of_group(strategies, interval.topic, interval.queues, interval.client_ids)
+            )
         return self._computed[of]
 
     def allocated(self, inputs: Iterable[Input], before: Sequence[PreviousShare] = ()) -> list[Allocated]:
@@ -76,10 +78,10 @@ class Strategies:
             inputs: those that can be computed.
             before: what clients had at 00:00.
         """
-        rows = [Allocated(each, self.shares(each)) for each in inputs]
+        rows = [Allocated(interval, self.shares(interval)) for interval in inputs]
         if not any(row.fails for row in rows):
             return rows
-        previous = grouped((*before, *_previous_shares(rows)), lambda each: (each.client_id, each.topic))
+        previous = grouped((*before, *_previous_shares(rows)), lambda share: (share.client_id, share.topic))
         return [Allocated(row.input, tuple(_with_kept_queues(row, previous))) for row in rows]
 
 
@@ -88,9 +90,9 @@ def _with_kept_queues(row: Allocated, previous: Mapping[tuple[str, str], Sequenc
     view = row.input.view_broker_name
     for share in row.shares:
         earlier = (
-            (each.start_ms, each.view_broker_name == view, each.queues)
-            for each in previous.get((share.client_id, row.input.topic), ())
-            if each.start_ms < row.start_ms and share.outcome == UNCHANGED
+            (previous_share.start_ms, previous_share.view_broker_name == view, previous_share.queues)
+            for previous_share in previous.get((share.client_id, row.input.topic), ())
+            if previous_share.start_ms < row.start_ms and share.outcome == UNCHANGED
         )
         yield dataclasses.replace(share, queues=max(earlier, default=(0, False, share.queues))[2])
 
@@ -107,10 +109,10 @@ def _previous_shares(rows: Iterable[Allocated]) -> Iterator[PreviousShare]:
 def shares_at_midnight(owners: Iterable[OwnerBefore]) -> list[PreviousShare]:
     """What each client had at 00:00 by each view, earlier than all of the day."""
     of_views = grouped(
-        (each for each in owners if each.client_id is not None),
-        lambda each: (each.client_id or "", each.topic, each.view_broker_name),
+        (owner for owner in owners if owner.client_id is not None),
+        lambda owner: (owner.client_id or "", owner.topic, owner.view_broker_name),
     )
     return [
-        PreviousShare(*of_view, 0, tuple(sorted({(each.broker_name, each.queue_id) for each in rows})))
+        PreviousShare(*of_view, 0, tuple(sorted({(owner.broker_name, owner.queue_id) for owner in rows})))
         for of_view, rows in of_views.items()
     ]

@@ -63,7 +63,9 @@ class GroupStrategy:
     @cached_property
     def strategies_json(self) -> str:
         """How each client allocates, as `udfs.shares` takes it; `*` = all others."""
-        others = {client_id: each.spec for client_id, each in self.of_clients.items() if each.spec != self.default.spec}
+        others = {
+            client_id: client.spec for client_id, client in self.of_clients.items() if client.spec != self.default.spec
+        }
         return json.dumps({"*": self.default.spec, **others}, sort_keys=True)
 
     def of_members(self, client_ids: Iterable[str]) -> MembersStrategy:
@@ -74,11 +76,11 @@ class GroupStrategy:
         """
         members = [self.of_clients.get(client_id, self.default) for client_id in dict.fromkeys(client_ids)]
         used = members or [self.default, *self.of_clients.values()]
-        names = {each.spec["name"] for each in used}
+        names = {member.spec["name"] for member in used}
         return MembersStrategy(
             names.pop() if len(names) == 1 else "MIXED",
-            min((each.source for each in used), key=SOURCES.index),
-            min((each.undetermined for each in used if each.undetermined), key=_UNDETERMINED.index, default=None),
+            min((member.source for member in used), key=SOURCES.index),
+            min((member.undetermined for member in used if member.undetermined), key=_UNDETERMINED.index, default=None),
         )
 
 
@@ -96,7 +98,7 @@ def group_strategy(
         before: owners at 00:00, with the strategy that the day before knew.
         members: client ids that brokers list, whatever else is known of them.
     """
-    of_client, common = {each.client_id: each for each in observed}, _in_common(observed, before)
+    of_client, common = {client.client_id: client for client in observed}, _in_common(observed, before)
     default = _how(configured, configured, common, common)
     of_clients = {
         client_id: _how_client(client_id, configured, of_client.get(client_id, common), common)
@@ -122,12 +124,12 @@ def is_named_before(before: Iterable[OwnerBefore]) -> bool:
 def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) -> ObservedClient:
     """What clients agree on, and the strategy of the day before when no client shows one: they log changes only."""
     common = in_common(observed)
-    if any(each.strategy for each in observed):
+    if any(client.strategy for client in observed):
         return common
     strategies = {
-        (each.strategy.removeprefix(BY_BROKER).removeprefix(POP), each.strategy_source)
-        for each in before
-        if each.strategy is not None and each.strategy_source in _BY_CLIENTS
+        (owner.strategy.removeprefix(BY_BROKER).removeprefix(POP), owner.strategy_source)
+        for owner in before
+        if owner.strategy is not None and owner.strategy_source in _BY_CLIENTS
     }
     names = {name for name, _ in strategies} - {"MIXED"}
     if len(names) != 1:
@@ -174,7 +176,7 @@ def _asks_the_broker(configured: GroupSettings, observed: ObservedClient, common
 def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedClient) -> tuple[dict[str, Any], str]:
     name, source = own.strategy or configured.strategy, "SETTINGS"
     if name is None:
-        client = next((each for each in observed if each.strategy), None)
+        client = next((client for client in observed if client.strategy), None)
         name, source = (client.strategy, client.strategy_source or "RUNNING_INFO") if client else (_ASSUMED, "ASSUMED")
     spec: dict[str, Any] = {"name": name}
     for key in _PARAMETERS:
@@ -182,7 +184,7 @@ def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedC
         value = getattr(configured, key) if value is None else value
         if value is not None:
             spec[key] = value
-    version = _first(own.client_version, *(each.client_version for each in observed), configured.client_version)
+    version = _first(own.client_version, *(client.client_version for client in observed), configured.client_version)
     charset = _first(own.client_charset, configured.client_charset)
     if version is not None and name == "MACHINE_ROOM":  # the others are the same in every version
         spec["version"] = version

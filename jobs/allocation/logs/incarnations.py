@@ -48,10 +48,10 @@ def incarnations(
 
     >>> lines = [Event("INSTANCE", at_ms, client_id=client, instance=0) for at_ms, client in ((10, "x"), (20, "y"))]
     >>> apart = incarnations(lines, [10, 15, 20, 25], {}, 0, 86_400_000)
-    >>> [(each.number, len(each.events), each.last_ms) for each in apart]
+    >>> [(run.number, len(run.events), run.last_ms) for run in apart]
     [(0, 0, 0), (1, 1, 15), (2, 1, 25)]
     >>> at_once = incarnations(lines, [10, 15, 20, 25], {"x": 25}, 0, 86_400_000)
-    >>> [(each.number, len(each.events), each.last_ms, each.client_last_ms) for each in at_once]
+    >>> [(run.number, len(run.events), run.last_ms, run.client_last_ms) for run in at_once]
     [(0, 0, 0, {}), (1, 2, 25, {'x': 25, 'y': 20})]
     """
     last_ms = _last_named_ms(events, named_ms)
@@ -61,7 +61,7 @@ def incarnations(
         by_number[number].append(replace(event, made_client_id=made))
     at_once = _at_once(by_number, last_ms)
     born_ms = [start_ms, *(of_one[0].at_ms for of_one in (joined[0] for joined in at_once[1:]))]
-    until = [*(bisect_left(times_ms, each) for each in born_ms[1:]), len(times_ms)]
+    until = [*(bisect_left(times_ms, begun_ms) for begun_ms in born_ms[1:]), len(times_ms)]
     lasts_ms = [
         times_ms[place - 1] if place and times_ms[place - 1] >= begun_ms else start_ms
         for place, begun_ms in zip(until, born_ms, strict=True)
@@ -74,8 +74,8 @@ def incarnations(
             tuple(event for of_one in joined for event in of_one),
             until_ms,
             {
-                client: until_ms if each >= until_ms - _SILENCE_MS and until_ms == end_ms else each
-                for client, each in last_ms.items()
+                client: until_ms if seen_ms >= until_ms - _SILENCE_MS and until_ms == end_ms else seen_ms
+                for client, seen_ms in last_ms.items()
             }
             if len(joined) > 1
             else {},

@@ -38,7 +38,7 @@ def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[in
     [(0, 0), (1, 1), (1, 2), (1, 1)]
     """
     lives, life = [], 0
-    total = len({each.client_id for each in opening})
+    total = len({event.client_id for event in opening})
     lowest = 0
     for event in events:
         begins = event.event in BEGINS
@@ -57,7 +57,7 @@ def are_several(events: Sequence[Event], opening: Sequence[Event]) -> bool:
         events: as for `numbered`.
         opening: as for `numbered`.
     """
-    clients = defaultdict(set, {0: {each.client_id for each in opening}})
+    clients = defaultdict(set, {0: {event.client_id for event in opening}})
     for event, (life, alive) in zip(events, numbered(events, opening), strict=True):
         if alive > 1:
             return True
@@ -91,7 +91,7 @@ def _life(
     names = (
         max((event.said_client_id for event in lines if event.said_client_id is not None), default=None),
         next((event.client_id for event in lines if event.event == "ALLOCATED"), None),
-        next((each.client_id for each in opening), None),
+        next((event.client_id for event in opening), None),
         max((event.made_client_id for event in lines if event.made_client_id is not None), default=None),
         next(iter(created)) if len(created) == 1 else None,
     )
@@ -115,7 +115,7 @@ def owned_times(changes: Sequence[Event], until_ms: int) -> Iterator[tuple[Owned
         changes: of one life.
         until_ms: when the life ended.
 
-    >>> added, removed = (Event(each, 5, "G", "T", (("a", 0),)) for each in ("ADDED", "REMOVED"))
+    >>> added, removed = (Event(event, 5, "G", "T", (("a", 0),)) for event in ("ADDED", "REMOVED"))
     >>> [(*queue, start, end) for queue, start, end in owned_times([removed, added, added], 9)]
     [('T', 'a', 0, False, 5, 9)]
     """

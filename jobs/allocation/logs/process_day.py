@@ -78,7 +78,7 @@ def process_day(
     >>> day = process_day(lines, [10_000, 11_000, 40_000], [], {}, 0, 86_400_000)
     >>> day.lifetimes
     [Lifetime(consumer_group='G', client_id='x', lived_from_ms=None, lived_until_ms=40000, ended=True)]
-    >>> [(*each.queue, each.client_id, each.start_ms, each.end_ms) for each in day.holdings]
+    >>> [(*holding.queue, holding.client_id, holding.start_ms, holding.end_ms) for holding in day.holdings]
     [('T', 'a', 0, False, 'x', 10000, 40000)]
     >>> day.silences
     [(11000, 40000)]
@@ -106,11 +106,11 @@ def _lives(incarnation: Incarnation, opening: Sequence[Event], start_ms: int) ->
     owned_before: defaultdict[str | None, list[Event]] = defaultdict(list)
     for place, event in enumerate(incarnation.events):
         lines[event.consumer_group].append((place, event))
-    for each in opening:
-        owned_before[each.consumer_group].append(each)
+    for event in opening:
+        owned_before[event.consumer_group].append(event)
     of_clients = lines[None]
     created = {event.client_id for _, event in of_clients if event.event == "INSTANCE"}
-    for group in [each for each in {**owned_before, **lines} if each is not None]:
+    for group in [group for group in {**owned_before, **lines} if group is not None]:
         placed, before = lines[group], owned_before[group]
         of_group = [event for _, event in placed]
         if incarnation.client_last_ms or are_several(of_group, before):

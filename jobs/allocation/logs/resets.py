@@ -29,7 +29,7 @@ def with_drops(events: Sequence[Event], opening: Sequence[Event]) -> list[Event]
 
     >>> added = [Event("ADDED", at_ms, "G", "T", (("a", 0),)) for at_ms in (1, 99)]
     >>> lines = with_drops([added[0], Event("RESET", 5, "G", "T"), Event("SUSPENDED", 9, "G"), added[1]], [])
-    >>> [(each.event, each.at_ms) for each in lines]
+    >>> [(line.event, line.at_ms) for line in lines]
     [('ADDED', 1), ('RESET', 5), ('SUSPENDED', 9), ('DROPPED', 9), ('ADDED', 99)]
     """
     drops: dict[int, list[Event]] = {}
@@ -41,7 +41,7 @@ def with_drops(events: Sequence[Event], opening: Sequence[Event]) -> list[Event]
                 replace(event, event="DROPPED", at_ms=events[begins].at_ms, queues=(queue,))
                 for queue in _dropped(owned, event, events[begins:])
             )
-    return [each for place, event in enumerate(events) for each in (event, *drops.get(place, ()))]
+    return [line for place, event in enumerate(events) for line in (event, *drops.get(place, ()))]
 
 
 def _suspended(events: Sequence[Event], reset: int) -> int:
@@ -76,6 +76,6 @@ def _owned(before: Iterable[Event], reset: Event) -> set[Queue]:
 def _dropped(owned: set[Queue], reset: Event, after: Sequence[Event]) -> Iterator[Queue]:
     until_ms = after[0].at_ms + _TAKEN_AGAIN_MS
     firsts: dict[Queue, str] = {}
-    for event, queue in _of(reset, (each for each in after[1:] if each.at_ms <= until_ms)):
+    for event, queue in _of(reset, (event for event in after[1:] if event.at_ms <= until_ms)):
         firsts.setdefault(queue, event)
     return (queue for queue, first in firsts.items() if queue in owned and first in _WITHOUT)

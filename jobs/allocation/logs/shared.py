@@ -41,7 +41,7 @@ def lives_of_several(
         if event.made_client_id is not None
     ]
     results = [event.client_id for _, event in lines if event.event == "ALLOCATED"]
-    clients = {*results, *(each.client_id for each in opening), *(event.client_id for _, event in begun)}
+    clients = {*results, *(event.client_id for event in opening), *(event.client_id for _, event in begun)}
     stopped = [
         (place, Event("STOPPED", event.at_ms, client_id=event.client_id))
         for place, event in of_clients
@@ -57,8 +57,8 @@ def lives_of_several(
     for _, event in sorted([*_changes(lines, turns, opening), *turns], key=_place):
         known[event.client_id].append(event)
     owned_before = defaultdict(list)
-    for each in opening:
-        owned_before[each.client_id].append(each)
+    for event in opening:
+        owned_before[event.client_id].append(event)
     return [
         life
         for client_id in {**owned_before, **known}
@@ -90,9 +90,9 @@ def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequen
             of_topics[event.topic].append((place, event))
     for topic, of_topic in of_topics.items():
         owned_before: defaultdict[str, list[Queue]] = defaultdict(list)
-        for each in opening:
-            if each.topic == topic and each.client_id is not None:
-                owned_before[each.client_id].extend(each.queues)
+        for event in opening:
+            if event.topic == topic and event.client_id is not None:
+                owned_before[event.client_id].extend(event.queues)
         in_order = sorted([*of_topic, *turns], key=_place)
         clients = whose_changes([event for _, event in in_order], owned_before)
         for (place, event), client_id in zip(in_order, clients, strict=True):
@@ -106,10 +106,10 @@ def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) ->
     for begin, end in zip([0, *until], [*until, len(events)], strict=True):
         of_life, before = events[begin:end], () if begin else opening
         if of_life or before:
-            starts = (*before, *(each for each in of_life if each.event == "BEGUN"))
+            starts = (*before, *(event for event in of_life if event.event == "BEGUN"))
             yield Life(
                 client_id,
-                lived_from_ms=min((each.at_ms for each in starts), default=None),
-                stopped_ms=max((each.at_ms for each in of_life if each.event == "STOPPED"), default=None),
-                changes=(*before, *(each for each in of_life if each.event in CHANGES)),
+                lived_from_ms=min((event.at_ms for event in starts), default=None),
+                stopped_ms=max((event.at_ms for event in of_life if event.event == "STOPPED"), default=None),
+                changes=(*before, *(event for event in of_life if event.event in CHANGES)),
             )

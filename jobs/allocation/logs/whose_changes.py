@@ -30,7 +30,7 @@ def whose_changes(lines: Iterable[Event], owned_before: Mapping[str, Iterable[Qu
         owned_before: what each client owned before the first of them.
 
     >>> added, removed = Event("ADDED", queues=(("a", 0),)), Event("REMOVED", queues=(("a", 0),))
-    >>> x, y = (Event("ALLOCATED", queues=(("a", 0),), client_id=each) for each in "xy")
+    >>> x, y = (Event("ALLOCATED", queues=(("a", 0),), client_id=client_id) for client_id in "xy")
     >>> whose_changes([added, added, x, y, removed, Event("ALLOCATED", client_id="x")], {})
     ['x', 'y', 'x', 'y', 'x', 'x']
     >>> whose_changes([added, removed, Event("DROPPED", queues=(("a", 0),))], {"x": [("a", 0)]})
@@ -82,16 +82,16 @@ class _Log:
 
     def _result(self, client: str, shown: set[Queue]) -> None:
         own = self._owned.setdefault(client, set())
-        for queue in [each for each in own - shown if self._claims(client, each, self._given)]:
+        for queue in [queue for queue in own - shown if self._claims(client, queue, self._given)]:
             own.remove(queue)
         # Dropped and taken again: shown all the same.
         for queue in shown & own:
             dropped = self._first(client, queue, self._dropped)
-            if dropped is not None and any(each > dropped for each in self._taken[queue]):
+            if dropped is not None and any(place > dropped for place in self._taken[queue]):
                 self._claims(client, queue, self._dropped)
                 self._after_given[client, queue] = dropped + 1
                 self._claims(client, queue, self._taken)
-        for queue in [each for each in shown - own if self._claims(client, each, self._taken)]:
+        for queue in [queue for queue in shown - own if self._claims(client, queue, self._taken)]:
             own.add(queue)
         self._after_last[client] = len(self.whose)
 
@@ -107,4 +107,4 @@ class _Log:
     def _first(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> int | None:
         begun_ms = self._written_ms[-1] - _LASTS_MS
         since = max(self._after_last[client], self._after_given[client, queue])
-        return next((each for each in waiting[queue] if each >= since and self._written_ms[each] >= begun_ms), None)
+        return next((place for place in waiting[queue] if place >= since and self._written_ms[place] >= begun_ms), None)
