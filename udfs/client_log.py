@@ -119,8 +119,8 @@ def event_fields(message: Column, event: Column) -> dict[str, Column]:
     fields = {
         name: F.coalesce(
             *(
-                F.when(event == each, F.regexp_extract(message, _PATTERNS[each], groups.index(name) + 1))
-                for each, groups in _GROUPS.items()
+                F.when(event == event_name, F.regexp_extract(message, _PATTERNS[event_name], groups.index(name) + 1))
+                for event_name, groups in _GROUPS.items()
                 if name in groups
             )
         ).try_cast(of)

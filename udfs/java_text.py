@@ -48,7 +48,7 @@ def is_blank(text: str) -> bool:
     >>> is_blank(""), is_blank(" \t\u2003"), is_blank("\u00a0"), is_blank(" x")
     (True, True, False, False)
     """
-    return all(each.isspace() and each not in _NO_WHITESPACE_IN_JAVA for each in text)
+    return all(char.isspace() and char not in _NO_WHITESPACE_IN_JAVA for char in text)
 
 
 def encoded(text: str, charset: str) -> bytes:
@@ -61,4 +61,4 @@ def encoded(text: str, charset: str) -> bytes:
     """
     if charset.upper() not in {"GBK", "CP936", "MS936"}:
         return text.encode(charset, "replace")
-    return b"".join(written if len(written := each.encode("gb18030", "replace")) < 4 else b"?" for each in text)
+    return b"".join(written if len(written := char.encode("gb18030", "replace")) < 4 else b"?" for char in text)

@@ -56,17 +56,17 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
         bigint; null for a policy that is not among them, and where the client fails (`udfs.ladder.Ladder`).
     """
 
-    def earned(each: Policy) -> Column:
-        return F.when(is_failure, F.lit(each.failure_isolation_ms).cast("bigint")).otherwise(
-            isolation_ms(latency_ms, each.ladder)
+    def earned(candidate: Policy) -> Column:
+        return F.when(is_failure, F.lit(candidate.failure_isolation_ms).cast("bigint")).otherwise(
+            isolation_ms(latency_ms, candidate.ladder)
         )
 
-    return _chosen(policy, policies, lambda each: (each.ladder, each.failure_latency_ms), earned)
+    return _chosen(policy, policies, lambda candidate: (candidate.ladder, candidate.failure_latency_ms), earned)
 
 
 def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
     """Whether the policy's window only ever moves later (write rule MAX), not by each write (LAST_WRITE, to 5.1.3)."""
-    return policy.isin([each.name for each in policies if each.write_rule == "MAX"])
+    return policy.isin([candidate.name for candidate in policies if candidate.write_rule == "MAX"])
 
 
 def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
@@ -76,17 +76,17 @@ def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
 
 def gated_by_reachable(policy: Column, policies: Sequence[Policy]) -> Column:
     """Whether a false reachable flag alone makes the broker not available."""
-    return policy.isin([each.name for each in policies if each.reachable_gates])
+    return policy.isin([candidate.name for candidate in policies if candidate.reachable_gates])
 
 
 def _chosen(
     policy: Column, policies: Sequence[Policy], key: Callable[[Policy], object], value: Callable[[Policy], Column]
 ) -> Column:
     groups: dict[object, list[Policy]] = {}
-    for each in policies:
-        groups.setdefault(key(each), []).append(each)
+    for candidate in policies:
+        groups.setdefault(key(candidate), []).append(candidate)
     return reduce(
-        lambda so_far, members: so_far.when(policy.isin([each.name for each in members]), value(members[0])),
+        lambda so_far, members: so_far.when(policy.isin([member.name for member in members]), value(members[0])),
         groups.values(),
         F.when(policy.isNull(), F.lit(None).cast("bigint")),
     )
