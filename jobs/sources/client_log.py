@@ -163,7 +163,7 @@ def process_of(file: str) -> str:
 
 
 def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, str | None, str | None, str | None]:
-    settings = next((each for glob, each in by_glob.items() if _is_below(name, glob)), ClientLogSettings())
+    settings = next((settings for glob, settings in by_glob.items() if _is_below(name, glob)), ClientLogSettings())
     return process_of(name), settings.client_version, settings.time_zone, settings.client_id
 
 

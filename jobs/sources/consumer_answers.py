@@ -25,7 +25,7 @@ def member_answers(consumers: DataFrame) -> DataFrame:
         consumers: published lines of the input `consumers`.
     """
     connection = F.from_json("body", _CONNECTION)
-    client_ids = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda each: each["clientId"]))
+    client_ids = F.coalesce("client_ids", F.transform(connection["connectionSet"], lambda member: member["clientId"]))
     says_none = (F.col("code") == _SYSTEM_ERROR) & F.startswith("remark", F.lit(_NO_CONSUMER))
     is_empty = F.coalesce((F.col("code") == _CONSUMER_NOT_ONLINE) | says_none, F.lit(False))
     is_list = F.coalesce(F.col("code") == _ANSWER, F.lit(False))
@@ -33,7 +33,7 @@ def member_answers(consumers: DataFrame) -> DataFrame:
         "captured_at_ms",
         "consumer_group",
         "broker_name",
-        F.when(is_list, F.array_sort(F.filter(client_ids, lambda each: each.isNotNull())))
+        F.when(is_list, F.array_sort(F.filter(client_ids, lambda client_id: client_id.isNotNull())))
         .when(is_empty, F.array().cast("array<string>"))
         .alias("client_ids"),
         (is_list | is_empty).alias("has_answer"),
@@ -58,10 +58,10 @@ def connections(consumers: DataFrame) -> DataFrame:
         F.map_keys(connection["subscriptionTable"]).alias("topics"),
         F.transform(
             members,
-            lambda each: F.struct(
-                each["clientId"].alias("client_id"),
-                each["language"].alias("language"),
-                each["version"].alias("version"),
+            lambda member: F.struct(
+                member["clientId"].alias("client_id"),
+                member["language"].alias("language"),
+                member["version"].alias("version"),
             ),
         ).alias("clients"),
     )

@@ -106,12 +106,12 @@ def _too_many(staged: Staged, counts: Counts, settings: Settings, rejected: Path
     is_bad = F.col("disposition") == QUARANTINED
     faults, has_several = F.array_compact("faults"), F.size(reasons_of("faults")) > 1
     bad = [
-        each.lines.where(is_bad).select(
-            F.struct(F.lit(each.name), *PLACE).alias("of"),
+        source.lines.where(is_bad).select(
+            F.struct(F.lit(source.name), *PLACE).alias("of"),
             has_several.alias("several"),
             F.explode(faults).alias("fault"),
         )
-        for each in staged.inputs
+        for source in staged.inputs
     ]
     reasons = (
         reduce(DataFrame.unionByName, bad)

@@ -16,7 +16,7 @@ from jobs.uri import is_elsewhere, local_folder
 
 def named_inputs(inputs: Inputs) -> list[tuple[str, str]]:
     """Kind and path of each input in the settings."""
-    return [(each.name, path) for each in dataclasses.fields(inputs) for path in getattr(inputs, each.name).path]
+    return [(field.name, path) for field in dataclasses.fields(inputs) for path in getattr(inputs, field.name).path]
 
 
 def check_apart(settings: Settings) -> None:
@@ -64,13 +64,15 @@ def alternatives(pattern: str) -> list[str]:
     if innermost is None:
         return [pattern]
     head, tail = pattern[: innermost.start()], pattern[innermost.end() :]
-    expanded = (each for choice in innermost[1].split(",") for each in alternatives(f"{head}{choice}{tail}"))
+    expanded = (
+        alternative for choice in innermost[1].split(",") for alternative in alternatives(f"{head}{choice}{tail}")
+    )
     return list(dict.fromkeys(expanded))
 
 
 def _covers(pattern: str, folder: str) -> bool:
     """Whether the glob would match the folder."""
-    return any(PurePath(folder).match(os.path.abspath(each)) for each in alternatives(pattern))
+    return any(PurePath(folder).match(os.path.abspath(alternative)) for alternative in alternatives(pattern))
 
 
 def _with_parents(root: str, pattern: str) -> Iterator[str]:

@@ -111,7 +111,7 @@ def reasons_of(faults: str) -> Column:
 
 def detail_of(faults: str) -> Column:
     """The fields and values of all faults, with what a closed list allows; null when the reasons say it all."""
-    allowed = F.create_map(*(F.lit(each) for pair in _ALLOWED.items() for each in pair))
+    allowed = F.create_map(*(F.lit(value) for pair in _ALLOWED.items() for value in pair))
 
     def text(fault: Column) -> Column:
         hint = F.concat(F.lit(" (allowed: "), F.try_element_at(allowed, fault["reason"]), F.lit(")"))

@@ -83,8 +83,8 @@ def read_lines(
     hashed = with_row_hash(typed, schema.fieldNames()).withColumn(
         "cluster", F.coalesce(F.nullif(F.trim("cluster"), F.lit("")), F.lit(settings.cluster))
     )
-    names = [each.name for each in schema.fields if each.dataType in _TEXTS and each.name not in _AS_ANSWERED]
-    wrong = wrong_fields({each.name: each.dataType for each in schema.fields})
+    names = [column.name for column in schema.fields if column.dataType in _TEXTS and column.name not in _AS_ANSWERED]
+    wrong = wrong_fields({column.name: column.dataType for column in schema.fields})
     missing = f"{instant.removesuffix('_ms')}_missing"
     rules: list[Rule] = [
         *damage_rules(settings.max_line_bytes, wrong),

@@ -129,7 +129,7 @@ class _Walk:
             os.lstat(path)
             matches = [path]
         except (FileNotFoundError, NotADirectoryError, ValueError):
-            matches = sorted({each for pattern in alternatives(path) for each in glob.glob(pattern)})
+            matches = sorted({match for pattern in alternatives(path) for match in glob.glob(pattern)})
         except OSError as error:
             self._unreadable(error)
             return
@@ -137,25 +137,25 @@ class _Walk:
             self.problems[path] = InputMissingError(
                 f"input {_shown(source)} does not exist; give a file, a folder or a glob that matches"
             )
-        for each in matches:
-            if each != path and is_hidden(os.path.basename(each)):
-                self.hidden.add(_shown(each))
-            elif os.path.isdir(each):
-                self._list_folder(each)
+        for match in matches:
+            if match != path and is_hidden(os.path.basename(match)):
+                self.hidden.add(_shown(match))
+            elif os.path.isdir(match):
+                self._list_folder(match)
             else:
-                self._take(each)
+                self._take(match)
 
     def _list_folder(self, top: str) -> None:
         self.folders.add(os.path.realpath(top))
         for folder, folders, names in os.walk(top, onerror=self._unreadable, followlinks=True):
-            inner, paths = ([os.path.join(folder, name) for name in sorted(each)] for each in (folders, names))
-            self.hidden |= {_shown(each) for each in (*inner, *paths) if is_hidden(os.path.basename(each))}
+            inner, paths = ([os.path.join(folder, name) for name in sorted(entries)] for entries in (folders, names))
+            self.hidden |= {_shown(path) for path in (*inner, *paths) if is_hidden(os.path.basename(path))}
             inner.sort(key=os.path.islink)  # files of a folder come before links to them
-            shown = [each for each in inner if not is_hidden(os.path.basename(each))]
-            folders[:] = [os.path.basename(each) for each in shown if self._is_new(each)]
-            for each in paths:
-                if not is_hidden(os.path.basename(each)):
-                    self._take(each)
+            shown = [subfolder for subfolder in inner if not is_hidden(os.path.basename(subfolder))]
+            folders[:] = [os.path.basename(subfolder) for subfolder in shown if self._is_new(subfolder)]
+            for path in paths:
+                if not is_hidden(os.path.basename(path)):
+                    self._take(path)
 
     def _is_new(self, folder: str) -> bool:
         """Whether the folder was not walked yet; a link back would never end."""

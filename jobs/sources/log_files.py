@@ -113,11 +113,11 @@ def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
     ...     of = Day(dt.date(2026, 11, 21), "main")
     ...     return LogFile(file, process, of, 1, 0, 1, 0, 0, first_ms, last_ms, frozenset(client_ids))
     >>> files = [part("a", 0, 50_000, "x"), part("b", 50_000, 99_000, "x", process="q"), part("c", 0, 99_000, "y")]
-    >>> [(each.file, each.process) for each in in_parts(files)]
+    >>> [(file.file, file.process) for file in in_parts(files)]
     [('a', 'q'), ('b', 'q'), ('c', 'p')]
     """
     logs: list[list[LogFile]] = []
-    for file in sorted(files, key=lambda each: (each.of.date, each.first_ms, each.last_ms, each.file)):
+    for file in sorted(files, key=lambda file: (file.of.date, file.first_ms, file.last_ms, file.file)):
         before = [log for log in logs if log[-1].of == file.of and log[-1].last_ms <= file.first_ms + _OVERLAP_MS]
         same_client = (log for log in before if any(part.client_ids & file.client_ids for part in log))
         same_name = (log for log in before if log[-1].process == file.process)
@@ -140,7 +140,7 @@ def _named(log: Sequence[LogFile], names: set[tuple[Day, str]]) -> list[LogFile]
 
 def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
     """The staged lines, `process` of good ones by `files`."""
-    rows = [(each.file, each.of.date, each.process) for each in files]
+    rows = [(file.file, file.of.date, file.process) for file in files]
     named = lines.sparkSession.createDataFrame(rows, "shown string, day date, log string")
     joined = lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(named), ["shown", "day"], "left")
     return joined.withColumn("process", F.coalesce("log", "process")).drop("shown", "log").select(*lines.columns)

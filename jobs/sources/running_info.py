@@ -74,7 +74,7 @@ def has_no_queue(body: Column) -> Column:
         return (F.size(parts) != 3) | F.get(parts, 1).try_cast("int").isNull()
 
     odd = (F.exists(F.map_keys(tables[name]), is_none) for name in ("mqTable", "mqPopTable"))
-    pulled, popped = (F.coalesce(each, F.lit(False)) for each in odd)
+    pulled, popped = (F.coalesce(flag, F.lit(False)) for flag in odd)
     return pulled | popped
 
 

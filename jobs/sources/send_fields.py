@@ -50,7 +50,7 @@ def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
     ours = sends_input.translations(name)
     if not ours:
         return F.nullif(text, F.lit(""))
-    table = F.create_map(*(F.lit(each) for pair in ours.items() for each in pair))
+    table = F.create_map(*(F.lit(value) for pair in ours.items() for value in pair))
     key = F.coalesce(text, F.lit(""))
     return F.nullif(F.coalesce(F.try_element_at(table, key), key), F.lit(""))
 

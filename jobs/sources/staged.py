@@ -81,7 +81,7 @@ class Staged:
     lookup_inputs: tuple[StagedInput, ...] = ()
 
     def __getitem__(self, name: str) -> StagedInput | None:
-        return next((each for each in self.inputs if each.name == name), None)
+        return next((source for source in self.inputs if source.name == name), None)
 
     @property
     def read(self) -> tuple[StagedInput, ...]:
@@ -92,13 +92,13 @@ class Staged:
     def line_counts(self) -> LineCounts:
         """Lines of all inputs that the flow counts, by disposition."""
         total: Counter[tuple[str, str, dt.date | None]] = Counter()
-        for each in self.inputs:
-            total.update(each.line_counts)
+        for source in self.inputs:
+            total.update(source.line_counts)
         return total
 
     def log_files(self, day: Day) -> tuple[LogFile, ...]:
         """What was read of each client log of the day."""
-        return tuple(file for each in self.inputs for file in each.log_files if file.of == day)
+        return tuple(file for source in self.inputs for file in source.log_files if file.of == day)
 
     @property
     def rows_read(self) -> int:
@@ -112,12 +112,12 @@ class Staged:
     @property
     def hidden_files(self) -> tuple[str, ...]:
         """Files that were skipped by rule."""
-        return tuple(name for each in self.read for name in each.manifest.hidden)
+        return tuple(name for source in self.read for name in source.manifest.hidden)
 
     @property
     def repeated_files(self) -> tuple[str, ...]:
         """Links and other names of files that are read once, each with that file."""
-        return tuple(name for each in self.read for name in each.manifest.repeated)
+        return tuple(name for source in self.read for name in source.manifest.repeated)
 
     @property
     def other_days(self) -> dict[dt.date, int]:
@@ -173,11 +173,11 @@ class Staged:
 
     def quarantine(self, day: Day, run_id: str) -> DataFrame:
         """Rows of the table `quarantine`: the day's bad lines and those without a day."""
-        return reduce(DataFrame.unionByName, (self._quarantine_of(each, day, run_id) for each in self.read))
+        return reduce(DataFrame.unionByName, (self._quarantine_of(source, day, run_id) for source in self.read))
 
     def rows_quarantined(self, day: Day) -> int:
         """The rows of `quarantine`."""
-        return sum(self._bad_lines(each.line_counts, day) for each in self.read)
+        return sum(self._bad_lines(source.line_counts, day) for source in self.read)
 
     def _bad_lines(self, line_counts: LineCounts, day: Day) -> int:
         return sum(
@@ -189,7 +189,7 @@ class Staged:
     def _bad_of(self, day: Day) -> list[str]:
         """The clusters whose bad lines the day takes: its own, for the date's first also those without good lines."""
         hosts = self.clusters(day.date)
-        keys = (key for each in self.read for key in each.line_counts)
+        keys = (key for source in self.read for key in source.line_counts)
         bad = {cluster for disposition, cluster, _ in keys if disposition == QUARANTINED}
         strays = bad - set(hosts) if day.cluster in hosts[:1] or not hosts else set()
         return sorted({day.cluster} | strays)
