@@ -94,7 +94,7 @@ def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins:
             _merge(into.setdefault(key, {}), value, origin, origins, f"{name}.")
         else:
             into[key] = value
-            for inner in [each for each in origins if each.startswith(f"{name}.")]:
+            for inner in [inner for inner in origins if inner.startswith(f"{name}.")]:
                 del origins[inner]
             origins[name] = origin
 
@@ -111,7 +111,7 @@ def origin_of(name: str, origins: Mapping[str, str]) -> str:
     """
     parts = name.split(".")
     wholes = (".".join(parts[:size]) for size in range(len(parts), 0, -1))
-    return next((origins[each] for each in wholes if each in origins), "default")
+    return next((origins[whole] for whole in wholes if whole in origins), "default")
 
 
 def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
         if isinstance(value, str):
             holder[last] = full_path(dotted, value, base)
         elif isinstance(value, list | tuple):
-            holder[last] = [full_path(dotted, each, base) if isinstance(each, str) else each for each in value]
+            holder[last] = [full_path(dotted, path, base) if isinstance(path, str) else path for path in value]
     if isinstance(logs := table.get("client_logs"), dict):
         table["client_logs"] = {_from_home("client_logs", path): said for path, said in logs.items()}
     return table

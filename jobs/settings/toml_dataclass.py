@@ -34,7 +34,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
-    known = [each.name for each in fields if each.init and not each.metadata.get("hidden")]
+    known = [field.name for field in fields if field.init and not field.metadata.get("hidden")]
     for key in table:
         if key not in known:
             raise UnknownSettingError(_unknown(f"{at}{key}", key, known))
@@ -46,11 +46,11 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         raise SettingValueError(f"{where}{error}") from None
     except TypeError:
         missing = [
-            each.name
-            for each in fields
-            if each.name not in values
-            and each.default is dataclasses.MISSING
-            and each.default_factory is dataclasses.MISSING
+            field.name
+            for field in fields
+            if field.name not in values
+            and field.default is dataclasses.MISSING
+            and field.default_factory is dataclasses.MISSING
         ]
         raise SettingTypeError(f"[{at.rstrip('.')}] lacks {', '.join(missing)}; add it") from None
 
@@ -58,7 +58,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
 def _value(hint: Any, value: Any, name: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        kinds = [each for each in arguments if each is not type(None)]
+        kinds = [argument for argument in arguments if argument is not type(None)]
         if len(kinds) > 1 and type(value) not in kinds:
             names = " or ".join(map(_kind_name, kinds))
             raise SettingTypeError(f"setting {name!r} is {_describe(value)}; it must be {names}")
