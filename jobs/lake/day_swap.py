@@ -59,7 +59,7 @@ class DaySwap:
     def as_stored(self, rows: DataFrame) -> DataFrame | None:
         """The rows with their columns in the table's order; None where these are not the table's columns."""
         stored = StructType.fromJson(json.loads(self._transaction.metadata().schema().json()))
-        columns = [(each.name, each.dataType.simpleString()) for each in stored]
+        columns = [(field.name, field.dataType.simpleString()) for field in stored]
         return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
 
     def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:

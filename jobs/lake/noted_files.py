@@ -60,7 +60,7 @@ def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection
     if not paths:
         return no_rows(spark, schema)
     read = spark.read.schema(schema).option("basePath", path).option("__globPaths__", "false")
-    rows = read.parquet(*(f"{path}/{each}" for each in paths))
+    rows = read.parquet(*(f"{path}/{name}" for name in paths))
     if len(rows.inputFiles()) < len(paths):  # below a folder whose name is a pattern Spark ignores a missing file
         return None
     return rows.select(*schema.fieldNames())

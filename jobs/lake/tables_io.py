@@ -172,7 +172,7 @@ class Lake:
     ) -> list[Commit]:
         """`publish_day` for each table; small ones at once, as their planning and commits overlap."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return list(pool.map(lambda each: self.publish_day(each[0], each[1], cluster, day, metadata), frames))
+            return list(pool.map(lambda pair: self.publish_day(pair[0], pair[1], cluster, day, metadata), frames))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows; for the run log."""

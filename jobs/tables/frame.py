@@ -33,12 +33,12 @@ class Frame:
         differences = self.differences(rows.schema)
         if differences:
             raise TypeError("; ".join(differences))
-        return rows.select(*(each.name for each in self.columns))
+        return rows.select(*(column.name for column in self.columns))
 
     def differences(self, schema: StructType) -> list[str]:
         """A sentence per column that is missing or has another type; nullability is ignored."""
-        types = {each.name: each.dataType.simpleString() for each in schema}
-        expected = {each.name: each.dataType.simpleString() for each in self.columns}
+        types = {field.name: field.dataType.simpleString() for field in schema}
+        expected = {column.name: column.dataType.simpleString() for column in self.columns}
         return [
             f"{self.name}.{name} is {types.get(name, 'missing')}, expected {kind}"
             for name, kind in expected.items()

@@ -66,7 +66,7 @@ class Table:
         Readers skip files by them. Files of a day have nearly all values of the other columns, and comparing
         them costs a fifth of writing or more (bench/TRIED.md).
         """
-        names = [each.name for each in self.columns]
+        names = self.schema.fieldNames()
         instants = {name.removesuffix("_at") for name in names if name.endswith("_at")}
         return tuple(
             name for name in names if name == "cluster" or name.removesuffix("_ms").removesuffix("_at") in instants
