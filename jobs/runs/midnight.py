@@ -47,8 +47,8 @@ class ClosingState:
     def state(self, commits: Sequence[Commit]) -> str:
         """The hash, when the tables are written; of a commit without rows nothing may have been."""
         with_rows = {commit.table for commit in commits if commit.rows}
-        sums = [each.get for name, each in self._written.items() if name in with_rows]
-        return _text(sum(each["rows"] for each in sums), sum(each["sum"] or 0 for each in sums))
+        sums = [observation.get for name, observation in self._written.items() if name in with_rows]
+        return _text(sum(totals["rows"] for totals in sums), sum(totals["sum"] or 0 for totals in sums))
 
 
 def _holds_at_end(columns: Sequence[str], day: Day) -> Column:

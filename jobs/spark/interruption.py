@@ -99,8 +99,8 @@ def _only_plans(answers: list[bool]) -> None:
         jvm = _context()._jvm
         threads = jvm.java.lang.Thread.getAllStackTraces().keySet()
         stacks = [jvm.java.util.Arrays.toString(thread.getStackTrace()) for thread in threads]
-        calls = [each for each in stacks if "py4j.Gateway.invoke" in each and "Thread.getStackTrace" not in each]
-        is_other = ["spark.sql" not in each or "ommit" in each or "SparkContext.runJob" in each for each in calls]
+        calls = [stack for stack in stacks if "py4j.Gateway.invoke" in stack and "Thread.getStackTrace" not in stack]
+        is_other = ["spark.sql" not in stack or "ommit" in stack or "SparkContext.runJob" in stack for stack in calls]
         answers.append(bool(calls) and not any(is_other))
 
 
@@ -121,7 +121,7 @@ def _wait_for_tasks() -> None:
     until_s = time.monotonic() + _TASKS_END_S
     with suppress(Exception):  # Spark may be gone
         tracker = _context()._jsc.sc().statusTracker()  # Python's does not know
-        while time.monotonic() < until_s and any(each.numRunningTasks() for each in tracker.getExecutorInfos()):
+        while time.monotonic() < until_s and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
             time.sleep(0.05)
 
 

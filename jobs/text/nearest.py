@@ -14,9 +14,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("BROKER-A", ["broker-b", "broker-a"])
     " (did you mean 'broker-a'?)"
     """
-    names = {_bare(each): each for each in known}
+    names = {_bare(name): name for name in known}
     bare = _bare(word)
-    begun = [each for each in names if bare and each.startswith(bare)]  # click accepts no abbreviations
+    begun = [name for name in names if bare and name.startswith(bare)]  # click accepts no abbreviations
     near = (begun or difflib.get_close_matches(bare, names, n=1))[:1]
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
 
