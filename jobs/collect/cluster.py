@@ -152,7 +152,7 @@ def members_in(body: str) -> list[str]:
     Raises:
         ValueError: it is invalid.
     """
-    return sorted({each["clientId"] for each in parsed(body).get("connectionSet") or []})
+    return sorted({connection["clientId"] for connection in parsed(body).get("connectionSet") or []})
 
 
 def topics_read(bodies: Iterable[str]) -> set[str]:

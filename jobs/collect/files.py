@@ -28,7 +28,7 @@ class HourlyFiles:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._name = folder, name
         self._hour: str | None = None
-        self.finished = [finish(each) for each in sorted(folder.glob(f".*{_ENDING}"))]
+        self.finished = [finish(path) for path in sorted(folder.glob(f".*{_ENDING}"))]
 
     def write(self, lines: Iterable[Mapping[str, Any]], now: dt.datetime) -> None:
         """Append the lines of a round to the hour's file, after finishing that of an earlier hour.
@@ -99,4 +99,4 @@ def _unpacked(packed: bytes) -> tuple[bytes, bool]:
 def _free(file: Path) -> Path:
     """The name, with a number if it is taken."""
     numbered = (file.with_name(f"{file.name.removesuffix(_ENDING)}-{number}{_ENDING}") for number in range(2, 10_000))
-    return next(each for each in (file, *numbered) if not each.exists())
+    return next(candidate for candidate in (file, *numbered) if not candidate.exists())

@@ -77,8 +77,8 @@ class Loop:
                 if self.wait(0.0 if is_last else max(0.0, self.pace.every_s - took_s)):
                     break
         finally:
-            for each in self.files.values():
-                each.close()
+            for file in self.files.values():
+                file.close()
 
     def _one_round(self, now_s: float) -> None:
         scope = self._scope_at(now_s)
