@@ -68,8 +68,8 @@ def main(names: Sequence[str]) -> None:
     finally:
         spark.stop()
     check_unchanged_snapshots_publish_nothing(figures)
-    for each in (_whole(figures), _stage(figures), _strategies(figures)):
-        print(f"\n{each}")
+    for text in (_whole(figures), _stage(figures), _strategies(figures)):
+        print(f"\n{text}")
     print(f"\nload average at the end: {load()}")
 
 
@@ -102,10 +102,10 @@ def check_unchanged_snapshots_publish_nothing(figures: Sequence[Figures]) -> Non
     Raises:
         RuntimeError: they do not.
     """
-    base = next((each for each in figures if each.size == BASE), None)
-    for each in figures:
-        if base and each.size.name.endswith("snapshots") and each.rows != base.rows:
-            raise RuntimeError(f"{each.size.name} published {each.rows} rows, {BASE.name} {base.rows}")
+    base = next((result for result in figures if result.size == BASE), None)
+    for result in figures:
+        if base and result.size.name.endswith("snapshots") and result.rows != base.rows:
+            raise RuntimeError(f"{result.size.name} published {result.rows} rows, {BASE.name} {base.rows}")
 
 
 def _whole(figures: Sequence[Figures]) -> str:
@@ -114,14 +114,14 @@ def _whole(figures: Sequence[Figures]) -> str:
         "loop: seconds", "CPU s", "per second", "ratio of seconds", "of CPU s", "equal changes of owners",
     )  # fmt: skip
     rows = []
-    for each in figures:
-        ours, loop = each.program, each.peer.process
+    for result in figures:
+        ours, loop = result.program, result.peer.process
         rows.append((
-            each.size.name, f"{each.size.units:,}", f"{each.size.lines:,}", f"{ours.seconds:.0f}",
-            f"{ours.cpu_seconds:.0f}", f"{ours.peak_mib:,.0f}", rate(each.size.units, ours.seconds),
-            f"{each.rows:,}", f"{loop.seconds:.0f}", f"{loop.cpu_seconds:.0f}",
-            rate(each.size.units, loop.seconds), ratio(loop.seconds, ours.seconds),
-            ratio(loop.cpu_seconds, ours.cpu_seconds), f"{each.changes:,}",
+            result.size.name, f"{result.size.units:,}", f"{result.size.lines:,}", f"{ours.seconds:.0f}",
+            f"{ours.cpu_seconds:.0f}", f"{ours.peak_mib:,.0f}", rate(result.size.units, ours.seconds),
+            f"{result.rows:,}", f"{loop.seconds:.0f}", f"{loop.cpu_seconds:.0f}",
+            rate(result.size.units, loop.seconds), ratio(loop.seconds, ours.seconds),
+            ratio(loop.cpu_seconds, ours.cpu_seconds), f"{result.changes:,}",
         ))  # fmt: skip
     return table(head, rows)
 
@@ -132,16 +132,16 @@ def _stage(figures: Sequence[Figures]) -> str:
         "seconds", "growth", "per CPU s", "loop: CPU s", "per CPU s", "ratio",
     )  # fmt: skip
     base, rows = figures[0], []
-    for each in figures:
-        stage, total, of_base = each.stage, each.stage.total, base.stage.total
+    for result in figures:
+        stage, total, of_base = result.stage, result.stage.total, base.stage.total
         shares = sum(took.seconds for took in stage.to_shares.values())
-        loops = sum(loop.seconds for loop in each.peer.loops.values())
+        loops = sum(loop.seconds for loop in result.peer.loops.values())
         rows.append((
-            each.size.name, ratio(each.size.units, base.size.units), f"{sum(stage.inputs.values()):,}",
+            result.size.name, ratio(result.size.units, base.size.units), f"{sum(stage.inputs.values()):,}",
             f"{stage.to_facts.cpu_seconds:.2f}", f"{stage.to_rows.cpu_seconds:.2f}", f"{shares:.2f}",
             f"{total.cpu_seconds:.2f}", f"{total.cpu_seconds / of_base.cpu_seconds:.1f}", f"{total.seconds:.1f}",
-            f"{total.seconds / of_base.seconds:.1f}", rate(each.size.units, total.cpu_seconds), f"{loops:.2f}",
-            rate(each.size.units, loops), ratio(loops, total.cpu_seconds),
+            f"{total.seconds / of_base.seconds:.1f}", rate(result.size.units, total.cpu_seconds), f"{loops:.2f}",
+            rate(result.size.units, loops), ratio(loops, total.cpu_seconds),
         ))  # fmt: skip
     return table(head, rows)
 
@@ -152,11 +152,11 @@ def _strategies(figures: Sequence[Figures]) -> str:
         "per second", "ratio",
     )  # fmt: skip
     rows = []
-    for each in figures:
-        for strategy, took in each.stage.to_shares.items():
-            loop = each.peer.loops[strategy]
+    for result in figures:
+        for strategy, took in result.stage.to_shares.items():
+            loop = result.peer.loops[strategy]
             rows.append((
-                each.size.name, strategy, f"{loop.units:,}", f"{each.stage.inputs[strategy]:,}",
+                result.size.name, strategy, f"{loop.units:,}", f"{result.stage.inputs[strategy]:,}",
                 f"{took.seconds * 1_000:,.1f}", rate(loop.units, took.seconds), f"{loop.seconds * 1_000:,.1f}",
                 rate(loop.units, loop.seconds), ratio(loop.seconds, took.seconds),
             ))  # fmt: skip

@@ -112,13 +112,13 @@ def _table(figures: list[Figure]) -> str:
     head = ("", "seconds", "CPU s", "peak MiB", "ratio of seconds")
     rows = [
         (
-            each.name,
-            f"{each.process.seconds:.1f}",
-            f"{each.process.cpu_seconds:.1f}",
-            f"{each.process.peak_mib:,.0f}",
-            ratio(each.process.seconds, each.by_seconds) if each.by_seconds else "",
+            figure.name,
+            f"{figure.process.seconds:.1f}",
+            f"{figure.process.cpu_seconds:.1f}",
+            f"{figure.process.peak_mib:,.0f}",
+            ratio(figure.process.seconds, figure.by_seconds) if figure.by_seconds else "",
         )
-        for each in figures
+        for figure in figures
     ]
     return table(head, rows)
 

@@ -82,9 +82,9 @@ def _wholes(night: Night) -> str:
     head = ("one day", "seconds", "CPU s", "peak MiB", f"× {base_name}: seconds", "CPU s", *compared)
     equal = [f"{rows:,}" for rows in night.rows.values()]
     rows = [
-        (name, f"{each.seconds:.1f}", f"{each.cpu_seconds:.1f}", f"{each.peak_mib:,.0f}",
-         ratio(each.seconds, base.seconds), ratio(each.cpu_seconds, base.cpu_seconds), *equal)
-        for name, each in {"Faultline": night.program, **night.peers}.items()
+        (name, f"{process.seconds:.1f}", f"{process.cpu_seconds:.1f}", f"{process.peak_mib:,.0f}",
+         ratio(process.seconds, base.seconds), ratio(process.cpu_seconds, base.cpu_seconds), *equal)
+        for name, process in {"Faultline": night.program, **night.peers}.items()
     ]  # fmt: skip
     return table(head, rows)
 

@@ -124,5 +124,7 @@ def resident_pages(found: Mapping[int, Running]) -> int:
         return child.stack == parent.stack and (child.size == parent.size or child.threads < parent.threads)
 
     return sum(
-        each.pages for each in found.values() if each.parent not in found or not runs_in(found[each.parent], each)
+        process.pages
+        for process in found.values()
+        if process.parent not in found or not runs_in(found[process.parent], process)
     )

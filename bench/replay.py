@@ -106,7 +106,9 @@ def measure_replay(spark: SparkSession, size: Size, folder: Path, *, plain: bool
 
 
 def _replayed(spark: SparkSession, sends: DataFrame, size: Size, settings: Settings, kept: str) -> DataFrame:
-    nothing, no_routes = (spark.createDataFrame([], each.schema) for each in (FAULT_ITEM_STATE, TOPIC_BROKERS))
+    nothing, no_routes = (
+        spark.createDataFrame([], definition.schema) for definition in (FAULT_ITEM_STATE, TOPIC_BROKERS)
+    )
     day = Day(size.dates[0], CLUSTER)
     of = DayOfProducers(sends, nothing.drop("event_date"), no_routes, has_async=False)
     return replayed(of, day, settings, materializer(spark, kept)).isolations
@@ -118,15 +120,15 @@ def _table(found: list[Replay]) -> str:
         "× DuckDB", "plain Spark: seconds", "CPU s", "× plain Spark",
     )  # fmt: skip
     base, rows = found[0], []
-    for each in found:
-        spark = each.by_spark
+    for replay in found:
+        spark = replay.by_spark
         rows.append((
-            f"{each.sends:,}{' skewed' if each.size.skewed else ''}", f"{each.isolations:,}",
-            f"{each.faultline.seconds:.1f}", f"{each.faultline.cpu_seconds:.1f}", ratio(each.sends, base.sends),
-            ratio(each.faultline.seconds, base.faultline.seconds), f"{each.by_duckdb.seconds:.1f}",
-            f"{each.by_duckdb.cpu_seconds:.1f}", ratio(each.faultline.seconds, each.by_duckdb.seconds),
+            f"{replay.sends:,}{' skewed' if replay.size.skewed else ''}", f"{replay.isolations:,}",
+            f"{replay.faultline.seconds:.1f}", f"{replay.faultline.cpu_seconds:.1f}", ratio(replay.sends, base.sends),
+            ratio(replay.faultline.seconds, base.faultline.seconds), f"{replay.by_duckdb.seconds:.1f}",
+            f"{replay.by_duckdb.cpu_seconds:.1f}", ratio(replay.faultline.seconds, replay.by_duckdb.seconds),
             f"{spark.seconds:.1f}" if spark else "", f"{spark.cpu_seconds:.1f}" if spark else "",
-            ratio(each.faultline.seconds, spark.seconds) if spark else "",
+            ratio(replay.faultline.seconds, spark.seconds) if spark else "",
         ))  # fmt: skip
     return table(head, rows)
 

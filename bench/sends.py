@@ -87,7 +87,7 @@ def _write(size: Size, folder: Path, seed: int, rows: str, ending: str, form: st
             file = folder / size.dates[day].isoformat() / f"{hour:02}.{ending}"
             site.cursor().execute(f"COPY ({rows.format(day, hour)}) TO '{file}' ({form})")
 
-        list(pool.map(lambda each: write(*each), itertools.product(range(size.days), range(24))))
+        list(pool.map(lambda day_hour: write(*day_hour), itertools.product(range(size.days), range(24))))
 
 
 def _site(size: Size, seed: int) -> duckdb.DuckDBPyConnection:

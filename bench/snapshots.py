@@ -124,7 +124,9 @@ class _Group:
     def _encode(self) -> None:
         topic = self._size.topic_of(self._number)
         connection = {
-            "connectionSet": [{"clientId": each, "language": "JAVA", "version": 479} for each in self._members],
+            "connectionSet": [
+                {"clientId": client_id, "language": "JAVA", "version": 479} for client_id in self._members
+            ],
             "messageModel": "CLUSTERING",
             "subscriptionTable": {topic: {"topic": topic}},
         }

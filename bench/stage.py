@@ -80,7 +80,7 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
     to_facts = together([*to_intervals, run_warm(all_rows(facts))])
     of_groups = facts.persist()
     to_rows = run_warm(all_rows(group_days(of_groups, day, settings)))
-    by_strategy = grouped(_inputs(of_groups, settings), lambda each: each.strategy)
+    by_strategy = grouped(_inputs(of_groups, settings), lambda interval: interval.strategy)
     spark.catalog.clearCache()
     return Stage(
         to_facts,
@@ -93,7 +93,7 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
 def _inputs(facts: DataFrame, settings: Settings) -> list[Input]:
     """Inputs of the strategies of all groups."""
     by_group = grouped((row.asDict(recursive=True) for row in facts.collect()), lambda row: str(row["consumer_group"]))
-    return [each for group, rows in by_group.items() for each in _of_group(group, rows, settings)]
+    return [interval for group, rows in by_group.items() for interval in _of_group(group, rows, settings)]
 
 
 def _of_group(group: str, rows: list[dict[str, Any]], settings: Settings) -> list[Input]:

@@ -101,7 +101,11 @@ def licence_of(name: str, told: PackageMetadata) -> str:
     """
     for expression in told.get_all("License-Expression") or ():
         return str(expression)
-    classifiers = [each.rpartition(" :: ")[2] for each in told.get_all("Classifier") or [] if "OSI Approved ::" in each]
+    classifiers = [
+        classifier.rpartition(" :: ")[2]
+        for classifier in told.get_all("Classifier") or []
+        if "OSI Approved ::" in classifier
+    ]
     for said in (*(told.get_all("License") or ()), *classifiers):
         found = _NAMED.get(said, said)
         if found in ALLOWED:

@@ -66,8 +66,8 @@ def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) ->
     locked = entries(lock)
     if len(named) != len(locked):
         yield f"{len(named) - len(locked)} of {len(named)} packages are not pinned as name==version with hashes"
-    yield from (f"{each.name} {each.version} has no hash" for each in locked if not each.hashes)
-    here = {each.name: each.version for each in locked if each.is_for_this_machine}
+    yield from (f"{entry.name} {entry.version} has no hash" for entry in locked if not entry.hashes)
+    here = {entry.name: entry.version for entry in locked if entry.is_for_this_machine}
     needed = set()
     for requirement in _needed(project, extras):
         name = canonicalize_name(requirement.name)
@@ -82,7 +82,7 @@ def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) ->
 def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Requirement]:
     """Every transitive requirement of the project, by the metadata of the installed packages."""
     own: Mapping[str, Sequence[str]] = project["optional-dependencies"]  # type: ignore[assignment]
-    open_ones = [*project["dependencies"], *(each for extra in extras for each in own[extra])]  # type: ignore[misc]
+    open_ones = [*project["dependencies"], *(text for extra in extras for text in own[extra])]  # type: ignore[misc]
     seen = set()
     while open_ones:
         text = open_ones.pop()
@@ -91,7 +91,7 @@ def _needed(project: Mapping[str, object], extras: Sequence[str]) -> Iterator[Re
         seen.add(text)
         requirement = Requirement(text)
         if requirement.name == project["name"]:
-            open_ones += [each for extra in requirement.extras for each in own[extra]]
+            open_ones += [text for extra in requirement.extras for text in own[extra]]
             continue
         yield requirement
         open_ones += _of_package(requirement)
@@ -103,10 +103,14 @@ def _of_package(requirement: Requirement) -> list[str]:
     except PackageNotFoundError:
         sys.exit(f"faultline: {requirement.name} is not installed; run make setup, then make lock")
     asked = [{"extra": extra} for extra in ("", *requirement.extras)]
-    kept = [each for each in listed if each.marker is None or any(each.marker.evaluate(extra) for extra in asked)]
-    for each in kept:
-        each.marker = None
-    return [str(each) for each in kept]
+    kept = [
+        dependency
+        for dependency in listed
+        if dependency.marker is None or any(dependency.marker.evaluate(extra) for extra in asked)
+    ]
+    for dependency in kept:
+        dependency.marker = None
+    return [str(dependency) for dependency in kept]
 
 
 def jars_without_checksum(lock: str) -> list[str]:
