@@ -1,4 +1,4 @@
-"""Clients of each consumer group by their own answers and by connections: what they run, subscribe and work on."""
+"""Clients of each consumer group, by running info and connections: versions, subscriptions and process queues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def connected_clients(connections: DataFrame) -> DataFrame:
 
 
 def mixed_languages(connections: DataFrame) -> DataFrame:
-    """`consumer_group`, `first_ms` and `last_ms` of the connections that show members of several languages.
+    """First and last connection that shows members of several languages: `consumer_group`, `first_ms`, `last_ms`.
 
     Args:
         connections: frame of `connections`.

@@ -1,4 +1,4 @@
-"""Frames that the second flow writes between its stages, column by column; each is of one day and cluster."""
+"""Frames that the second flow writes between its stages; each holds one day of one cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second flow as a run sees it: consumer snapshots → the tables of queue allocation."""
+"""Runs the second flow: consumer snapshots → queue allocation tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run_allocation(spark: SparkSession, settings: Settings, run: Run, progress: 
 
 
 def _derive(context: RunContext, day: Day, opening: flow.Opening, staged: Staged | None) -> Mapping[str, DataFrame]:
-    """Rows of every table of the flow, from the day's lines and the state at 00:00."""
+    """Rows of all tables of the flow, from the day's lines and the state at 00:00."""
     lines = Snapshots(*(_lines(context.spark, staged, name, day) for name in _INPUTS))
     return allocation(lines, Opening(**opening.rows), day, context.settings, context.materializer(day))
 

@@ -1,4 +1,4 @@
-"""Topic routes over the day: queues to consume from and to send to, and what changed."""
+"""Topic routes over the day: readable and writable queues, and changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.tables.day import Day
 _READ, _WRITE = 4, 2  # PermName.PERM_READ, PERM_WRITE
 _SHAPE = "array<struct<broker_name: string, readable: int, writable: int, has_master: boolean>>"
 _ANSWER = f"struct<route: {_SHAPE}, trouble: string, trouble_broker_name: string>"
-_ROUND_MS = 1_000  # within it a collector asks all name servers
+_ROUND_MS = 1_000  # a collector asks all name servers within this time
 
 
 def topic_routes(answers: DataFrame, day: Day, opening: DataFrame, max_staleness_ms: int) -> DataFrame:
@@ -100,7 +100,7 @@ def _by_round(asked: DataFrame, max_staleness_ms: int) -> DataFrame:
 
 
 def _with_route_of_before(rounds: DataFrame, before: DataFrame) -> DataFrame:
-    """An answer that clients cannot read has the route of the last one that they could."""
+    """Answers that clients cannot read get the route of the last readable one."""
     opening = before.select("topic", F.col("last_answer_ms").alias("captured_at_ms"), "answer", F.lit(0).alias("place"))
     in_time = Window.partitionBy("topic").orderBy("captured_at_ms", "place")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -120,7 +120,7 @@ def _shaped(route: Column) -> Column:
     ordered = order_numbers(route)
 
     def queues_of(data: Column) -> Column:
-        # Java's numbers are 0 where the JSON has none.
+        # Java's numbers default to 0 where the JSON has none.
         perm, read, write = (F.coalesce(data[field], F.lit(0)) for field in ("perm", "readQueueNums", "writeQueueNums"))
         name = data["brokerName"]
         has_master = F.coalesce(F.array_contains(masters, name), F.lit(False))
@@ -148,7 +148,7 @@ def _shaped(route: Column) -> Column:
 
 
 def _most(ordered: Column, broker_name: Column) -> Column:
-    """The broker's queues in `orderTopicConf`: the most if listed twice, none if not at all."""
+    """The broker's queues in `orderTopicConf`: the maximum if listed twice, 0 if not listed."""
     own = F.filter(ordered, lambda of: of["broker_name"] == broker_name)
     return F.coalesce(F.array_max(F.transform(own, lambda of: of["queues"])), F.lit(0))
 
@@ -171,7 +171,7 @@ def carried_routes(topic_queues: DataFrame) -> DataFrame:
 
 
 def consumed(route: Column) -> Column:
-    """The brokers of the route itself: one that only an order topic's numbers name is none of them."""
+    """Brokers of the route itself, without those that only `orderTopicConf` lists."""
     return F.filter(route, lambda of: of["has_master"] | (of["readable"] > 0))
 
 

@@ -1,4 +1,4 @@
-"""What stood when the day began, by the day before: a change captured at 00:00:00.000 is a change of it."""
+"""State at 00:00, from the day before. A change captured at exactly 00:00:00.000 is a change of that state."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jobs.intervals.of_lists import grouped
 from jobs.tables.day import Day
 from udfs.shares import Share
 
-_LASTS_MS = 2_000  # longer than a collector's round, below which a view is left out
+_LASTS_MS = 2_000  # longer than a collector's round; shorter views are ignored
 
 
 def lists_before(members: Iterable[MembersBefore], day: Day) -> list[MemberList]:
-    """The lists at 00:00 as intervals that end there."""
+    """Member lists at 00:00, as intervals that end there."""
     since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
     return [MemberList(answer.broker_name, answer.client_ids, since_ms, until_ms, since_ms) for answer in members]
 
@@ -28,14 +28,14 @@ def inputs_before(
     strategy: GroupStrategy | None,
     day: Day,
 ) -> list[Input]:
-    """Inputs whose owners can be computed: intervals that end at 00:00.
+    """Inputs with computable owners, as intervals that end at 00:00.
 
     Args:
-        topics: of the day that begins, with the routes before it.
+        topics: topics of the day, with their routes at 00:00.
         lists: as `lists_before` returns them.
-        owners: at 00:00; a topic without owners had no history.
+        owners: queue owners at 00:00; topics without owners have no history and are skipped.
         strategy: how the group allocates.
-        day: the day that begins.
+        day: the day that starts at that midnight.
     """
     since_ms, until_ms = day.start_ms - _LASTS_MS, day.start_ms
     allocated = {owner.topic for owner in owners}
@@ -48,7 +48,7 @@ def inputs_before(
 
 
 def allocated_before(inputs_of_midnight: Iterable[Input], previous: Sequence[PreviousShare]) -> list[Allocated]:
-    """The inputs with their shares, as the day before published them."""
+    """The inputs with the shares that the day before published."""
     of_view = grouped(previous, lambda share: (share.topic, share.view_broker_name))
     return [
         Allocated(

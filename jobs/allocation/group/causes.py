@@ -1,4 +1,4 @@
-"""Why a queue may be owned by another than the strategies say: what the data shows, each with the time it acts."""
+"""Why a queue may have an owner other than its strategy assigns: causes seen in the data, and when each acts."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from jobs.intervals.of_lists import covered_parts, grouped, in_time, joined
 from jobs.kinds import GroupCause, Source
 from jobs.tables.day import Day
 
-_SCAN_MS = 10_000  # a broker looks for silent clients every 10 s, and a collector asks one broker after the other
+_SCAN_MS = 10_000  # a broker scans for silent clients every 10 s, and a collector asks brokers one after another
 _ROUTE_POLL_MS = 30_000  # ClientConfig.pollNameServerInterval
 _TO_SHARE_MS = _ROUTE_POLL_MS + REBALANCE_MS
-_SILENCE_MS = 30_000  # a live client's log never paused longer than 10 s
-_STOP_MS = 1_000  # before a client's last line it has begun to stop
-_SETS_OFFSET_MS = 10_000  # MQClientInstance.resetOffset, DefaultMQPushConsumerImpl.pullMessage: it waits this long
+_SILENCE_MS = 30_000  # the log of a live client never paused longer than 10 s
+_STOP_MS = 1_000  # a client starts to stop before it writes its last line
+_SETS_OFFSET_MS = 10_000  # wait in MQClientInstance.resetOffset and DefaultMQPushConsumerImpl.pullMessage
 _REFUSED = {
     "LOCK_FAILED": (GroupCause.LOCK_NOT_GRANTED, -REBALANCE_MS, REBALANCE_MS),
     "OFFSET_UNKNOWN": (GroupCause.OFFSET_UNKNOWN, -REBALANCE_MS, REBALANCE_MS),
     "DROPPED": (GroupCause.OFFSET_RESET, 0, _SETS_OFFSET_MS + REBALANCE_MS),
 }
-"""By event the cause, and from when to when it acts, beside the line."""
+"""Event → cause, and when it starts and stops to act, relative to the log line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What acts, and on what: None = on all of the group."""
+    """A cause and its subject; a null subject means the whole group."""
 
     cause: str
     acts_from_ms: int
@@ -67,15 +67,15 @@ _AnAnswer = TypeVar("_AnAnswer", bound=_Answer)
 def causes(
     facts: GroupFacts, inputs: Sequence[Input], sights: Sequence[Sight], flaps: Iterable[Flap], day: Day, stale_ms: int
 ) -> list[Cause]:
-    """All causes that act on the group; where only answers show members, longer by the usual gap between answers.
+    """All causes that act on the group, widened by the usual gap between answers where clients have no log.
 
     Args:
-        facts: of the group.
-        inputs: of its strategies.
-        sights: when it is known what its clients own.
+        facts: facts of the group.
+        inputs: inputs of its strategies.
+        sights: when the clients' queues are known.
         flaps: members that drop off and return.
         day: the day.
-        stale_ms: how long an answer holds at most.
+        stale_ms: maximum age of an answer.
     """
     slack_ms = min(_slack_ms(facts.answer_gaps, sights), stale_ms)
     plain = (
@@ -113,10 +113,10 @@ def _slack_ms(gaps: Iterable[AnswerGap], sights: Iterable[Sight]) -> int:
 
 
 def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
-    """One id on two connections: both own the same share, another share nobody (first index of the id).
+    """One client id on two connections: both own the same share and nobody owns the other (first index of the id).
 
-    Listed by several brokers, or by the only one that has the group: a single broker lists a client twice that came
-    back to it before its old connection was dropped. It holds for the queues of every broker.
+    Counts if several brokers list the id twice, or the only broker that has the group does: one broker alone also
+    lists a client twice that reconnected before its old connection was dropped. Affects the queues of all brokers.
 
     Args:
         member_lists: intervals that have a length.
@@ -134,9 +134,9 @@ def duplicate_ids(member_lists: Sequence[MemberList]) -> Iterator[Cause]:
 
 
 def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
-    """Brokers that report different members: each client asks one at random, unless it takes every queue.
+    """Brokers report different members, and each client asks a random one, unless it takes every queue.
 
-    One of the topic's: MQClientInstance.findBrokerAddrByTopic (5.3.3).
+    It asks a broker of the topic: MQClientInstance.findBrokerAddrByTopic (5.3.3).
     """
     for topic, of_topic in grouped(inputs, lambda interval: interval.topic).items():
         for start_ms, end_ms in of_several_views(of_topic):
@@ -144,7 +144,7 @@ def differing_views(inputs: Iterable[Input]) -> Iterator[Cause]:
 
 
 def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
-    """When brokers of a group whose clients ask for members differ for longer than a change takes to spread."""
+    """When brokers report different members for longer than a change takes to spread, if clients ask for members."""
     spans = joined(
         (interval.start_ms, interval.end_ms)
         for interval in inputs
@@ -154,10 +154,10 @@ def of_several_views(inputs: Iterable[Input]) -> list[tuple[int, int]]:
 
 
 def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], stale_ms: int) -> Iterator[Cause]:
-    """A member that does not subscribe to the topic gets a share and leaves it: running info has its own topics.
+    """A member gets a share of a topic that it does not subscribe to, and ignores it; running info shows its topics.
 
-    Not before the client's last answer with the topic, and no longer than it takes to get its share from the
-    next one on: it asks for the route within 30 s, and rebalances within 20 s.
+    Acts no earlier than the client's last answer with the topic, and no later than the client needs after its next
+    answer with the topic to get its share: 30 s to poll the route and 20 s to rebalance.
     """
     for client_id, answers in grouped(subscribed, lambda answer: answer.client_id).items():
         for topic in topics:
@@ -176,9 +176,9 @@ def _not_subscribed(subscribed: Iterable[Subscribed], topics: Sequence[Topic], s
 
 
 def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[Cause]:
-    """After the members changed each client rebalances within 20 s; captures show when they changed.
+    """Clients rebalance within 20 s of a change of members; captures show when it happened.
 
-    Whichever broker reports them, the change holds for the queues of every broker.
+    A change that any broker reports affects the queues of all brokers.
     """
     for of_broker in grouped(member_lists, lambda member_list: member_list.broker_name).values():
         for from_ms, changed_ms in _changes(of_broker, lambda member_list: member_list.client_ids, day):
@@ -186,17 +186,17 @@ def rebalance_not_run(member_lists: Iterable[MemberList], day: Day) -> Iterator[
 
 
 def _stale_routes(topics: Iterable[Topic], day: Day) -> Iterator[Cause]:
-    """After the route changed each client asks for it every 30 s and then rebalances within 20 s."""
+    """Clients poll the route every 30 s, so they see a change late, and then rebalance within 20 s."""
     for topic in topics:
         for from_ms, changed_ms in _changes(topic.routes, lambda route: route.brokers, day):
             yield Cause(GroupCause.STALE_ROUTE, from_ms, changed_ms + _TO_SHARE_MS, topic=topic.topic)
 
 
 def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object], day: Day) -> Iterator[tuple[int, int]]:
-    """The last capture that still showed the old state, and the change, of intervals of equal answers.
+    """Per change between intervals of equal answers: the last capture of the old state, and the change.
 
-    The first capture counts as a change, as the state before is unknown; what held at 00:00 does not. Where both lie
-    apart, the time in between is left out: what held since the last capture counts, and what begins then.
+    The first capture counts as a change, since the state before it is unknown, unless it already held at 00:00. If
+    there is a gap between the two intervals, the gap itself is left out.
     """
     ordered = in_time(answers)
     if ordered and ordered[0].start_ms > day.start_ms:
@@ -207,7 +207,7 @@ def _changes(answers: Iterable[_AnAnswer], shown: Callable[[_AnAnswer], object],
 
 
 def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
-    """A client that is gone keeps its share until the broker drops it, or until it is back; then all rebalance."""
+    """A stopped client keeps its share until the broker drops it or it returns; then all rebalance."""
     for lives in grouped(
         (sight for sight in sights if sight.source == Source.CLIENT_LOG), lambda sight: sight.client_id
     ).values():
@@ -218,7 +218,7 @@ def _stopped_not_expired(sights: Iterable[Sight]) -> Iterator[Cause]:
 
 
 def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
-    """A process that stood still (paused, frozen) keeps its queues in memory while the broker drops it."""
+    """A paused or frozen process keeps its queues in memory while the broker drops the client."""
     for silence in silences:
         if silence.silent_until_ms - silence.silent_from_ms > _SILENCE_MS:
             until_ms = silence.silent_until_ms + REBALANCE_MS
@@ -226,9 +226,9 @@ def _silent_clients(silences: Iterable[Silence]) -> Iterator[Cause]:
 
 
 def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
-    """A queue that is dropped and still there: for ten seconds while its client sets its offset to another.
+    """A dropped queue that the client still holds for 10 s while it changes the offset.
 
-    By an administrator (`MQClientInstance.resetOffset`, 4.0.0 to 5.3.3), or as the broker has no such offset.
+    An administrator resets it (`MQClientInstance.resetOffset`, 4.0.0 to 5.3.3), or the broker has no such offset.
     """
     for answer in answered:
         for queue in (queue for queue in answer.queues if queue.dropped):
@@ -237,9 +237,9 @@ def _reset_offsets(answered: Iterable[Answered]) -> Iterator[Cause]:
 
 
 def _refusals(refusals: Iterable[Refusal]) -> Iterator[Cause]:
-    """A queue that a client could not lock, or whose offset the broker did not know: tried again each rebalance.
+    """A queue that a client could not lock, or whose offset the broker did not return; retried on every rebalance.
 
-    One that it drops to set its offset it takes again as it rebalances.
+    A queue that the client dropped to set its offset comes back with its next rebalance.
     """
     for refusal in refusals:
         cause, before_ms, after_ms = _REFUSED[refusal.event]

@@ -1,4 +1,4 @@
-"""The group's day of members and queues under each strategy."""
+"""What each strategy would have done with the members and queues of the group's day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERYWHERE = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One strategy over the day of one topic; columns of `strategy_comparison`."""
+    """One strategy over one topic's day; columns of `strategy_comparison`."""
 
     topic: str
     strategy: str
@@ -45,16 +45,16 @@ def comparison(
 ) -> list[Compared]:
     """The same history under each strategy.
 
-    As the members allocate, and all of them under AVG, AVG_BY_CIRCLE and CONSISTENT_HASH; under MACHINE_ROOM and
-    MACHINE_ROOM_NEARBY-AVG where settings say the rooms. A group that broadcasts is left out, and one that the broker
-    assigns to, or of which some members pop, is compared with nothing of its own.
+    Compares the group's own strategy with AVG, AVG_BY_CIRCLE and CONSISTENT_HASH, and with MACHINE_ROOM and
+    MACHINE_ROOM_NEARBY-AVG if settings define rooms. Groups that broadcast are skipped. A group whose queues the
+    broker assigns, or some of whose members pop, has no row for its own strategy.
 
     Args:
-        today: of one view only.
-        before: what held at 00:00, of one view only; only changes of it count.
+        today: the day's inputs, of one view only.
+        before: inputs at 00:00, of one view only; only changes from them count.
         configured: rooms and virtual nodes of the group.
-        strategies: shares computed so far.
-        previous: shares at 00:00, which are of the group's own strategy.
+        strategies: cache of computed shares.
+        previous: shares at 00:00 under the group's own strategy.
     """
     candidates, at_midnight = _candidates(configured or GroupSettings()), _by_topic(before)
     compared = []
@@ -76,14 +76,14 @@ def comparison(
 
 
 def _by_topic(inputs: Iterable[Input]) -> dict[str, list[Input]]:
-    """Inputs whose queues are shared out, by topic."""
+    """Inputs by topic, without those of members that broadcast."""
     return grouped(
         (interval for interval in inputs if interval.strategy != "BROADCASTING"), lambda interval: interval.topic
     )
 
 
 def _own_strategy(inputs: Sequence[Input]) -> str:
-    """The strategy that all members have all day, else MIXED; without members that of all clients."""
+    """The strategy that all members use all day, else MIXED; without members, that of all clients."""
     names = {interval.strategy for interval in inputs if interval.client_ids} or {
         interval.strategy for interval in inputs
     }
@@ -91,7 +91,7 @@ def _own_strategy(inputs: Sequence[Input]) -> str:
 
 
 def _is_left_to_the_broker(of: Input) -> bool:
-    """Whether the broker assigns to all members, or some pop; from a retry topic nobody pops."""
+    """Whether the broker assigns queues to all members, or some members pop; nobody pops from a retry topic."""
     if of.strategy != "MIXED":
         return of.strategy.startswith((POP, BY_BROKER))
     strategies = json.loads(of.strategies_json)
@@ -118,7 +118,7 @@ def _compared(
 
 
 def _candidates(configured: GroupSettings) -> dict[str, str]:
-    """Other strategies by name, as JSON for everyone."""
+    """Strategies to compare, by name, as JSON in which all clients use the strategy."""
     specs: dict[str, dict[str, Any]] = {name: {"name": name} for name in _EVERYWHERE}
     if configured.virtual_nodes is not None:
         specs["CONSISTENT_HASH"]["virtual_nodes"] = configured.virtual_nodes

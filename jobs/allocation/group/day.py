@@ -1,4 +1,4 @@
-"""Contents page of a consumer group's day: its facts → who should own which queue, who did, at what cost."""
+"""A consumer group's day, step by step: its facts → expected owners, actual owners, findings, rebalances."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class GroupDay:
 def group_day(
     consumer_group: str, facts: GroupFacts, configured: GroupSettings | None, day: Day, max_staleness_ms: int
 ) -> GroupDay:
-    """Derive every table's rows of one group.
+    """Derive the rows of one group for every table.
 
     Args:
-        consumer_group: its name.
-        facts: its facts.
-        configured: its settings; None = none.
+        consumer_group: name of the group.
+        facts: facts of the group.
+        configured: settings of the group, if any.
         day: the day.
-        max_staleness_ms: how long an answer holds at most.
+        max_staleness_ms: maximum age of an answer.
     """
     observed = observed_clients(facts.connected, facts.logged, facts.running)
     is_known = bool(observed) or configured is not None or is_named_before(facts.owners_before)

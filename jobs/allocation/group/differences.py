@@ -1,4 +1,4 @@
-"""Intervals in which what the strategies assign differs from what clients owned."""
+"""Intervals in which the owners of a queue differ from those that the strategies assign."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ TopicQueue = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An interval in which a queue was not owned as the strategies assign it.
+    """An interval in which the owners of a queue differ from those that the strategies assign.
 
     Attributes:
         queue: the queue.
         kind: DOUBLY_OWNED, UNASSIGNED or AGAINST_STRATEGY.
-        client_ids: clients concerned.
-        owners_expected: sorted, in any view.
+        client_ids: clients involved.
+        owners_expected: sorted, from all views.
         owners_observed: sorted.
-        in_route: the topic has the queue.
+        in_route: the queue exists in the topic's route.
         is_mixed: members use different strategies.
-        as_given: the strategies themselves assign it so.
+        as_given: the strategies themselves assign the queue this way.
         start_ms: start.
         end_ms: end, exclusive.
     """
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Allocation:
-    """When the allocation of a topic is known: a queue that the topic no longer has may still be owned."""
+    """Interval in which a topic's allocation is known; covers queues that left the route but still have an owner."""
 
     start_ms: int
     end_ms: int
@@ -62,13 +62,13 @@ def differences(
 ) -> list[Difference]:
     """Differences of all queues.
 
-    A missing queue counts only while it is known what the client owns, or just after the client ended.
-    Differences of up to a second are hand-overs and left out.
+    A missing owner counts only while the client's queues are known, or shortly after the client ended.
+    Differences of up to a second are hand-overs and ignored.
 
     Args:
         expected: who should own which queue.
-        holdings: who did.
-        sights: when it is known what clients own.
+        holdings: who did own it.
+        sights: when the clients' queues are known.
         day: the day.
     """
     with_log = clients_with_log(sights)
@@ -97,16 +97,16 @@ def differences(
 
 
 def is_shared(queue_id: int, strategy: str) -> bool:
-    """Whether a queue may well have several owners: all take everything, or several pop from it.
+    """Whether several owners are normal for the queue: all members take every queue, or several pop from it.
 
-    Below 0 it is any queue of its broker, which only clients that pop have, possibly some members of a MIXED group.
+    A negative id means any queue of the broker; only clients that pop have it, possibly within a MIXED group.
     """
     return queue_id < 0 or strategy == "BROADCASTING" or strategy.startswith(POP)
 
 
 _Row = Expected | Holding | _Allocation
 _Span = tuple[int, int]
-"""From and until."""
+"""Start and end."""
 
 
 def _by_queue(expected: Sequence[Expected], observed: Sequence[Holding]) -> Iterator[tuple[TopicQueue, list[_Row]]]:
@@ -127,7 +127,7 @@ def _queue_of(row: Expected | Holding) -> TopicQueue:
 def _apart(
     queue: TopicQueue, start_ms: int, end_ms: int, covering: Sequence[_Row], in_sight: Mapping[str, Sequence[_Span]]
 ) -> Iterator[Difference]:
-    """How the two differ in one part of a queue's time: all who own it wrongly, else each in sight that lacks it."""
+    """Differences in one part of a queue's day: wrong owners together, else each known client that lacks the queue."""
     should = [row for row in covering if isinstance(row, Expected)]
     strategy = max((row.strategy for row in covering if not isinstance(row, Holding)), default=None)
     owners = {row.client_id for row in should if row.client_id is not None}
@@ -161,9 +161,9 @@ def _apart(
 
 
 def _in_sight(sights: Iterable[Sight], day: Day) -> dict[str, list[_Span]]:
-    """When it is known what each client owns: as it lives, and after its end until its group forgets it.
+    """When each client's queues are known: while it lives, and after its end until brokers drop it.
 
-    Overlapping times are merged: a client may be back before it is forgotten, and two may have one id.
+    Overlapping times are merged: a client may return before it is dropped, and two clients may share an id.
     """
     return {
         client_id: joined((sight.start_ms, _forgotten_ms(sight, day)) for sight in of_client)

@@ -28,7 +28,7 @@ class Expected:
 
 
 def expected(allocated: Iterable[Allocated]) -> list[Expected]:
-    """Each queue with each of its owners, unassigned ones with none; any queue of a broker instead of its queues."""
+    """One row per queue and owner, or per unassigned queue; an id below 0 stands for any queue of the broker."""
     return [assignment for row in allocated for assignment in _of_interval(row)]
 
 

@@ -13,14 +13,14 @@ from jobs.kinds import GroupCause
 
 _Of = tuple[str | None, str | None, int | None]
 _Piece = tuple[int, int, int | None]
-"""From, until, and the rank of the cause that acts, or None."""
+"""Start, end, and the rank of the acting cause, or None."""
 _RANKED = tuple(GroupCause)
 
 
 def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> list[Finding]:
-    """Differences as findings, cut where their cause changes: at each time it is the one that acts and ranks first.
+    """Differences as findings, split where the cause changes; of several acting causes the highest ranked wins.
 
-    A cause that acts for a second or less cuts nothing.
+    A cause that acts for a second or less does not split a finding.
     """
     by_subject = grouped(causes, lambda cause: (cause.topic, cause.broker_name, cause.queue_id))
     once = {
@@ -33,7 +33,7 @@ def explained(differences: Iterable[Difference], causes: Iterable[Cause]) -> lis
 
 
 def _acting(difference: Difference, causes: Mapping[_Of, Sequence[Cause]]) -> list[Cause]:
-    """Causes that concern the difference's group, topic, queue and clients."""
+    """Causes that overlap the difference and apply to its group, topic, queue and clients."""
     subjects: tuple[_Of, ...] = ((None, None, None), (difference.queue[0], None, None), difference.queue)
     return [
         cause
@@ -66,9 +66,9 @@ def _explained(difference: Difference, acting: Sequence[Cause]) -> Iterator[Find
 
 
 def _stretches(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """The pieces, those of one cause in a row as one, and short ones with what is before them, or after the first.
+    """Merge adjacent pieces with one cause, and short pieces into the one before (the first into the one after).
 
-    A short time without a cause at either end is the hand-over, and left out.
+    A short piece without a cause at either end is a hand-over and dropped.
     """
     runs = [list(run) for _, run in groupby(pieces, lambda piece: piece[2])]
     stretches = [(run[0][0], run[-1][1], run[0][2]) for run in runs]
@@ -92,7 +92,7 @@ def _is_short(piece: _Piece) -> bool:
 
 
 def _own_cause(difference: Difference) -> GroupCause | None:
-    """The cause that the difference itself has, whichever others act."""
+    """A cause that follows from the difference itself; it wins over all others."""
     if not difference.in_route and difference.owners_expected:
         return GroupCause.QUEUE_DOES_NOT_EXIST
     if difference.as_given:
@@ -101,7 +101,7 @@ def _own_cause(difference: Difference) -> GroupCause | None:
 
 
 def _pieces(difference: Difference, acting: Sequence[Cause]) -> Iterator[_Piece]:
-    """The difference cut where a cause begins or ends, each with the first that acts."""
+    """The difference split where causes start or end, with the highest-ranked acting cause of each part."""
     edges = {edge for cause in acting for edge in (cause.acts_from_ms, cause.acts_until_ms)}
     inside = {edge for edge in edges if difference.start_ms < edge < difference.end_ms}
     for from_ms, until_ms in pairwise(sorted({difference.start_ms, *inside, difference.end_ms})):

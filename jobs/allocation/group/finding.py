@@ -12,7 +12,7 @@ from jobs.kinds import GroupCause
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding, a `GroupKind` with its `GroupCause`; None = of no single topic or queue, or not observed."""
+    """One finding: a `GroupKind` and its `GroupCause`. None = not about one topic or queue, or not observed."""
 
     start_ms: int
     end_ms: int

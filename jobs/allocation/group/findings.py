@@ -1,4 +1,4 @@
-"""Findings from members, routes and strategies alone: queues left out, and what a group should not do."""
+"""Findings from members, routes and strategies alone: unassigned queues and misconfigured groups."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from jobs.tables.day import Day
 from udfs.shares import UNCHANGED
 from udfs.strategy import BY_BROKER, RETRY_TOPIC
 
-_IN_A_ROOM = re.compile("^([^@]*)@[^@]+@*$")  # two parts, as Java's split counts them
+_IN_A_ROOM = re.compile("^([^@]*)@[^@]+@*$")  # two parts, as Java's split counts
 
 
 def of_allocation(expected: Iterable[Expected], allocated: Sequence[Allocated]) -> list[Finding]:
-    """Queues that strategies leave unassigned or assign twice, and clients without queues; retry topics left out."""
+    """Queues assigned to nobody or to several, and clients without queues; retry topics are skipped."""
     plain = [row for row in allocated if not row.input.is_of_retries]
     intervals = {(row.input.topic, row.input.view_broker_name, row.start_ms): row for row in plain}
     of_intervals = grouped(
@@ -66,10 +66,10 @@ def _of_queues(row: Allocated, expected: Iterable[Expected]) -> Iterator[Finding
 
 def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) -> GroupCause:
     strategy = row.input.strategy
-    has_lists = strategy.endswith("CONFIG")  # each id has a list of its own
+    has_lists = strategy.endswith("CONFIG")  # every id has its own list
     loses_shares = row.input.has_twins and not has_lists and not strategy.startswith(BY_BROKER)
     if is_unassigned and loses_shares and not _is_left_out(row.input, broker_name):
-        return GroupCause.DUPLICATE_CLIENT_ID  # which gives no queue to a second one
+        return GroupCause.DUPLICATE_CLIENT_ID  # the second connection gets no share
     if row.fails:
         return GroupCause.STRATEGY_FAILS
     if strategy == "MIXED":
@@ -78,7 +78,7 @@ def _cause_of_queue(row: Allocated, broker_name: str, *, is_unassigned: bool) ->
 
 
 def _is_left_out(of: Input, broker_name: str) -> bool:
-    """Whether nobody gets the queue however many members there are: its broker is in none of MACHINE_ROOM's rooms."""
+    """Whether the broker is in none of MACHINE_ROOM's rooms, so that no member can get the queue."""
     if not of.strategy.endswith("MACHINE_ROOM"):
         return False
     room = _IN_A_ROOM.search(broker_name)
@@ -91,7 +91,7 @@ def _is_left_out(of: Input, broker_name: str) -> bool:
 
 
 def _idle(row: Allocated) -> Iterator[Finding]:
-    has_more = len(row.input.client_ids) > len(row.input.queues)  # each connection counts, even with equal ids
+    has_more = len(row.input.client_ids) > len(row.input.queues)  # connections count, even with equal ids
     for share in row.shares:
         if not share.queues:
             cause = GroupCause.MORE_CLIENTS_THAN_QUEUES if has_more else GroupCause.STRATEGY_LEAVES_OUT
@@ -106,14 +106,14 @@ def _idle(row: Allocated) -> Iterator[Finding]:
 
 
 def of_members(member_lists: Sequence[MemberList], unheard: Iterable[Unheard], *, is_awaited: bool) -> list[Finding]:
-    """When the group has no members, and when nobody knows whether it has.
+    """When the group has no members, and when it is unknown whether it has any.
 
-    A group that never had any is a name in a broker's table, not a group without consumers.
+    A group that never had members is only a name in a broker's table, and gets no finding.
 
     Args:
-        member_lists: intervals that have a length.
-        unheard: when brokers were asked and named none.
-        is_awaited: the group had members at 00:00, or settings are about it.
+        member_lists: intervals longer than zero.
+        unheard: intervals in which a broker was asked but returned no members.
+        is_awaited: the group had members at 00:00 or is configured, so consumers are expected.
     """
     findings, heard_or_not = [], list[MemberList | Unheard]([*member_lists, *unheard])
     for start_ms, end_ms, covering in covered_parts(heard_or_not):
@@ -136,16 +136,16 @@ def of_group(
     day: Day,
     stale_ms: int,
 ) -> list[Finding]:
-    """Findings about the whole group.
+    """Findings about the group as a whole.
 
     Args:
-        member_lists: intervals that have a length.
-        inputs: of its strategies.
+        member_lists: intervals longer than zero.
+        inputs: inputs of its strategies.
         strategy: how it allocates; None = unknown.
-        flaps: members that drop off and return.
-        languages: when its members were of several languages.
+        flaps: members that repeatedly drop off and return.
+        languages: when members used several languages.
         day: the day.
-        stale_ms: how long an answer holds at most.
+        stale_ms: maximum age of an answer.
     """
 
     def within(start_ms: int, end_ms: int) -> tuple[int, int]:
@@ -199,9 +199,9 @@ def of_group(
 
 
 def _of_twins(client_ids: Iterable[str], strategy: GroupStrategy | None) -> GroupCause | None:
-    """What two connections with one id mean for queues; None = nothing, as each of the members takes every queue.
+    """What two connections with one id mean for the queues; None = nothing, since every member takes every queue.
 
-    So does who broadcasts, and asks for no members (`RebalanceImpl`, 5.3.3), and a gRPC client.
+    Clients that broadcast do, and never ask for members (`RebalanceImpl`, 5.3.3); so do gRPC clients.
     """
     of_members = strategy.of_members(client_ids) if strategy else None
     if of_members is None or of_members.undetermined == GroupCause.NOT_A_JAVA_CLIENT:
@@ -216,7 +216,7 @@ def _twins(client_ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_topics(topics: Iterable[Topic], day: Day, stale_ms: int) -> list[Finding]:
-    """Topics of the group whose route is not there, not known for longer than `stale_ms`, or of no use to clients."""
+    """Topics whose route is missing, unknown for longer than `stale_ms`, or unusable for clients."""
     plain = [topic for topic in topics if not topic.topic.startswith(RETRY_TOPIC)]
     troubles = (trouble for topic in plain for trouble in _troubles(topic, day, stale_ms))
     return without_pauses(trouble for trouble in troubles if trouble.end_ms > trouble.start_ms)

@@ -1,4 +1,4 @@
-"""Members that drop off a broker's list and return, again and again."""
+"""Members that repeatedly drop off a broker's list and return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from jobs.allocation.group.known import MemberList
 from jobs.intervals.of_lists import grouped, in_time
 
-REBALANCE_MS = 21_000  # each client rebalances every 20 s; a second to do it
+REBALANCE_MS = 21_000  # clients rebalance every 20 s; one more second to do it
 _FLAPS = 3  # returns of one member within ten minutes
 _FLAPPING_MS = 600_000
 _AWAY_MS = 120_000
@@ -17,7 +17,7 @@ _AWAY_MS = 120_000
 
 @dataclass(frozen=True, slots=True)
 class Flap:
-    """A time in which a member dropped off and returned again and again."""
+    """An interval in which a member repeatedly dropped off and returned."""
 
     client_id: str
     start_ms: int
@@ -25,7 +25,7 @@ class Flap:
 
 
 def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
-    """Members that drop off a broker's list and return within two minutes, three times in ten."""
+    """Members that drop off a broker's list and return within two minutes, three times in ten minutes."""
     return [
         Flap(client_id, first_ms, last_ms + REBALANCE_MS)
         for of_broker in grouped(member_lists, lambda member_list: member_list.broker_name).values()
@@ -35,9 +35,9 @@ def flaps(member_lists: Iterable[MemberList]) -> list[Flap]:
 
 
 def _returns(lists: Iterable[MemberList]) -> Iterator[tuple[str, int]]:
-    """Each member that is back on a broker's list a short time after it dropped off, and when, ordered by time.
+    """Client id and time of each return to a broker's list shortly after dropping off it, by time.
 
-    While the broker does not answer nobody drops off.
+    Nobody drops off while the broker does not answer.
     """
     named_until_ms: dict[str, int] = {}
     for before, after in pairwise(in_time(lists)):
@@ -48,7 +48,7 @@ def _returns(lists: Iterable[MemberList]) -> Iterator[tuple[str, int]]:
 
 
 def _often(returns: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and the last of each three in a row within ten minutes.
+    """First and last of every three consecutive returns within ten minutes.
 
     >>> list(_often([0, 300_000, 600_000, 901_000]))
     [(0, 600000)]

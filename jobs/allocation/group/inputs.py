@@ -1,4 +1,4 @@
-"""Inputs of the strategies: per topic and view, intervals of unchanged members, queues and strategy."""
+"""Inputs of the strategies: per topic and view, intervals in which members, queues and strategy stay the same."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Input:
 
     Attributes:
         topic: the topic.
-        view_broker_name: broker whose member list this rests on; None = the brokers of the topic agree.
-        queues: those to consume from.
+        view_broker_name: broker whose member list is used; None = the brokers of the topic agree.
+        queues: readable queues of the topic.
         client_ids: members, sorted, duplicates kept.
         views: number of different member lists.
         start_ms: start.
         end_ms: end, exclusive.
         strategies_json: how each client of the group allocates, as `udfs.shares` takes it.
-        strategy: of these members; MIXED when they differ.
-        strategy_source: how it is known.
-        undetermined: why the owners cannot be computed; None = they can.
+        strategy: strategy of these members; MIXED when they differ.
+        strategy_source: where the strategy comes from.
+        undetermined: why the owners cannot be computed, or None.
     """
 
     topic: str
@@ -57,13 +57,13 @@ class Input:
 def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy: GroupStrategy | None) -> list[Input]:
     """Inputs of every topic, by topic, view and time; none for a group without known clients.
 
-    A client asks a random broker of the topic for the members. A broker that does not know the group answers with an
-    error, on which the client changes nothing: such a view allocates nothing while another broker knows the group.
+    A client asks a random broker of the topic for the members. A broker that does not know the group returns an
+    error, and the client keeps its queues: such a view is ignored while another broker knows the group.
 
     Args:
-        topics: what the group consumes.
-        member_lists: intervals that have a length.
-        strategy: how it allocates; None = neither settings nor a client shows it.
+        topics: topics that the group consumes.
+        member_lists: intervals longer than zero.
+        strategy: how the group allocates; None = neither settings nor clients show it.
     """
     if strategy is None:
         return []
@@ -71,7 +71,7 @@ def inputs(topics: Iterable[Topic], member_lists: Sequence[MemberList], strategy
 
 
 def readable_queues(brokers: Iterable[RoutedBroker]) -> tuple[Queue, ...]:
-    """Queues that consumers share.
+    """Queues that consumers may read.
 
     >>> readable_queues([RoutedBroker("a", 2), RoutedBroker("b", 0)])
     (('a', 0), ('a', 1))
@@ -87,7 +87,7 @@ def _of_topic(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Inpu
 
 
 def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input]:
-    """The same, cut wherever the route or the answer of any broker changes."""
+    """Inputs without strategy, split wherever the route or any broker's answer changes."""
     answers: list[Route | MemberList] = [*_consumed(topic), *member_lists]
     for start_ms, end_ms, covering in covered_parts(answers):
         route = next((answer for answer in covering if isinstance(answer, Route)), None)
@@ -107,7 +107,7 @@ def _by_part(topic: Topic, member_lists: Sequence[MemberList]) -> Iterator[Input
 
 
 def _consumed(topic: Topic) -> list[Route]:
-    """Its routes while the group consumes it; one that is over before, or begins after, ends before it starts."""
+    """Routes clipped to the time in which the group consumes the topic; may end before they start."""
     return [
         dataclasses.replace(
             route, start_ms=max(route.start_ms, topic.from_ms), end_ms=min(route.end_ms, topic.until_ms)
@@ -117,7 +117,7 @@ def _consumed(topic: Topic) -> list[Route]:
 
 
 def _allocating(interval: Input, strategy: GroupStrategy) -> Input:
-    """With its members' strategy; on a retry topic the broker assigns whole queues in either mode."""
+    """The input with its members' strategy; on a retry topic the broker assigns whole queues in both modes."""
     name, source, undetermined = strategy.of_members(interval.client_ids)
     if interval.is_of_retries:
         name = name.removeprefix(POP)

@@ -10,14 +10,14 @@ from jobs.allocation.group.observed_clients import Connected, Logged, Running
 
 
 class RoutedBroker(NamedTuple):
-    """A broker of a topic's route, and how many queues consumers may take from it."""
+    """A broker in a topic's route, and its number of readable queues."""
 
     broker_name: str
     readable: int
 
 
 class ProcessQueue(NamedTuple):
-    """A queue that a client works on; `popped`: for POP; `dropped`: it has stopped to, and still has it."""
+    """A queue that a client works on. `popped`: consumed by POP. `dropped`: given up, but still in its table."""
 
     topic: str
     broker_name: str
@@ -28,11 +28,11 @@ class ProcessQueue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemberList:
-    """One interval of equal answers of one broker; the one that ended at 00:00 has no length.
+    """An interval of equal answers of one broker; one that ended at 00:00 has length zero.
 
     Attributes:
-        broker_name: who answered.
-        client_ids: sorted, duplicates kept; empty = it does not know the group.
+        broker_name: broker that answered.
+        client_ids: sorted, duplicates kept; empty = the broker does not know the group.
         start_ms: start.
         end_ms: end, exclusive.
         last_answer_ms: last capture with these members.
@@ -52,7 +52,7 @@ class MemberList:
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """A time in which a broker was asked for the members and named none; `cause`: it refused, or did not answer."""
+    """An interval in which a broker refused to list members, or did not answer; `cause` says which."""
 
     broker_name: str
     cause: str
@@ -62,15 +62,15 @@ class Unheard:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One interval of equal answers of the name server on a topic.
+    """An interval of equal answers of the name server about a topic.
 
     Attributes:
-        brokers: none = no such topic, or no queues; None = not known.
+        brokers: empty = no such topic, or no queues; None = unknown.
         start_ms: start.
         end_ms: end, exclusive.
         last_answer_ms: last capture with this answer.
-        trouble: a `GroupKind` that makes the answer useless to clients, which keep what they had.
-        trouble_broker_name: the broker that it is about.
+        trouble: a `GroupKind` that makes the answer unusable; clients keep their previous route.
+        trouble_broker_name: broker that the trouble is about.
     """
 
     brokers: tuple[RoutedBroker, ...] | None
@@ -86,11 +86,11 @@ class Topic:
     """A topic that the group consumes.
 
     Attributes:
-        topic: its name.
-        from_ms: first connection with it; 00:00 when it was allocated then.
-        until_ms: when the last one goes stale, exclusive.
-        routes: intervals of the day, in time; none = no snapshot shows it.
-        route_before: brokers at 00:00, by the day before; None = not known.
+        topic: name of the topic.
+        from_ms: first connection that subscribes to it; 00:00 if it had owners then.
+        until_ms: when the last such connection goes stale, exclusive.
+        routes: intervals of the day, by time; empty = no snapshot shows it.
+        route_before: brokers at 00:00, from the day before; None = unknown.
     """
 
     topic: str
@@ -102,7 +102,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """One interval of equal answers of a client: the topics that it subscribes."""
+    """An interval of equal answers of a client: the topics that it subscribes to."""
 
     client_id: str
     topics: tuple[str | None, ...]
@@ -112,7 +112,7 @@ class Subscribed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One interval of equal answers of a client: the queues that it works on, possibly empty."""
+    """An interval of equal answers of a client: its process queues, possibly none."""
 
     client_id: str
     queues: tuple[ProcessQueue, ...]
@@ -123,7 +123,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGap:
-    """The usual time between two answers of a client; None = it answered once."""
+    """Median time between two answers of a client; None = it answered once."""
 
     client_id: str
     gap_ms: int | None
@@ -139,7 +139,7 @@ class Languages:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """When a client ran, by its log; `lived_from_ms` None = from before the log's first line, unknown since when."""
+    """When a client ran, by its log; `lived_from_ms` None = it started before the first line, at an unknown time."""
 
     client_id: str
     lived_from_ms: int | None
@@ -149,7 +149,7 @@ class Lifetime:
 
 @dataclass(frozen=True, slots=True)
 class LoggedHolding:
-    """One queue that one client owned, by its log."""
+    """An interval in which a client owned a queue, by its log."""
 
     topic: str
     broker_name: str
@@ -163,7 +163,7 @@ class LoggedHolding:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A queue that a client could not take (LOCK_FAILED, OFFSET_UNKNOWN), or that it gave up to set its offset."""
+    """A queue that a client could not take (LOCK_FAILED, OFFSET_UNKNOWN), or gave up to set its offset (DROPPED)."""
 
     topic: str
     broker_name: str
@@ -174,7 +174,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A time in which a client's log has no line."""
+    """An interval without a line in a client's log."""
 
     client_id: str
     silent_from_ms: int
@@ -183,7 +183,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class OwnerBefore:
-    """A queue and its owner at 00:00, and the strategy that assigned it, as the day before published them."""
+    """Owner of a queue at 00:00, and the strategy that assigned it, as published by the day before."""
 
     topic: str
     view_broker_name: str | None
@@ -196,7 +196,7 @@ class OwnerBefore:
 
 @dataclass(frozen=True, slots=True)
 class MembersBefore:
-    """Members at 00:00, as one broker reported them the day before."""
+    """Members at 00:00, as last reported by one broker on the day before."""
 
     broker_name: str
     client_ids: tuple[str, ...]
@@ -204,7 +204,7 @@ class MembersBefore:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """All facts of one group; they concern no other group."""
+    """All facts of one group."""
 
     member_lists: Sequence[MemberList] = ()
     unheard: Sequence[Unheard] = ()
@@ -234,7 +234,7 @@ class GroupFacts:
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> GroupFacts:
-        """From rows by kind, as Arrow returns them.
+        """Build from rows by kind, as Arrow returns them.
 
         >>> GroupFacts.from_rows({"members_before": [{"broker_name": "a", "client_ids": ["x"]}]}).members_before
         [MembersBefore(broker_name='a', client_ids=('x',))]
@@ -269,7 +269,7 @@ def _made(kind: type[Any], row: Mapping[str, Any]) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    """Lists as tuples, which are hashable."""
+    """The value; lists become tuples, which are hashable."""
     if not isinstance(value, list):
         return value
     of = _LISTED.get(name)

@@ -1,4 +1,4 @@
-"""What clients answered held against the lists of members: a client that no broker lists any more owns nothing."""
+"""Clients' answers checked against member lists: a client that dropped out of every list owns nothing."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from jobs.intervals.of_lists import covered_parts
 
 _FOR_EVER_MS = 2**62
 _Span = tuple[int, int]
-"""From and until."""
+"""Start and end."""
 
 
 def while_listed(answered: Iterable[Answered], member_lists: Sequence[MemberList]) -> list[Answered]:
-    """The answers without the times in which no broker listed the client any more.
+    """The answers, cut where the client has dropped out of every member list.
 
-    A client that answers while nobody lists it is there all the same. One that was never listed is not judged, and
-    while no broker is heard nobody leaves.
+    Exceptions: a client that answers while unlisted still counts, a client that was never listed is kept, and
+    nobody drops out while no broker answers.
 
     Args:
         answered: intervals of equal answers.
-        member_lists: intervals that have a length.
+        member_lists: intervals longer than zero.
     """
     unlisted = _unlisted(member_lists)
     return [part for answer in answered for part in _without(answer, unlisted)]
 
 
 def _unlisted(member_lists: Iterable[MemberList]) -> dict[str, list[_Span]]:
-    """When each client had dropped out of all lists, until it is back in one."""
+    """Intervals from a client's disappearance from all lists until its return to one."""
     spans: dict[str, list[_Span]] = {}
     left_ms: dict[str, int] = {}
     before: frozenset[str] = frozenset()

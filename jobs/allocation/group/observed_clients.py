@@ -1,4 +1,4 @@
-"""Clients of a consumer group as snapshots and logs show them: the rules by which each allocates queues."""
+"""Clients of a consumer group as snapshots and logs show them: how each allocates queues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import reduce
 
 from udfs.strategy import NEARBY
 
-# MQVersion.Version: from V4_0_0_SNAPSHOT on, each release after its snapshot, ten patches a minor, ten minors a major.
+# MQVersion.Version: from V4_0_0_SNAPSHOT on, a snapshot, then its release; ten patches a minor, ten minors a major.
 _V4_0_0_SNAPSHOT, _HIGHER_VERSION = 212, 612
 _OLDER, _NEWER = "3.9.9", "5.9.9"
 _ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly", "message_model")
@@ -16,15 +16,15 @@ _ANSWERED = ("strategy", "client_version", "client_rebalance", "consume_orderly"
 
 @dataclasses.dataclass(frozen=True)
 class ObservedClient:
-    """One client of a group as snapshots and logs show it; None = they do not say.
+    """One client of a group as snapshots and logs show it; None = unknown.
 
     Attributes:
-        client_id: the client; empty = what all observed clients have in common.
-        strategy: our name of its strategy, or its class's own.
+        client_id: the client; empty = the attributes that all clients share.
+        strategy: our name of its strategy, else its class name.
         strategy_source: RUNNING_INFO or CLIENT_LOG.
-        client_version: such as 4.9.8.
+        client_version: for example 4.9.8.
         client_rebalance: false = the client asks the broker; known from 5.0 on.
-        consume_orderly: it consumes in order, and then never asks the broker.
+        consume_orderly: it consumes in order; such a client never asks the broker.
         message_model: CLUSTERING or BROADCASTING.
         language: as `LanguageCode` names it.
     """
@@ -51,7 +51,7 @@ class Connected:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Logged:
-    """A client and the strategy in its last result of the day."""
+    """A client and the strategy in the last result that it logged on the day."""
 
     client_id: str
     strategy: str
@@ -59,7 +59,7 @@ class Logged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
-    """A client as its own latest answer shows it."""
+    """A client as its latest running info shows it."""
 
     client_id: str
     strategy: str | None
@@ -72,7 +72,7 @@ class Running:
 def observed_clients(
     connected: Iterable[Connected], logged: Iterable[Logged], running: Iterable[Running]
 ) -> list[ObservedClient]:
-    """One per client that consumed on the day, by client id; of a strategy the client's own answer wins.
+    """Clients that consumed on the day, by client id; the strategy in running info wins over that in logs.
 
     >>> observed_clients([Connected("x", "CLUSTERING", 409)], [Logged("x", "AVG")], []) # doctest: +ELLIPSIS
     [ObservedClient(client_id='x', strategy='AVG', strategy_source='CLIENT_LOG', client_version='4.9.8', ...)]
@@ -93,7 +93,7 @@ def observed_clients(
 
 
 def _with_answer(observed: ObservedClient, answer: Running) -> ObservedClient:
-    """The client with its answer, which wins, but for the strategy inside MACHINE_ROOM_NEARBY: only a log has it."""
+    """The client updated by its answer, except the inner strategy of MACHINE_ROOM_NEARBY, which only logs show."""
     answered = {name: value for name in _ANSWERED if (value := getattr(answer, name)) is not None}
     if (observed.strategy or "").startswith(NEARBY) and f"{answered.get('strategy')}-" == NEARBY:
         del answered["strategy"]
@@ -103,7 +103,7 @@ def _with_answer(observed: ObservedClient, answer: Running) -> ObservedClient:
 
 
 def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
-    """Attributes that all observed clients agree on, for unknown members.
+    """Attributes on which all observed clients agree, used for unknown members.
 
     >>> clients = [ObservedClient("x", "AVG"), ObservedClient("y", "AVG", client_version="5.3.3"), ObservedClient("z")]
     >>> in_common([*clients, ObservedClient("v", client_version="4.9.8")]) # doctest: +ELLIPSIS
@@ -119,7 +119,7 @@ def in_common(observed: Iterable[ObservedClient]) -> ObservedClient:
 
 
 def version_of(ordinal: int) -> str:
-    """The release of a connection's version number (`MQVersion.Version`, 5.3.3).
+    """Release for a connection's version number (`MQVersion.Version`, 5.3.3).
 
     >>> [version_of(ordinal) for ordinal in (355, 409, 412, 479)]
     ['4.7.1', '4.9.8', '5.0.0', '5.3.3']

@@ -1,4 +1,4 @@
-"""Who owned which queue, by clients' answers and by their logs, side by side; and when that is known."""
+"""Who owned which queue, by running info and by logs separately, and when that is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One interval in which one source shows one queue owned by one client; columns of `queue_ownership`."""
+    """An interval in which a client owned a queue, by one source; columns of `queue_ownership`."""
 
     start_ms: int
     end_ms: int
@@ -30,7 +30,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """When it is known what a client owns; `ended`: the client was gone after it, not only what shows it."""
+    """An interval in which a client's queues are known; `ended`: the client ended, not just its answers or log."""
 
     client_id: str
     source: str
@@ -40,7 +40,7 @@ class Sight:
 
 
 def holdings(answered: Iterable[Answered], logged: Iterable[LoggedHolding]) -> list[Holding]:
-    """By answers and by logs."""
+    """Ownership by answers and by logs."""
     by_log = (
         Holding(
             start_ms=holding.start_ms,
@@ -85,10 +85,10 @@ def _by_answers(answered: Iterable[Answered]) -> list[Holding]:
 def sights(
     answered: Iterable[Answered], lifetimes: Sequence[Lifetime], member_lists: Sequence[MemberList]
 ) -> list[Sight]:
-    """By answers and by logs; a life of which no line shows the start is in nobody's sight.
+    """When clients' queues are known, by answers and by logs; a life whose start no line shows is skipped.
 
-    A log that stops ends what is known of its client. The client itself ended when its log says so, or when no broker
-    lists it any more by the time that a broker takes to drop one that is gone.
+    Knowledge ends with the log. The client itself ended if its log says so, or if brokers stop listing it within the
+    time that they take to drop a client.
     """
     by_log = [
         Sight(
@@ -111,7 +111,7 @@ def sights(
 
 
 def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Iterable[MemberList]) -> bool:
-    """Whether brokers' lists show that the client was gone soon after its log's last line, and not yet back."""
+    """Whether brokers stopped listing the client soon after its last log line, before any return."""
     starts_ms = (other.lived_from_ms for other in lifetimes if other.client_id == life.client_id)
     back_ms = min(
         (start_ms for start_ms in starts_ms if start_ms is not None and start_ms >= life.lived_until_ms), default=None
@@ -129,5 +129,5 @@ def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Ite
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:
-    """Answers come seldom, so of a client with a log only that counts."""
+    """Clients with a log; their logs win over answers, which are rare."""
     return {sight.client_id for sight in known_times if sight.source == Source.CLIENT_LOG}

@@ -1,4 +1,4 @@
-"""What a change of members or queues moved, and the fewest queues that had to move."""
+"""Queues that a change of members or queues moved, and the fewest that had to move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jobs.allocation.group.shares import Allocated
 from jobs.intervals.of_lists import covered_parts, grouped, in_time
 from udfs.moves import moves
 
-_ROUND_MS = 1_000  # a collector's way round the brokers of one group
+_ROUND_MS = 1_000  # a collector asks all brokers about one group within this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,10 @@ class Rebalance:
 
 
 def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
-    """The intervals that make one history per topic.
+    """Intervals that form one history per topic.
 
-    Those on which all brokers agree; where they do not, at each time the first by name of those that have a view then.
-    Brokers are asked one after the other, so a change that all of them know shows as views of some milliseconds: these
-    are left out.
+    Where brokers disagree, the view of the first broker by name counts at each instant. Brokers are asked one after
+    another, so a change shows up as different views for a few milliseconds; these are ignored.
     """
     of_topics = grouped(allocated, lambda row: row.input.topic)
     return [
@@ -50,7 +49,7 @@ def of_one_view(allocated: Iterable[Allocated]) -> list[Allocated]:
 
 
 def _of_first_view(rows: Iterable[Allocated]) -> Iterator[Allocated]:
-    """Intervals while theirs is the first view; where brokers agree it is the only one."""
+    """Intervals clipped to the time in which theirs is the first view."""
     firsts = (
         (min(covering, key=lambda row: str(row.input.view_broker_name)), start_ms, end_ms)
         for start_ms, end_ms, covering in covered_parts(rows)
@@ -61,12 +60,12 @@ def _of_first_view(rows: Iterable[Allocated]) -> Iterator[Allocated]:
 
 
 def rebalances(allocated: Iterable[Allocated], member_lists: Sequence[MemberList] = ()) -> list[Rebalance]:
-    """Changes between intervals that touch; those of one topic do not overlap.
+    """Changes between adjacent intervals.
 
     Args:
-        allocated: one history per topic.
-        member_lists: of all brokers: where the history goes on by another broker's list, a member has left if it is
-            in none of them any more.
+        allocated: one history per topic; intervals of a topic do not overlap.
+        member_lists: lists of all brokers; where the history switches to another broker's list, a member has left
+            if it is on none of them.
     """
     of_topics = grouped(allocated, lambda row: row.input.topic)
     pairs = (pair for rows in of_topics.values() for pair in pairwise(in_time(rows)))
@@ -113,7 +112,7 @@ def _trigger(then: Sequence[str], now: Sequence[str], *, queues_changed: bool) -
 
 
 def _listed(member_lists: Iterable[MemberList], at_ms: int) -> tuple[str, ...] | None:
-    """Ids of all lists at the time, each once, sorted; None = no broker is heard."""
+    """Distinct ids on all lists at the time, sorted; None = no broker has answered."""
     lists = [
         member_list.client_ids for member_list in member_lists if member_list.start_ms <= at_ms < member_list.end_ms
     ]
@@ -121,6 +120,6 @@ def _listed(member_lists: Iterable[MemberList], at_ms: int) -> tuple[str, ...] |
 
 
 def _except(of: Iterable[str], those: Iterable[str]) -> tuple[str, ...]:
-    """Different ids of the first that the second lacks, in their order."""
+    """Distinct ids of the first that are not in the second, in order."""
     lacking = {*of} - {*those}
     return tuple(client_id for client_id in dict.fromkeys(of) if client_id in lacking)

@@ -1,4 +1,4 @@
-"""A finding in words."""
+"""Sentences for findings."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def sentence(consumer_group: str, finding: Finding) -> str:
 
 
 def _fact(finding: Finding) -> str:
-    """What is wrong: a queue may be owned against the strategy without any owner whom it does not name."""
+    """What is wrong; AGAINST_STRATEGY may also mean that an expected owner is missing and nobody else has the queue."""
     if finding.cause == GroupCause.MODEL_UNKNOWN:
         return _UNKNOWN_MODEL
     if finding.basis == "EXPECTED":

@@ -1,4 +1,4 @@
-"""Queues of each client by the strategies, which run once per different input, however often the input returns."""
+"""Queues of each client by the strategies, computed once per distinct input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from udfs.strategy import Queue
 
 @dataclass(frozen=True)
 class Allocated:
-    """An input whose owners can be computed, and the queues of each different client."""
+    """An input with computable owners, and the queues of each distinct client."""
 
     input: Input
     shares: tuple[Share, ...]
@@ -30,7 +30,7 @@ class Allocated:
 
     @property
     def end_ms(self) -> int:
-        """Its end, exclusive."""
+        """End of the input, exclusive."""
         return self.input.end_ms
 
     @cached_property
@@ -46,7 +46,7 @@ class Allocated:
 
 @dataclass(frozen=True, slots=True)
 class PreviousShare:
-    """Queues that a client got by one view, from `start_ms` on."""
+    """Queues that a client got under one view, from `start_ms` on."""
 
     client_id: str
     topic: str
@@ -56,13 +56,13 @@ class PreviousShare:
 
 
 class Strategies:
-    """Shares by the strategies, cached by input."""
+    """Computes shares, cached by input."""
 
     def __init__(self) -> None:
         self._computed: dict[Hashable, tuple[Share, ...]] = {}
 
     def shares(self, interval: Input) -> tuple[Share, ...]:
-        """Shares of the different clients, computed on first use."""
+        """Shares of the distinct clients, computed on first use."""
         of = interval.strategies_json, interval.topic, interval.queues, interval.client_ids
         if of not in self._computed:
             strategies = json.loads(interval.strategies_json)
@@ -72,11 +72,11 @@ class Strategies:
         return self._computed[of]
 
     def allocated(self, inputs: Iterable[Input], before: Sequence[PreviousShare] = ()) -> list[Allocated]:
-        """Each input with its shares, also of a client whose strategy throws: of this topic it keeps what it had.
+        """Each input with its shares; a client whose strategy throws keeps its queues of the topic.
 
         Args:
-            inputs: those that can be computed.
-            before: what clients had at 00:00.
+            inputs: inputs with computable owners.
+            before: shares at 00:00.
         """
         rows = [Allocated(interval, self.shares(interval)) for interval in inputs]
         if not any(row.fails for row in rows):
@@ -86,7 +86,7 @@ class Strategies:
 
 
 def _with_kept_queues(row: Allocated, previous: Mapping[tuple[str, str], Sequence[PreviousShare]]) -> Iterator[Share]:
-    """Shares of an input: a client whose strategy throws has its last queues, of two as late those by its own view."""
+    """Shares of an input; a client whose strategy throws keeps its latest queues, preferring those of the same view."""
     view = row.input.view_broker_name
     for share in row.shares:
         earlier = (
@@ -107,7 +107,7 @@ def _previous_shares(rows: Iterable[Allocated]) -> Iterator[PreviousShare]:
 
 
 def shares_at_midnight(owners: Iterable[OwnerBefore]) -> list[PreviousShare]:
-    """What each client had at 00:00 by each view, earlier than all of the day."""
+    """Shares of each client at 00:00 under each view; they sort before all shares of the day."""
     of_views = grouped(
         (owner for owner in owners if owner.client_id is not None),
         lambda owner: (owner.client_id or "", owner.topic, owner.view_broker_name),

@@ -1,4 +1,4 @@
-"""The strategy of a consumer group, by settings, running consumers or their logs."""
+"""The strategy of a consumer group, from settings, running info or logs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNDETERMINED = (*NO_STRATEGY, GroupCause.STRATEGY_UNKNOWN, GroupCause.REQUEST_M
 
 @dataclass(frozen=True)
 class ClientStrategy:
-    """How one client allocates: `spec` (for `udfs.strategy`), the source of its name, why nothing can be computed."""
+    """How one client allocates: `spec` for `udfs.strategy`, its source, and why queues cannot be computed, if so."""
 
     spec: dict[str, Any]
     source: str
@@ -39,8 +39,8 @@ class MembersStrategy(NamedTuple):
 
     Attributes:
         strategy: MIXED when they differ.
-        strategy_source: how it is known.
-        undetermined: why nothing can be computed; None = it can.
+        strategy_source: where the strategy comes from.
+        undetermined: why queues cannot be computed, or None.
     """
 
     strategy: str
@@ -53,8 +53,8 @@ class GroupStrategy:
     """How the clients of a group allocate on one day.
 
     Attributes:
-        default: for unknown clients.
-        of_clients: for each known client.
+        default: strategy of unknown clients.
+        of_clients: strategy by client id.
     """
 
     default: ClientStrategy
@@ -90,13 +90,13 @@ def group_strategy(
     before: Iterable[OwnerBefore] = (),
     members: Iterable[str] = (),
 ) -> GroupStrategy:
-    """Each client by its own rules: one that consumes in order or is older than 5.0 never asks the broker.
+    """The strategies of all clients; one that consumes in order or is older than 5.0 never asks the broker.
 
     Args:
         configured: the group's settings, which win.
         observed: the group's clients, by client id.
-        before: owners at 00:00, with the strategy that the day before knew.
-        members: client ids that brokers list, whatever else is known of them.
+        before: owners at 00:00, with the strategy known on the day before.
+        members: client ids that brokers list, known otherwise or not.
     """
     of_client, common = {client.client_id: client for client in observed}, _in_common(observed, before)
     default = _how(configured, configured, common, common)
@@ -122,7 +122,7 @@ def is_named_before(before: Iterable[OwnerBefore]) -> bool:
 
 
 def _in_common(observed: list[ObservedClient], before: Iterable[OwnerBefore]) -> ObservedClient:
-    """What clients agree on, and the strategy of the day before when no client shows one: they log changes only."""
+    """Common attributes; the strategy of the day before if no client shows one, since clients log only changes."""
     common = in_common(observed)
     if any(client.strategy for client in observed):
         return common
@@ -158,7 +158,7 @@ def _how(
 
 
 def _needed(name: str) -> tuple[str, ...]:
-    """Parameters that a client's code sets up besides the class, and that no snapshot shows."""
+    """Parameters that the client sets in code and no snapshot shows."""
     own = {"CONFIG": ("queues",), "MACHINE_ROOM": ("machine_rooms",)}
     return ("broker_room", "client_room") if name.startswith(NEARBY) else own.get(name, ())
 
@@ -186,7 +186,7 @@ def _spec(own: StrategySettings, configured: GroupSettings, *observed: ObservedC
             spec[key] = value
     version = _first(own.client_version, *(client.client_version for client in observed), configured.client_version)
     charset = _first(own.client_charset, configured.client_charset)
-    if version is not None and name == "MACHINE_ROOM":  # the others are the same in every version
+    if version is not None and name == "MACHINE_ROOM":  # other strategies are the same in every version
         spec["version"] = version
     if charset is not None and plain_version_number(version or "") < since("ring_hashes_utf8"):
         spec["charset"] = charset

@@ -1,4 +1,4 @@
-"""The processes that wrote one log, one after the other or at once: each begins with its first client."""
+"""The processes that wrote one log, one after another or at once; each starts with its first client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from jobs.allocation.logs.events import BEGINS, Event
 
-_SILENCE_MS = 60_000  # a client that lives writes statistics each minute
+_SILENCE_MS = 60_000  # a live client logs statistics every minute
 _FIRST_WORDS_MS = 5_000  # a new process says `start beginning` of its first consumer before `InstanceIndex:0`
 
 
@@ -19,10 +19,10 @@ class Incarnation:
     """One process.
 
     Attributes:
-        number: 0 = it ran before the day's first line.
+        number: 0 = it started before the day's first line.
         events: its lines about ownership, in order, with `made_client_id`.
-        last_ms: its last line of any kind; 24:00 when it goes on; 00:00 when it wrote none.
-        client_last_ms: of several processes that wrote at once, by client the last line that names it; else empty.
+        last_ms: its last line of any kind; 24:00 if it keeps running; 00:00 if it wrote none.
+        client_last_ms: last line that mentions each client, if several processes wrote at once; else empty.
     """
 
     number: int
@@ -34,15 +34,15 @@ class Incarnation:
 def incarnations(
     events: Sequence[Event], times_ms: Sequence[int], named_ms: Mapping[str, int], start_ms: int, end_ms: int
 ) -> list[Incarnation]:
-    """Number 0 first, also when it wrote nothing.
+    """Incarnations in order, starting with number 0 even if it wrote nothing.
 
-    A process that is killed writes nothing: its last line is the one before the next start in the same log. Of
-    processes that wrote at once nobody knows whose a line is, unless it names a client: they are one incarnation.
+    A killed process logs no end: its last line is the one before the next start in the log. Processes that wrote at
+    once form one incarnation, since only lines with a client id can be told apart.
 
     Args:
         events: the log's lines about ownership, in order.
-        times_ms: of all its lines, each once, ascending.
-        named_ms: by client the last of its lines that only names it.
+        times_ms: times of all its lines, distinct, ascending.
+        named_ms: client → last line that only mentions it.
         start_ms: 00:00.
         end_ms: 24:00.
 
@@ -85,7 +85,7 @@ def incarnations(
 
 
 def _last_named_ms(events: Sequence[Event], named_ms: Mapping[str, int]) -> dict[str, int]:
-    """By client the last line that names it."""
+    """Client → last line that mentions it."""
     last_ms = dict(named_ms)
     for event in events:
         if event.client_id is not None:
@@ -94,7 +94,7 @@ def _last_named_ms(events: Sequence[Event], named_ms: Mapping[str, int]) -> dict
 
 
 def _at_once(by_number: Sequence[list[Event]], last_ms: Mapping[str, int]) -> list[list[list[Event]]]:
-    """Processes that wrote at once joined: a client of one is named after the next began, which did not make it too."""
+    """Merge processes that wrote at once: a client is mentioned after a later process, not its own, has started."""
     makers = Counter(
         client for of_one in by_number for client in {event.client_id for event in of_one if event.event == "INSTANCE"}
     )
@@ -133,10 +133,10 @@ def _is_birth(event: Event) -> bool:
 
 
 def _clients_made(events: Sequence[Event]) -> list[str | None]:
-    """The client made for each line's consumer.
+    """The client created for the consumer of each line, or None.
 
-    A consumer that needs a client of its own makes it next, a lite one just before it says so, unless several
-    consumers start at once.
+    A consumer that needs its own client creates it right after its start line, a lite pull consumer right before,
+    unless several consumers start at once.
     """
     made: list[str | None] = [None] * len(events)
     turns = [(place, event) for place, event in enumerate(events) if event.event in {*BEGINS, "INSTANCE"}]

@@ -1,4 +1,4 @@
-"""Lives of consumers: from a start to a stop, and what each owned in between."""
+"""Lives of consumers: start, stop, and queues owned in between."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Life:
 
     Attributes:
         client_id: its client.
-        lived_from_ms: its start, 00:00 of one that owned a queue then; None = before the log's first line.
-        stopped_ms: its stop; None = the log shows none.
-        changes: its lines of `CHANGES`, in order, what it owned at 00:00 first.
+        lived_from_ms: its start; 00:00 if it owned a queue then; None = before the first line.
+        stopped_ms: its stop; None = not logged.
+        changes: its lines of `CHANGES` in order, starting with the queues that it owned at 00:00.
     """
 
     client_id: str
@@ -28,7 +28,7 @@ class Life:
 
 
 def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[int, int]]:
-    """Per line: the life (0 = begun before the first line), and how many consumers run after the line.
+    """Per line: number of the life (0 = started before the first line), and consumers running after the line.
 
     Args:
         events: of one group in one incarnation of a process.
@@ -43,7 +43,7 @@ def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[in
     for event in events:
         begins = event.event in BEGINS
         total += begins - (event.event == "STOPPED")
-        # One that ran before the first line may stop without a start: never below zero.
+        # A consumer that ran before the first line may stop without a start: never below zero.
         lowest = min(lowest, total)
         life += begins and total - lowest == 1
         lives.append((life, total - lowest))
@@ -51,7 +51,7 @@ def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[in
 
 
 def are_several(events: Sequence[Event], opening: Sequence[Event]) -> bool:
-    """Whether several clients of the group write the log, and starts and ends do not say which follows which.
+    """Whether several clients of the group write the log and starts and stops do not separate them.
 
     Args:
         events: as for `numbered`.
@@ -69,7 +69,7 @@ def are_several(events: Sequence[Event], opening: Sequence[Event]) -> bool:
 def lives_of_one(
     events: Sequence[Event], opening: Sequence[Event], created: AbstractSet[str | None], start_ms: int
 ) -> list[Life]:
-    """Lives of a consumer that is alone of its group in its log, one after the other; without unidentified ones.
+    """Lives, one after another, of a group's only consumer in the log; lives with an unknown client are skipped.
 
     Args:
         events: as for `numbered`.
@@ -87,7 +87,7 @@ def lives_of_one(
 def _life(
     lines: Sequence[Event], opening: Sequence[Event], created: AbstractSet[str | None], start_ms: int
 ) -> Life | None:
-    """The client is that of the settings, else of its results, of 00:00, the one made for it, the only one created."""
+    """The client id comes from settings, else results, the owner at 00:00, the client made for it, the only client."""
     names = (
         max((event.said_client_id for event in lines if event.said_client_id is not None), default=None),
         next((event.client_id for event in lines if event.event == "ALLOCATED"), None),
@@ -109,10 +109,10 @@ def _life(
 
 
 def owned_times(changes: Sequence[Event], until_ms: int) -> Iterator[tuple[OwnedQueue, int, int]]:
-    """Queue, start and end (exclusive) of each time that a queue was owned; may be empty, or before it began.
+    """Queue, start and end (exclusive) of each interval of ownership; it may be empty or end before it starts.
 
     Args:
-        changes: of one life.
+        changes: changes in one life.
         until_ms: when the life ended.
 
     >>> added, removed = (Event(event, 5, "G", "T", (("a", 0),)) for event in ("ADDED", "REMOVED"))

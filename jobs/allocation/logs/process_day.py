@@ -1,4 +1,4 @@
-"""One day of one process's log: which of its consumers lived when, what they owned, when the process stood still."""
+"""One day of one process's log: when its consumers ran, what they owned, and when the process was silent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAUSE_MS = 10_000  # a live client's log never paused longer
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A consumer's life; `lived_from_ms` None = before the log's first line; `ended` = it says so."""
+    """A consumer's life. `lived_from_ms` None = it started before the first line. `ended` = the log shows its end."""
 
     consumer_group: str
     client_id: str
@@ -28,7 +28,7 @@ class Lifetime:
 
 @dataclass(frozen=True)
 class Holding:
-    """A queue that a client owned, from a line that adds it until it is given up or the client's life ends."""
+    """A queue that a client owned, from the line that adds it until it is given up or the client's life ends."""
 
     consumer_group: str
     queue: OwnedQueue
@@ -42,9 +42,9 @@ class ProcessDay:
     """What the log shows.
 
     Attributes:
-        lifetimes: of consumers whose client is known.
-        holdings: of them; without those that end before they begin.
-        silences: start and end of each time without one line.
+        lifetimes: lives of consumers with a known client.
+        holdings: their queues; without intervals that end before they start.
+        silences: start and end of each interval without a line.
     """
 
     lifetimes: list[Lifetime]
@@ -60,13 +60,13 @@ def process_day(
     start_ms: int,
     end_ms: int,
 ) -> ProcessDay:
-    """Walk through the day.
+    """Derive lives, ownership and silences from the day's lines.
 
     Args:
         events: the log's lines about ownership, in order.
-        times_ms: of all its lines, each once, ascending.
-        opening: what its clients owned at 00:00, ADDED then.
-        named_ms: by client the last of its lines that only names it.
+        times_ms: times of all its lines, distinct, ascending.
+        opening: queues that its clients owned at 00:00, as ADDED events.
+        named_ms: client → last line that only mentions it.
         start_ms: 00:00.
         end_ms: 24:00.
 
@@ -101,7 +101,7 @@ def process_day(
 
 
 def _lives(incarnation: Incarnation, opening: Sequence[Event], start_ms: int) -> Iterator[tuple[str, Life]]:
-    """Lives of each consumer group's clients in the incarnation."""
+    """Lives of the clients of each consumer group in the incarnation."""
     lines: defaultdict[str | None, list[tuple[int, Event]]] = defaultdict(list)
     owned_before: defaultdict[str | None, list[Event]] = defaultdict(list)
     for place, event in enumerate(incarnation.events):

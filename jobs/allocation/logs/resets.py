@@ -1,7 +1,7 @@
-"""Queues that a client drops because an administrator resets its offset: it says so of the topic, not of each queue.
+"""Queues that a client drops because an administrator resets an offset; the log names only the topic.
 
-`MQClientInstance.resetOffset` (4.3 to 5.5) suspends the consumer, drops those queues of the topic that the broker that
-asked has, waits 10 s, forgets them and resumes, which rebalances.
+`MQClientInstance.resetOffset` (4.3 to 5.5) suspends the consumer, drops its queues of the topic on the broker
+that asked, waits 10 s, removes them and resumes, which triggers a rebalance.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from udfs.strategy import Queue
 _AT_ONCE_MS = 5_000  # from the request to the suspension
 _TAKEN_AGAIN_MS = 120_000
 _WITHOUT = ("ADDED", "PULL_ENDED", *REFUSALS)
-"""What a client only writes of a queue that it no longer has."""
+"""Lines about a queue that a client writes only if it no longer has the queue."""
 
 
 def with_drops(events: Sequence[Event], opening: Sequence[Event]) -> list[Event]:
-    """The lines of a process, with a DROPPED for each queue that a reset took, as its consumer is suspended.
+    """The lines of a process, with a DROPPED line for each queue that a reset dropped, at the suspension.
 
-    Which these are is shown by what follows: the client takes one again, or tries to, or ends its pull request.
+    Later lines show which queues: the client takes the queue again, tries to, or ends its pull request.
 
     Args:
         events: in order.
-        opening: what its clients owned at 00:00, ADDED then.
+        opening: queues that its clients owned at 00:00, as ADDED events.
 
     >>> added = [Event("ADDED", at_ms, "G", "T", (("a", 0),)) for at_ms in (1, 99)]
     >>> lines = with_drops([added[0], Event("RESET", 5, "G", "T"), Event("SUSPENDED", 9, "G"), added[1]], [])
@@ -45,7 +45,7 @@ def with_drops(events: Sequence[Event], opening: Sequence[Event]) -> list[Event]
 
 
 def _suspended(events: Sequence[Event], reset: int) -> int:
-    """The place at which the consumer is suspended; that of the reset where no line says it."""
+    """Index of the line that suspends the consumer, or of the reset if there is none."""
     group, until_ms = events[reset].consumer_group, events[reset].at_ms + _AT_ONCE_MS
     suspended = (
         place
@@ -56,7 +56,7 @@ def _suspended(events: Sequence[Event], reset: int) -> int:
 
 
 def _of(reset: Event, events: Iterable[Event]) -> Iterator[tuple[str, Queue]]:
-    """The lines on queues of the group and topic."""
+    """Event name and queue of the lines about the reset's group and topic."""
     for event in events:
         is_of_it = (event.consumer_group, event.topic) == (reset.consumer_group, reset.topic) and not event.popped
         if is_of_it and event.event in {*CHANGES, *_WITHOUT}:

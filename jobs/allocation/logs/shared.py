@@ -1,7 +1,7 @@
-"""Lives of several clients of one group that write one log: only their results contain the client id.
+"""Lives of several clients of one group that share a log; only their results contain the client id.
 
-`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5) writes a client's result each time that it changed what the client owns,
-after the changes' own lines, which do not contain it. So a change is the client's whose next result shows it.
+`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5) logs a client's result whenever it changed the client's queues, after
+the lines of the changes, which have no client id. So a change belongs to the client whose next result shows it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from udfs.strategy import Queue
 
 _SAID_AT_ONCE_MS = 1_000
 _Placed = tuple[int, Event]
-"""A line at its place in its incarnation."""
+"""A line and its index in the incarnation."""
 
 
 def lives_of_several(
     lines: Sequence[_Placed], of_clients: Sequence[_Placed], opening: Sequence[Event], *, ran_before: bool
 ) -> list[Life]:
-    """Lives of each client of a group, one for each time that it had stopped before.
+    """Lives of each client of a group; a client that stopped and came back has several.
 
-    None of a log in which a consumer stopped and no line says which client (another group still uses it), in which a
-    client writes results that was not made in the process (two processes write one file), or in which queues are
-    taken and no client writes a result (a broadcasting group).
+    Returns no lives if a consumer stopped and no line says which client (another group still uses it), if results
+    name a client that the process did not create (two processes write one file), or if queues are taken without a
+    result (the group broadcasts).
 
     Args:
-        lines: of the group in one incarnation of a process.
-        of_clients: INSTANCE and INSTANCE_STOPPED in it, which are of any group.
-        opening: what clients of the group owned before.
-        ran_before: whether it began before the day's first line; its clients may have been made then.
+        lines: lines of the group in one incarnation of a process.
+        of_clients: its INSTANCE and INSTANCE_STOPPED lines, of all groups.
+        opening: queues that clients of the group owned before.
+        ran_before: whether it started before the day's first line, so that clients may be older.
     """
     begun = [
         (place, Event("BEGUN", event.at_ms, client_id=event.made_client_id))
@@ -72,9 +72,9 @@ def _place(line: _Placed) -> int:
 
 
 def _are_paired(lines: Sequence[_Placed], stopped: Sequence[_Placed]) -> bool:
-    """Whether each consumer that stops is a client that does.
+    """Whether every stop of a consumer is also the stop of a client.
 
-    The thread that ends the client says both: a client that ends at another time was kept by another group.
+    One thread logs both; a client that stops at another time was still used by another group.
     """
     ends_ms = [event.at_ms for _, event in lines if event.event == "STOPPED"]
     return len(ends_ms) == len(stopped) and all(
@@ -83,7 +83,7 @@ def _are_paired(lines: Sequence[_Placed], stopped: Sequence[_Placed]) -> bool:
 
 
 def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequence[Event]) -> Iterator[_Placed]:
-    """Lines of `CHANGES` whose client is known, with it."""
+    """Lines of `CHANGES` with a known client, with that client."""
     of_topics: defaultdict[str | None, list[_Placed]] = defaultdict(list)
     for place, event in lines:
         if event.event in {"ALLOCATED", *CHANGES}:
@@ -101,7 +101,7 @@ def _changes(lines: Sequence[_Placed], turns: Sequence[_Placed], opening: Sequen
 
 
 def _lives(client_id: str, events: Sequence[Event], opening: Sequence[Event]) -> Iterator[Life]:
-    """Lives of one client, from one STOPPED to the next; without those of which nothing is known."""
+    """Lives of one client, split at STOPPED; lives about which nothing is known are skipped."""
     until = [place + 1 for place, event in enumerate(events) if event.event == "STOPPED"]
     for begin, end in zip([0, *until], [*until, len(events)], strict=True):
         of_life, before = events[begin:end], () if begin else opening

@@ -1,8 +1,8 @@
-"""Which of several clients that write one log took or gave up a queue: only results show it.
+"""Which of several clients that share a log took or gave up a queue; only results show it.
 
-`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5), and `getRebalanceResultFromBroker` for POP, changes what the client
-owns, with a line for each queue, and then writes the whole result with the client's id. Clients rebalance at once,
-so the lines of several are mixed.
+`RebalanceImpl.rebalanceByTopic` (4.3 to 5.5), and `getRebalanceResultFromBroker` for POP, changes the client's
+queues, with a line for each, and then logs the whole result with the client id. Clients rebalance at the same time,
+so their lines are mixed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import Iterable, Mapping
 from jobs.allocation.logs.events import Event
 from udfs.strategy import Queue
 
-_LASTS_MS = 300_000  # of one rebalance at most: a broker that is slow to give an offset holds it up, queue by queue
+_LASTS_MS = 300_000  # longest rebalance: a broker that is slow to return offsets delays it, queue by queue
 
 
 def whose_changes(lines: Iterable[Event], owned_before: Mapping[str, Iterable[Queue]]) -> list[str | None]:
-    """The client of each line; None for changes of which the lines do not show it.
+    """The client of each line; None for changes whose client the lines do not show.
 
-    A queue taken is the client's whose result is the first to show it as new. One given up is its owner's; where
-    several own it, that of the first whose result lacks it. A result says nothing of lines before the client's last
-    one, its start or its end, and of none that is older than a rebalance lasts.
+    A queue is taken by the client whose result first shows it as new, and given up by its owner; with several
+    owners, by the one whose result first lacks it. A result explains no lines before the client's previous result,
+    start or end, and none older than a rebalance can last.
 
     Args:
-        lines: of one group and topic in one process's log, in its order: ADDED, REMOVED or DROPPED of one queue;
-            ALLOCATED: `client_id` writes that `queues` are its own; BEGUN, STOPPED: `client_id` owns nothing, and no
-            line before is of what it does afterwards.
-        owned_before: what each client owned before the first of them.
+        lines: lines about one group and topic in one process's log, in order: ADDED, REMOVED or DROPPED of one
+            queue; ALLOCATED: `client_id` now owns `queues`; BEGUN, STOPPED: `client_id` owns nothing, and earlier
+            lines are not about what it does later.
+        owned_before: queues that each client owned before the first line.
 
     >>> added, removed = Event("ADDED", queues=(("a", 0),)), Event("REMOVED", queues=(("a", 0),))
     >>> x, y = (Event("ALLOCATED", queues=(("a", 0),), client_id=client_id) for client_id in "xy")
@@ -43,17 +43,17 @@ def whose_changes(lines: Iterable[Event], owned_before: Mapping[str, Iterable[Qu
 
 
 class _Log:
-    """What the lines so far show: `whose` line each is, and what waits for a result with its client."""
+    """State after the lines so far: `whose` is the client of each line; other fields hold lines that await a result."""
 
     def __init__(self, owned_before: Mapping[str, Iterable[Queue]]) -> None:
         self.whose: list[str | None] = []
         self._owned = {client: set(queues) for client, queues in owned_before.items()}
         self._written_ms: list[int] = []
-        # The place after each client's last result, start or end.
+        # Index after each client's last result, start or end.
         self._after_last: defaultdict[str, int] = defaultdict(int)
-        # The place after the last line with which it gave the queue up: what was taken before is another's.
+        # Index after the last line in which it gave up the queue: earlier lines that take it are another client's.
         self._after_given: defaultdict[tuple[str, Queue], int] = defaultdict(int)
-        # Places of lines that wait for a result.
+        # Indexes of lines that await a result.
         self._taken: defaultdict[Queue, list[int]] = defaultdict(list)
         self._given: defaultdict[Queue, list[int]] = defaultdict(list)
         self._dropped: defaultdict[Queue, list[int]] = defaultdict(list)
@@ -84,7 +84,7 @@ class _Log:
         own = self._owned.setdefault(client, set())
         for queue in [queue for queue in own - shown if self._claims(client, queue, self._given)]:
             own.remove(queue)
-        # Dropped and taken again: shown all the same.
+        # A queue that was dropped and taken again is in the result too.
         for queue in shown & own:
             dropped = self._first(client, queue, self._dropped)
             if dropped is not None and any(place > dropped for place in self._taken[queue]):
@@ -96,7 +96,7 @@ class _Log:
         self._after_last[client] = len(self.whose)
 
     def _claims(self, client: str, queue: Queue, waiting: defaultdict[Queue, list[int]]) -> bool:
-        """Whether one of the lines can be of this rebalance of the client, which is then its own."""
+        """Assign a waiting line to this rebalance of the client; False if none fits."""
         place = self._first(client, queue, waiting)
         if place is None:
             return False
