@@ -1,4 +1,4 @@
-"""Client logs: the lines of `rocketmq_client.log` about queues that a consumer took or gave up."""
+"""Client logs: lines of `rocketmq_client.log` about queues that a consumer took or gave up."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCHEMA = (
     " queues int, clients int, instance int, popped boolean,"
     " allocated array<struct<broker_name: string, queue_id: int>>, pid string"
 )
-"""Columns of published lines; from `event` on null for lines that are not about ownership."""
+"""Columns of published lines; `event` and all that follow are null for lines that are not about ownership."""
 _OF_FILES = "shown string, process string, client_version string, time_zone string, said_client_id string"
 _DATE = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
 _ROLLED = re.compile(r"(?:other_days/)?(rocketmq_client)(?:[-.][-.\d*]+)?\.log(?:[-.][-.\d*]+)?(?:\.gz)?$")
@@ -135,12 +135,12 @@ def log_entries(
 
 
 def _is_entry() -> Column:
-    """Whether the line begins an entry."""
+    """Whether the line starts an entry."""
     return F.col("damage").isNull()
 
 
 def entry_rules(settings: Settings) -> list[Rule]:
-    """Rules that make any line of a log bad."""
+    """Rules that make a line of any log bad."""
     length = F.octet_length("raw")
     return [
         ("time_out_of_range", _is_entry() & F.coalesce(is_no_time("at_ms"), F.lit(True)), F.left("raw", F.lit(30))),
@@ -149,7 +149,7 @@ def entry_rules(settings: Settings) -> list[Rule]:
 
 
 def process_of(file: str) -> str:
-    """The log that a file is a part of by its path: that without what rolling and daily folders add to it.
+    """The log that a file belongs to by its path: the path without suffixes of rolling and daily folders.
 
     >>> process_of("/logs/host-1/other_days/rocketmq_client-2026-11-20-1.log.gz")
     '/logs/host-1/rocketmq_client.log'
@@ -168,7 +168,7 @@ def _of_file(name: str, by_glob: Mapping[str, ClientLogSettings]) -> tuple[str, 
 
 
 def _is_below(name: str, glob: str) -> bool:
-    """Whether a file matches `glob` or is below a folder that does; a relative one may begin at any folder.
+    """Whether a file matches `glob` or is below a folder that does; a relative glob may start at any folder.
 
     >>> [_is_below("/l/a/x.log", glob) for glob in ("/l/a/x.log", "a/x.log", "/l/*/x.log", "a", "/l/a/", "b")]
     [True, True, True, True, True, False]

@@ -11,15 +11,15 @@ _CONNECTION = (
 )
 _ANSWER, _SYSTEM_ERROR, _CONSUMER_NOT_ONLINE = 0, 1, 206  # ResponseCode
 _NO_CONSUMER = "no consumer for this group"
-"""Remark that goes with SYSTEM_ERROR where the id list is empty (`ConsumerManageProcessor`, 4.0.0 to 5.3.3)."""
+"""Remark of SYSTEM_ERROR when the id list is empty (`ConsumerManageProcessor`, 4.0.0 to 5.3.3)."""
 
 
 def member_answers(consumers: DataFrame) -> DataFrame:
     """One row per line: `captured_at_ms`, `consumer_group`, `broker_name`, `client_ids`, `has_answer`, `is_silent`.
 
     `client_ids` is sorted and keeps duplicates (one entry per connection, `ConsumerGroupInfo.getAllClientId`); empty
-    where the broker knows no such group; null without `has_answer`: the broker refused, or `is_silent`, it did not
-    answer. SYSTEM_ERROR is what a broker says to whoever lacks a permission too, so it counts with its remark only.
+    where the broker knows no such group; null without `has_answer`: the broker refused, or `is_silent`: it did not
+    answer. Brokers also return SYSTEM_ERROR when a permission is missing, so it counts only with its remark.
 
     Args:
         consumers: published lines of the input `consumers`.

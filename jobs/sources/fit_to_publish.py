@@ -39,7 +39,7 @@ def check_fit_to_publish(
         staged: the lines.
         days: the days to publish.
         settings: all settings.
-        needed: the inputs without whose lines a day of the flow is empty.
+        needed: inputs that the flow cannot do without.
         allow_empty: publish such a day anyway.
 
     Raises:
@@ -69,7 +69,7 @@ def check_fit_to_publish(
 
 
 def reason_text(reason: str, lines: int, example: str | None) -> str:
-    """A reason with its lines, an example, and the allowed values.
+    """A reason with its number of lines, an example and the allowed values.
 
     >>> reason_text("mode_unknown", 3, "mode=sync"), reason_text("not_json", 1, None)
     ('mode_unknown 3: mode=sync is not one of SYNC, ASYNC, ONEWAY', 'not_json 1')

@@ -15,14 +15,14 @@ from jobs.uri import is_elsewhere, local_folder
 
 
 def named_inputs(inputs: Inputs) -> list[tuple[str, str]]:
-    """Kind and path of each input in the settings."""
+    """Kind and path of every input in the settings."""
     return [(field.name, path) for field in dataclasses.fields(inputs) for path in getattr(inputs, field.name).path]
 
 
 def check_apart(settings: Settings) -> None:
-    """Refuse an input that contains the lake or lies in it: a run would read its tables, or overwrite its input.
+    """Refuse an input that contains the lake or lies in it: a run would read its own tables, or overwrite its input.
 
-    Folders on this machine are compared without links; the lake need not exist yet.
+    Local folders are compared with links resolved; the lake need not exist yet.
 
     Raises:
         SettingValueError: with both paths.
@@ -37,13 +37,13 @@ def check_apart(settings: Settings) -> None:
 
 
 def leads_into(place: str, folder: str) -> bool:
-    """Whether the place, without links, is the folder or lies in it."""
+    """Whether the path, with links resolved, is the folder or below it."""
     root = real_place(folder)
     return place == root or place.startswith(f"{root.rstrip('/')}/")
 
 
 def real_place(path: str) -> str:
-    """The path without links on this machine; unchanged on another store."""
+    """The path with links resolved, if local; unchanged on another store."""
     if is_elsewhere(path):
         return path.rstrip("/")
     return os.path.realpath(local_folder(path) or path)
@@ -55,7 +55,7 @@ def too_close(what: str) -> SettingValueError:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """The globs that one with braces expands to; braces may span several folders.
+    """Globs that a glob with braces expands to; braces may span several folders.
 
     >>> alternatives("/{a,b/{c,d}}.gz")
     ['/a.gz', '/b/c.gz', '/b/d.gz']

@@ -1,4 +1,4 @@
-"""Faults of an input line: the rules that it breaks, each with the field and value."""
+"""Faults of an input line: the rules that it breaks, with field and value."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _ALLOWED = {
 }
 
 Rule = tuple[str, Column, Column | None]
-"""A reason, when it holds, and the detail that goes with it."""
+"""A reason, its condition and its detail."""
 
 
 def damage_rules(max_line_bytes: int, wrong_fields: Mapping[str, Column]) -> list[Rule]:
-    """Rules that a line breaks before its fields are looked at.
+    """Rules that are checked before the fields of a line.
 
     Args:
         max_line_bytes: longer lines are rejected.
-        wrong_fields: result of the function of this name.
+        wrong_fields: result of `wrong_fields`.
     """
     damage = F.col("damage")
     length = F.octet_length("raw")
@@ -49,11 +49,11 @@ def wrong_fields(
     column_of: Callable[[str], str] = str,
     meant: Callable[[str, Column], Column] = lambda _, text: text,
 ) -> dict[str, Column]:
-    """Per field its name and text where the value has the wrong type, else null; for lines with that damage.
+    """Name and text of every field whose value has the wrong type, else null.
 
     Args:
-        fields: fields and their types; a text is never wrong.
-        column_of: path of a field in the line, its own name by default; a dot leads into an object.
+        fields: type by field; a string is never wrong.
+        column_of: path of a field in the line, by default its name; dots separate nested objects.
         meant: from the field's name and the line's text to the text that counts, or null.
     """
     texts = F.from_json("raw", "map<string,string>", JSON)
@@ -105,12 +105,12 @@ def with_faults(typed: DataFrame, rules: Sequence[Rule], follows: Mapping[str, C
 
 
 def reasons_of(faults: str) -> Column:
-    """All reasons of a bad line, each once, in the order of the rules: `reason` is the first."""
+    """Distinct reasons of a bad line, in the order of the rules; `reason` is the first."""
     return F.array_distinct(F.array_compact(faults).getField("reason"))
 
 
 def detail_of(faults: str) -> Column:
-    """The fields and values of all faults, with what a closed list allows; null when the reasons say it all."""
+    """Fields and values of all faults, with the allowed values of closed lists; null if the reasons say it all."""
     allowed = F.create_map(*(F.lit(value) for pair in _ALLOWED.items() for value in pair))
 
     def text(fault: Column) -> Column:
@@ -121,7 +121,7 @@ def detail_of(faults: str) -> Column:
 
 
 def no_time(name: str) -> Column:
-    """The detail of an invalid time, with a hint when it looks like seconds."""
+    """Detail of an invalid time, with a hint if it looks like seconds."""
     text = F.concat(F.lit(f"{name}="), F.col(name))
     in_seconds = F.col(name).between(EARLIEST_MS // 1000, LATEST_MS // 1000)
     return F.when(in_seconds, F.concat(text, F.lit(' looks like seconds; map it with unit = "s"'))).otherwise(text)
@@ -138,12 +138,12 @@ def is_no_time(name: str) -> Column:
 
 
 def holds_control(*names: str) -> Column:
-    """Whether any of the texts, or arrays of texts, holds a control character; false where all are null."""
+    """Whether any of the strings or arrays of strings holds a control character; false if all are null."""
     return F.concat_ws(" ", *names).rlike(_CONTROL)
 
 
 def controls(*names: str) -> Column:
-    """Names and printable values of the texts, or arrays of them, that hold a control character."""
+    """Names and printable values of the strings or arrays of strings that hold a control character."""
 
     def shown(name: str) -> Column:
         return F.concat(F.lit(f"{name}="), _printable(F.concat_ws(" ", name), _CONTROL))

@@ -1,4 +1,4 @@
-"""Inputs of one canonical JSON object per line: the fields of each kind, and what makes a line bad."""
+"""Inputs with one canonical JSON object per line: the fields of each kind, and the rules for bad lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jobs.sources.line_faults import (
 )
 
 _TEXTS = (StringType(), ArrayType(StringType()))
-_AS_ANSWERED = ("body", "remark")  # by servers, line breaks and all
+_AS_ANSWERED = ("body", "remark")  # as servers sent them, line breaks included
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class LineKind:
         name: of the input, as settings and quarantine call it.
         instant: the field whose UTC day is the line's, epoch ms.
         fields: canonical fields besides the instant and `cluster`.
-        rules: what makes a line bad beyond its JSON and its instant.
-        follows: reason of a rule to the field that it cannot check when its value has the wrong type.
+        rules: what else makes a line bad, besides its JSON and its instant.
+        follows: reason of a rule → field that the rule cannot check if its value has the wrong type.
     """
 
     name: str
@@ -49,7 +49,7 @@ class LineKind:
 
 
 def text_field(name: str) -> StructField:
-    """A field that holds a text."""
+    """A string field."""
     return StructField(name, StringType())
 
 
@@ -68,7 +68,7 @@ def read_lines(
 
     Args:
         spark: the session.
-        kind: what the lines are.
+        kind: kind of the lines.
         manifest: the files.
         settings: cluster and limits.
         days: first and last requested UTC day.

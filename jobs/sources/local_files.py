@@ -1,6 +1,6 @@
-"""Files of this machine that an input's paths match, and what cannot be read; without Spark.
+"""Local files that the paths of an input match, and what cannot be read; without Spark.
 
-A run, `check`, `plan` and `doctor` list them alike; nothing is opened.
+A run, `check`, `plan` and `doctor` all list files with it; it opens none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jobs.sources.contents import TEXT
 from jobs.sources.lake_apart import alternatives, leads_into, too_close
 from jobs.uri import is_elsewhere
 
-DEFAULT_STORE = "spark.hadoop.fs.defaultFS"  # where paths without a store's name lie
+DEFAULT_STORE = "spark.hadoop.fs.defaultFS"  # store of paths without a scheme
 
 
 @dataclass(frozen=True, order=True)
@@ -42,9 +42,9 @@ class Listing:
     """Files that the paths of one input match.
 
     Attributes:
-        files: what is read, each once, in the order of their names.
-        hidden: what is skipped: files and folders whose name starts with a dot or an underscore, half-copied files.
-        repeated: names that lead to a file that is read already, each with that file.
+        files: what is read, without duplicates, by name.
+        hidden: what is skipped: names that start with a dot or an underscore, and half-copied files.
+        repeated: other names of files that are read already, with those files.
         problems: what can neither be read nor skipped.
     """
 
@@ -55,39 +55,39 @@ class Listing:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total size in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def first_problem(self) -> FaultlineError:
-        """The first of the problems, with how many more there are."""
+        """The first problem, and the number of others."""
         first, *others = self.problems
         more = f" ({len(others)} more of the input: see faultline doctor)" if others else ""
         return type(first)(f"{first}{more}")
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Paths that are not read, each with the reason."""
+        """Paths that are not read, with the reason."""
         return (*(f"{name} is hidden or half-copied" for name in self.hidden), *self.repeated)
 
 
 def is_local(path: str, default_store: str | None = None) -> bool:
-    """Whether the path lies on this machine, where paths without a store's name lie on `default_store`."""
+    """Whether the path is local; paths without a scheme are on `default_store`."""
     if is_elsewhere(path) or path.startswith("file:"):
         return not is_elsewhere(path)
     return not (default_store and is_elsewhere(default_store))
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder of this name is skipped, as Spark and Hadoop do."""
+    """Whether files and folders with this name are skipped, as by Spark and Hadoop."""
     return name.startswith((".", "_")) or name.endswith("._COPYING_")
 
 
 def list_local(paths: Iterable[str], lake: str = "") -> Listing:
-    """Every file below the paths, each a file, a folder read to any depth, or a glob. Links are followed.
+    """All files of the paths. A path is a file, a folder (read recursively) or a glob. Links are followed.
 
     Args:
-        paths: on this machine.
+        paths: local paths.
         lake: a file below it is a problem.
     """
     walk = _Walk(lake)
@@ -104,15 +104,15 @@ def list_local(paths: Iterable[str], lake: str = "") -> Listing:
 
 @dataclass
 class _Walk:
-    """What was found so far.
+    """State of the listing.
 
     Attributes:
-        lake: none of its files is input.
-        files: by their path without links.
-        folders: those walked, without links.
-        hidden: names left out.
-        repeated: further names of files found before, each with its path without links.
-        problems: by path.
+        lake: its files are never input.
+        files: files by real path.
+        folders: real paths of visited folders.
+        hidden: skipped names.
+        repeated: other names of listed files → real path.
+        problems: problems by path.
     """
 
     lake: str
@@ -123,7 +123,7 @@ class _Walk:
     problems: dict[str, FaultlineError] = field(default_factory=dict)
 
     def list(self, source: str) -> None:
-        """Find the files of one path of the input."""
+        """List the files of one path of the input."""
         path = os.path.abspath(re.sub("^file:(//)?", "", source))
         try:
             os.lstat(path)
@@ -158,7 +158,7 @@ class _Walk:
                     self._take(path)
 
     def _is_new(self, folder: str) -> bool:
-        """Whether the folder was not walked yet; a link back would never end."""
+        """Whether the folder was not visited yet; a link to a parent would never end."""
         real = os.path.realpath(folder)
         if real in self.folders:
             self.repeated[folder] = real
@@ -179,7 +179,7 @@ class _Walk:
             self._wrong(path, "is not a regular file; remove it, or select the files with a glob")
         elif not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             self._wrong(path, "cannot be read: Permission denied; correct or remove it")
-        elif re.search("[\ud800-\udfff]", path):  # how Python shows other bytes
+        elif re.search("[\ud800-\udfff]", path):  # how Python represents other bytes
             self._wrong(path, "has a name that is not UTF-8; rename it")
         else:
             before = self.files.get(real)
@@ -197,5 +197,5 @@ class _Walk:
 
 
 def _shown(path: str) -> str:
-    """The path as UTF-8 can show it."""
+    """The path with bytes that are not UTF-8 escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

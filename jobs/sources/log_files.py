@@ -1,4 +1,4 @@
-"""What was read of each client log, file by file, and which files are parts of one log."""
+"""Entries read from each client log file, and which files are parts of one log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from udfs.client_log import NAMING
 from udfs.log_layouts import head_of, looks_like_an_entry
 
 _SHOWN = 120
-_OVERLAP_MS = 10_000  # a part may end after the next one begins, as some appenders write late
+_OVERLAP_MS = 10_000  # some appenders write late, so a part may end after the next one starts
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class LogFile:
 
     Attributes:
         file: its path.
-        process: the log that it is a part of; of a file that is read alone its own.
-        of: the UTC day, and the cluster that settings say.
+        process: the log that it is a part of.
+        of: the UTC day and the configured cluster.
         entries: lines with a known head.
-        other_loggers: entries of loggers that are not the client's.
-        events: entries that say what a client did, more than its name.
-        zone_assumed: entries whose zone neither their layout nor the settings say; UTC is assumed.
-        without_head: lines of the file, of any day, that look like entries and have no known head.
+        other_loggers: entries of other loggers than the client's.
+        events: entries about what a client did, not only its id.
+        zone_assumed: entries with no time zone in layout or settings; UTC is assumed.
+        without_head: lines of the file, on any day, that look like entries but have no known head.
         first_ms: the first entry.
         last_ms: the last one.
-        client_ids: clients that name themselves in it.
+        client_ids: ids of clients that wrote it.
     """
 
     file: str
@@ -54,10 +54,10 @@ class LogFile:
 
 
 def log_counts(lines: DataFrame) -> DataFrame:
-    """One row per disposition, cluster, day and file: `lines`, `copies` (0), and what `log_files` needs.
+    """One row per disposition, cluster, day and file: `lines`, `copies` (0), and the columns that `log_files` reads.
 
     Args:
-        lines: staged lines of logs; those without a head are BLANK.
+        lines: staged lines of logs; lines without a head are BLANK.
     """
     counted = lines.where((F.col("disposition") != BLANK) | (F.col("log_line") == WITHOUT_HEAD))
     by = ("disposition", "cluster", "day", shown_path(F.col("file")).alias("shown"), "process")
@@ -74,7 +74,7 @@ def log_counts(lines: DataFrame) -> DataFrame:
 
 
 def log_files(counted: Sequence[Row]) -> list[LogFile]:
-    """What was read, by file and day.
+    """Log files by file and day.
 
     Args:
         counted: rows of `log_counts`.
@@ -103,10 +103,10 @@ def log_files(counted: Sequence[Row]) -> list[LogFile]:
 
 
 def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
-    """The files, each with the log that it is a part of: one begins when another ends, and both name a client.
+    """The files with the log that each is a part of: a part starts when another ends, and both contain a client id.
 
-    Parts may have any names. Without a client that both name, the same name is enough, but for what rolling adds to it.
-    Files that are written at the same time are of different processes, however they are named.
+    Names of parts may differ. Without a common client id, names must be equal apart from suffixes of rolling. Files
+    written at the same time belong to different processes, even if their names match.
 
     >>> import datetime as dt
     >>> def part(file, first_ms, last_ms, *client_ids, process="p"):
@@ -131,7 +131,7 @@ def in_parts(files: Sequence[LogFile]) -> list[LogFile]:
 
 
 def _named(log: Sequence[LogFile], names: set[tuple[Day, str]]) -> list[LogFile]:
-    """By its last part; by its whole path where another log of the day has that name."""
+    """Name of a log: its file name, or its whole path if another log of the day has the same file name."""
     last = log[-1]
     name = last.file if (last.of, last.process) in names else last.process
     names.add((last.of, name))
@@ -139,7 +139,7 @@ def _named(log: Sequence[LogFile], names: set[tuple[Day, str]]) -> list[LogFile]
 
 
 def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
-    """The staged lines, `process` of good ones by `files`."""
+    """The staged lines, with the `process` of good lines from `files`."""
     rows = [(file.file, file.of.date, file.process) for file in files]
     named = lines.sparkSession.createDataFrame(rows, "shown string, day date, log string")
     joined = lines.withColumn("shown", shown_path(F.col("file"))).join(F.broadcast(named), ["shown", "day"], "left")
@@ -147,7 +147,7 @@ def with_processes(lines: DataFrame, files: Sequence[LogFile]) -> DataFrame:
 
 
 def check_heads(lines: DataFrame, manifest: Manifest, counted: Sequence[Row]) -> None:
-    """Refuse a file that cannot be read: its lines have no head that is known, or most of them have none.
+    """Refuse a file whose lines all, or mostly, have no known head.
 
     Args:
         lines: all lines of the logs.
@@ -155,7 +155,7 @@ def check_heads(lines: DataFrame, manifest: Manifest, counted: Sequence[Row]) ->
         counted: rows of `log_counts`.
 
     Raises:
-        InputUnreadableError: it says the file, and a line.
+        InputUnreadableError: with the file and an example line.
     """
     entries, headless = Counter[str](), Counter[str]()
     for row in counted:

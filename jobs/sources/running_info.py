@@ -24,7 +24,7 @@ _STRATEGIES = {
 
 
 def running_info(lines: DataFrame) -> DataFrame:
-    """One row per line, with the consumer's answer.
+    """One row per line, with the answer of the consumer.
 
     Columns: `captured_at_ms`, `consumer_group`, `client_id`; `is_answer` (code 0 and a body that parses; all that
     follows is null without); `strategy_class` (our name of the strategy's class, else the class's own simple name;
@@ -43,7 +43,7 @@ def running_info(lines: DataFrame) -> DataFrame:
         "client_id",
         F.when(F.col("code") == _ANSWER, F.from_json(standard_json(F.col("body")), _BODY)).alias("info"),
     )
-    # A body that is not running info has none of these; `ConsumerRunningInfo` always writes both.
+    # Other bodies have neither key; `ConsumerRunningInfo` always writes both.
     is_answer = F.col("info.properties").isNotNull() & F.col("info.mqTable").isNotNull()
     parsed = parsed.withColumn("is_answer", is_answer).withColumn("info", F.when(F.col("is_answer"), F.col("info")))
     properties = F.col("info.properties")
@@ -66,7 +66,7 @@ def running_info(lines: DataFrame) -> DataFrame:
 
 
 def has_no_queue(body: Column) -> Column:
-    """Whether a key of the body's queues is not a queue: broker, number and topic; false where there are no queues."""
+    """Whether a key in the queue tables is not a queue (broker, number and topic); false without queues."""
     tables = F.from_json(standard_json(body), "mqTable MAP<STRING, STRING>, mqPopTable MAP<STRING, STRING>")
 
     def is_none(key: Column) -> Column:
@@ -111,7 +111,7 @@ def _queues(pulled: Column, popped: Column) -> Column:
             F.coalesce(entry["value"]["droped"], F.lit(False)).alias("dropped"),
         )
 
-    # No pop table before 5.0.
+    # There is no pop table before 5.0.
     of_pop = F.coalesce(entries(popped, are_popped=True), F.array().cast(_QUEUES))
     return F.array_sort(F.concat(entries(pulled, are_popped=False), of_pop)).cast(_QUEUES)
 

@@ -1,4 +1,4 @@
-"""The canonical fields of a send attempt, and the mapping from a site's own columns."""
+"""Canonical fields of a send attempt, and the mapping from a site's columns to them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def source_type(name: str, sends_input: SendsInput) -> DataType:
 
 
 def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
-    """The translated text of a line: ours where it is listed, null for an empty one.
+    """The canonical value for a text, by the site's table of values; null for an empty text.
 
-    Compared exactly. An empty text on the left stands for lines without one.
+    Texts must match exactly. An empty text in the table stands for lines without a value.
     """
     ours = sends_input.translations(name)
     if not ours:
@@ -56,9 +56,9 @@ def meant(name: str, text: Column, sends_input: SendsInput) -> Column:
 
 
 def json_schema(sends_input: SendsInput) -> StructType:
-    """Schema of one JSON line under the mapping; the parts of a column nest.
+    """Schema of one JSON line under the mapping; dotted columns are nested.
 
-    A flag, a field with a table of values, and a column that is several fields of different types are read as text.
+    Flags, fields with a table of values, and columns used for fields of different types are read as strings.
 
     >>> from jobs.settings.inputs import FieldSource
     >>> json_schema(SendsInput(fields={"latency_ms": FieldSource("rt.value", "s")}))["rt"].dataType.simpleString()
@@ -106,9 +106,9 @@ def _struct(tree: Mapping[str, object]) -> StructType:
 
 
 def in_canonical_unit(value: Column, name: str, sends_input: SendsInput) -> Column:
-    """The site's value in the unit of the canonical name; null when it is out of range.
+    """The site's value in the canonical unit; null if it is out of range.
 
-    Fractions of a millisecond are rounded towards the past, as clocks do, so negative values stay negative.
+    Fractions of a millisecond are rounded down, as clocks do, so negative values stay negative.
 
     Args:
         value: the column, of `source_type`.

@@ -26,7 +26,7 @@ LineCounts = Mapping[tuple[str, str, dt.date | None], int]
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of one day of one cluster: each line read is in one of the last five."""
+    """Line counts of one day of one cluster: every line read is in exactly one of the last five."""
 
     rows_read: int
     rows_published: int
@@ -47,12 +47,12 @@ class StagedInput:
     """One input, staged: its lines with their dispositions.
 
     Attributes:
-        name: of the input, as settings and quarantine call it.
-        lines: the staged lines, blank ones too.
+        name: name of the input in settings and quarantine.
+        lines: the staged lines, including blank ones.
         manifest: the files they came from.
         line_counts: number of lines by disposition.
-        observed: what else was counted where they were read; null = nothing to count.
-        log_files: of client logs what was read of each file, by day.
+        observed: other counts taken while reading; null = nothing to count.
+        log_files: entries of client logs, by file and day.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Staged:
     """The inputs of one flow together.
 
     Attributes:
-        inputs: those whose lines the flow publishes and counts.
-        lookup_inputs: those that it only uses for look-ups; their bad lines are quarantined too.
+        inputs: inputs whose lines the flow publishes and counts.
+        lookup_inputs: inputs used only for lookups; their bad lines are quarantined too.
     """
 
     inputs: tuple[StagedInput, ...]
@@ -90,38 +90,38 @@ class Staged:
 
     @cached_property
     def line_counts(self) -> LineCounts:
-        """Lines of all inputs that the flow counts, by disposition."""
+        """Number of lines of `inputs` by disposition."""
         total: Counter[tuple[str, str, dt.date | None]] = Counter()
         for source in self.inputs:
             total.update(source.line_counts)
         return total
 
     def log_files(self, day: Day) -> tuple[LogFile, ...]:
-        """What was read of each client log of the day."""
+        """Client log files of the day."""
         return tuple(file for source in self.inputs for file in source.log_files if file.of == day)
 
     @property
     def rows_read(self) -> int:
-        """All lines."""
+        """Number of lines of `inputs`."""
         return sum(self.line_counts.values())
 
     def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:  # noqa: ARG002 - of some inputs
-        """Sentences on lines that were read, but perhaps not as they were meant."""
+        """Warnings about lines that may have been misread."""
         return []
 
     @property
     def hidden_files(self) -> tuple[str, ...]:
-        """Files that were skipped by rule."""
+        """Files that were skipped because of their names."""
         return tuple(name for source in self.read for name in source.manifest.hidden)
 
     @property
     def repeated_files(self) -> tuple[str, ...]:
-        """Links and other names of files that are read once, each with that file."""
+        """Links and other names of files that are already read, with those files."""
         return tuple(name for source in self.read for name in source.manifest.repeated)
 
     @property
     def other_days(self) -> dict[dt.date, int]:
-        """Number of lines of days that were not requested, by day."""
+        """Number of lines on days that were not requested, by day."""
         days: Counter[dt.date] = Counter()
         for (disposition, _, day), count in self.line_counts.items():
             if disposition == OTHER_DAY and day:
@@ -129,9 +129,9 @@ class Staged:
         return dict(sorted(days.items()))
 
     def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
-        """Days to publish: each date for the clusters that have good lines on it, cluster by cluster.
+        """Days to publish: every date for the clusters with good lines on it, ordered by cluster.
 
-        A cluster without a good line on a date keeps what is published; a date without any is the default's.
+        A cluster without good lines on a date keeps its published rows; a date without any goes to `default`.
         """
         return sorted(
             (Day(date, cluster) for date in dates for cluster in self.clusters(date) or [default]),
@@ -139,7 +139,7 @@ class Staged:
         )
 
     def clusters(self, date: dt.date | None = None) -> list[str]:
-        """The clusters with good lines on the date, or on any."""
+        """Clusters with good lines on the date, by default on any date."""
         return sorted(
             {
                 cluster
@@ -149,10 +149,10 @@ class Staged:
         )
 
     def counts(self, day: Day) -> Counts:
-        """Counts as a run of this day and cluster alone would have them.
+        """Counts that a run of only this day and cluster would report.
 
-        Bad lines without a day count on every day. Lines neither of another day nor of this cluster, nor taken by it
-        (see `_bad_of`), are of other clusters.
+        Bad lines without a day count on every day. Lines that are neither on another day, nor of this cluster, nor
+        taken by it (see `_bad_of`) belong to other clusters.
         """
         takes = {PUBLISHED: [day.cluster], DUPLICATE: [day.cluster], QUARANTINED: self._bad_of(day)}
         places: Counter[str] = Counter()
@@ -167,7 +167,7 @@ class Staged:
         )
 
     def rows_published(self, name: str, day: Day) -> int:
-        """The good lines of one input that the day takes; 0 for an input that was not read."""
+        """Number of good lines of one input on the day; 0 if the input was not read."""
         source = self[name]
         return source.line_counts.get((PUBLISHED, day.cluster, day.date), 0) if source else 0
 
@@ -176,7 +176,7 @@ class Staged:
         return reduce(DataFrame.unionByName, (self._quarantine_of(source, day, run_id) for source in self.read))
 
     def rows_quarantined(self, day: Day) -> int:
-        """The rows of `quarantine`."""
+        """Number of rows of `quarantine`."""
         return sum(self._bad_lines(source.line_counts, day) for source in self.read)
 
     def _bad_lines(self, line_counts: LineCounts, day: Day) -> int:
@@ -187,7 +187,7 @@ class Staged:
         )
 
     def _bad_of(self, day: Day) -> list[str]:
-        """The clusters whose bad lines the day takes: its own, for the date's first also those without good lines."""
+        """Clusters whose bad lines the day takes: its own; the date's first also takes those without good lines."""
         hosts = self.clusters(day.date)
         keys = (key for source in self.read for key in source.line_counts)
         bad = {cluster for disposition, cluster, _ in keys if disposition == QUARANTINED}
