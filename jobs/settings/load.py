@@ -1,4 +1,4 @@
-"""Settings files, then `--set`, then options: later ones win key by key."""
+"""Loads settings from files, then `--set`, then options; later ones win key by key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
         options: dotted key to value, such as `inputs.sends.path`.
 
     Raises:
-        SettingsError: or one of its subclasses, with the key, the value and the fix.
+        SettingsError: or a subclass; with key, value and fix.
     """
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -45,10 +45,10 @@ def load_settings(files: Iterable[Path], assignments: Iterable[str], options: Ma
 
 
 def settings_of(assignments: Iterable[str]) -> set[str]:
-    """Full names of the settings that texts `key=value` set.
+    """Full names of the settings in `key=value` assignments.
 
     Raises:
-        SettingsError: a text has another form.
+        SettingsError: an assignment has another form.
 
     >>> sorted(settings_of(["lake=/lake", "inputs={sends='/logs'}"]))
     ['inputs.sends.path', 'lake']
@@ -72,7 +72,7 @@ def _parse_assignment(assignment: str) -> dict[str, Any]:
     for text in (value, json.dumps(value.strip(), ensure_ascii=False)):
         try:
             return tomllib.loads(f"{key} = {text}")
-        except ValueError:  # not TOML, or a number of thousands of digits
+        except ValueError:  # not TOML, or a number with thousands of digits
             continue
     raise SettingsError(f"--set {assignment!r} has no valid key; write for example --set inputs.sends.path=logs")
 
@@ -84,7 +84,7 @@ def _nested(key: str, value: object) -> dict[str, Any]:
 
 
 def _merge(into: dict[str, Any], table: Mapping[str, Any], origin: str, origins: dict[str, str], at: str = "") -> None:
-    """Put the table into another, key by key: a bare value replaces a whole table, a unit alone adds to a column."""
+    """Merge a table into another: a bare value replaces a whole table; a unit alone is added to a column."""
     for key, value in table.items():
         name = setting_name(at, key)
         if at == "inputs.sends.fields." and _is_unit_alone(value) and isinstance(column := into.get(key), str):
@@ -104,7 +104,7 @@ def _is_unit_alone(value: object) -> bool:
 
 
 def origin_of(name: str, origins: Mapping[str, str]) -> str:
-    """Where a setting was set: a table may be written as the bare value of one of its keys.
+    """Where a setting was set; a table may also be set as a bare value.
 
     >>> origin_of("fields.seq.column", {"fields.seq": "site.toml"}), origin_of("cluster", {})
     ('site.toml', 'default')
@@ -115,7 +115,7 @@ def origin_of(name: str, origins: Mapping[str, str]) -> str:
 
 
 def _in_full(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The table with everything written out: `inputs.sends.path`, Spark's own names, absolute paths."""
+    """The table with short forms expanded, Spark's full names and absolute paths."""
     inputs = table.get("inputs")
     if isinstance(inputs, dict):
         for kind, value in inputs.items():

@@ -1,7 +1,7 @@
-"""The paths in settings and options, in full: from the root, or with their store.
+"""Makes paths in settings and options absolute, or qualifies them with their store.
 
-A `~` at the beginning is the user's home. Variables are not expanded, and a path with one is refused: it would
-become a folder of that very name.
+A leading `~` is the user's home. A path with a variable is refused: variables are not expanded, and Spark would
+create a folder with the name of the variable.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ PATH_KEYS = (
     "inputs.running_info.path",
     "inputs.client_logs.path",
 )
-"""The settings with the paths of the tables and each kind of input."""
+"""Settings that hold paths: the lake and each input."""
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*|\{[^}]*\})")
 
 
 def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The settings with each path in full; the keys of `[client_logs]` may begin at any folder, and only lose a `~`.
+    """The settings with absolute paths; keys of `[client_logs]` may stay relative and only have `~` expanded.
 
     Raises:
         SettingValueError: an invalid path.
@@ -52,16 +52,16 @@ def with_full_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
 
 
 def full_path(name: str, path: str, base: Path) -> str:
-    """A path in full; `file:` URIs as Hadoop spells them, others as they are.
+    """The absolute path; `file:` URIs as Hadoop spells them, other URIs unchanged.
 
     Args:
-        name: of the setting, for messages.
-        path: as it was given.
-        base: folder of a relative one.
+        name: name of the setting, for messages.
+        path: the path in the setting.
+        base: folder that relative paths start from.
 
     Raises:
-        SettingValueError: it holds a variable, is a `file:` URI without a path from the root of this machine, or names
-            no input: an empty text, as from an unset shell variable, would be the working directory.
+        SettingValueError: the path holds a variable, is a `file:` URI without an absolute path, or is empty, for
+            example from an unset shell variable: it would be the working directory.
 
     >>> full_path("lake", "lake", Path("/site")), full_path("lake", "file:///a%20b/", Path("/site"))
     ('/site/lake', 'file:/a b')
@@ -73,7 +73,7 @@ def full_path(name: str, path: str, base: Path) -> str:
         return path
     if path.startswith("file:"):
         return f"file:{_of_file_uri(name, path)}"
-    # Two slashes at the beginning would be a host to Hadoop.
+    # Hadoop would read two leading slashes as a host.
     whole = base / (path if path[0] != "/" else f"/{path.lstrip('/')}")
     return str(whole.resolve() if ".." in whole.parts else whole.absolute())
 

@@ -1,4 +1,4 @@
-"""A TOML table as a frozen dataclass: closed, strictly typed, every mistake reported by key."""
+"""Turns a TOML table into a frozen dataclass: closed, strictly typed, with errors that give the key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONG = 2**63
 def typed(kind: type[T], table: object, at: str = "") -> T:
     """An instance of the dataclass `kind` from a TOML table.
 
-    A dataclass with a class attribute `SHORT` may also be given as the bare value of that field.
+    A dataclass with a class attribute `SHORT` may also be written as the bare value of that field.
 
     Args:
         kind: frozen dataclass; its annotations are the types.
@@ -28,7 +28,7 @@ def typed(kind: type[T], table: object, at: str = "") -> T:
         at: dotted name of the table with a final dot, for messages.
 
     Raises:
-        SettingsError: unknown key, wrong type, missing key or a value that the dataclass refuses.
+        SettingsError: unknown key, missing key, wrong type, or a value that the dataclass rejects.
     """
     if not isinstance(table, Mapping):
         raise SettingTypeError(f"setting {at.rstrip('.')!r} is {_describe(table)}; it must be a table")
