@@ -1,8 +1,8 @@
-"""Replaces a day of a cluster in one Delta transaction, where the table's state lists the files of the day.
+"""Replaces a day of a cluster in one Delta transaction, if Delta lists the files of the day.
 
-Delta lists a table's files beside its commits while they are few (`.crc`), each with its min and max cluster. So
-no delete has to be planned and no file opened, as `replaceWhere` does. The transaction conflicts with any writer that
-adds files of the day meanwhile, as that of `replaceWhere` does.
+While a table has few files, Delta lists them with their min and max cluster in the checksum of a commit (`.crc`). So,
+unlike `replaceWhere`, the swap plans no delete and opens no file. It conflicts with concurrent writers that add files
+of the day, as `replaceWhere` does.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ class DaySwap:
     """An open transaction on one table.
 
     Attributes:
-        before: the version that it started from.
+        before: table version at the start.
     """
 
     def __init__(self, spark: SparkSession, path: str, where: str, user_metadata: str) -> None:
-        """Start it.
+        """Start the transaction.
 
         Args:
             spark: the session.
             path: path of the table.
-            where: condition that each new row fulfils.
-            user_metadata: goes into the commit.
+            where: condition that all new rows fulfil.
+            user_metadata: metadata of the commit.
         """
         jvm: Any = spark._jvm
-        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)  # Delta asks this thread's
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)  # Delta uses the thread's
         self._jvm, self._session, self._where, self._user_metadata = jvm, spark._jsparkSession, where, user_metadata
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
         self._transaction = log.startTransaction()
         self.before: int = self._transaction.snapshot().version()
 
     def files_of(self, cluster: str, day: dt.date) -> list[Any] | None:
-        """The files with only the day of the cluster; None where that is not known."""
+        """Files with rows of only this day and cluster; None if unknown."""
         noted = noted_files(self._jvm, self._transaction.snapshot())
         if noted is None:
             return None
@@ -57,13 +57,13 @@ class DaySwap:
         return files
 
     def as_stored(self, rows: DataFrame) -> DataFrame | None:
-        """The rows with their columns in the table's order; None where these are not the table's columns."""
+        """The rows with columns in the table's order; None if they are not the table's columns."""
         stored = StructType.fromJson(json.loads(self._transaction.metadata().schema().json()))
         columns = [(field.name, field.dataType.simpleString()) for field in stored]
         return rows.select(*stored.fieldNames()) if sorted(columns) == sorted(rows.dtypes) else None
 
     def commit(self, rows: DataFrame, replaced: Sequence[Any], day: dt.date) -> None:
-        """Replace the files by the day's rows; no commit when there are neither."""
+        """Replace the files with the day's rows; commits nothing if there are neither."""
         delta = self._jvm.org.apache.spark.sql.delta
         self._transaction.trackReadPredicates(_seq(self._jvm, [self._parsed(of_day(day))]), True, True)
         self._transaction.trackFilesRead(_seq(self._jvm, replaced))
@@ -97,17 +97,17 @@ def _seq(jvm: Any, values: Sequence[Any]) -> Any:
 
 
 def of_day(day: dt.date) -> str:
-    """The condition of a day's rows."""
+    """Condition for the rows of a day."""
     return f"event_date = DATE'{day.isoformat()}'"
 
 
 def only_of(cluster: str, stats: str | None) -> bool | None:
-    """Whether all rows of a file are the cluster's: False when none is, None when some may be.
+    """Whether all rows of a file belong to the cluster; False = none do, None = some may.
 
     Args:
         cluster: the cluster.
-        stats: Delta's statistics of the file; the min of a long name may be a prefix, the max a text after the
-            greatest.
+        stats: Delta's statistics of the file; for long names the min may be a prefix and the max may be rounded
+            up.
 
     >>> stats = '{"minValues": {"cluster": "a"}, "maxValues": {"cluster": "c"}}'
     >>> only_of("b", stats), only_of("d", stats), only_of("a", stats.replace('"c"}', '"a"}')), only_of("a", "{}")

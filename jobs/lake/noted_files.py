@@ -1,7 +1,6 @@
-"""A table's files as Delta lists them beside its commits while they are few (`.crc`), read without a query.
+"""Reads a small table's files without a query, as Delta lists them in the checksum of a commit (`.crc`).
 
-Each plan that reads a Delta table asks the log for its files by a query of its own: on a small
-day these cost more than the rows.
+Every plan that reads a Delta table runs a query of its own on the log; on a small day these cost more than the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pyspark.sql.types import StructType
 from jobs.spark.no_rows import no_rows
 
 AT_MOST = 32
-"""Maximum number of files to read so; Spark would list more of them by a job."""
+"""Maximum number of files to read this way; Spark lists more files with a job."""
 
 _PLAIN_PATH = re.compile(r"event_date=\d{4}-\d\d-\d\d/[\w.-]+\.parquet")
 _MAPPED = "delta.columnMapping.mode"
@@ -29,18 +28,18 @@ File = Mapping[str, Any]
 
 
 def noted_files(jvm: Any, snapshot: Any) -> list[tuple[File, Callable[[], Any]]] | None:
-    """The files of a version of a table, each with a getter of Delta's own object; None where none are listed."""
+    """Files of a table version, with a getter for Delta's own object; None if the version lists no files."""
     noted = snapshot.checksumOpt()
     if noted.isEmpty() or noted.get().allFiles().isEmpty():
         return None
     files = noted.get().allFiles().get()
-    # All in one text: with a year's files, one call per file would be thousands of calls to the JVM.
+    # All in one string: with a year of files, one call per file would mean thousands of JVM calls.
     described = json.loads(jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper().writeValueAsString(files))
     return [(file, partial(files.apply, number)) for number, file in enumerate(described)]
 
 
 def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection[dt.date]) -> DataFrame | None:
-    """The rows in the files of the days at a version of a table; None where Delta itself has to read them.
+    """The rows of the days at a table version; None if Delta itself has to read them.
 
     Args:
         spark: the session.
@@ -61,6 +60,6 @@ def rows_of_days(spark: SparkSession, path: str, snapshot: Any, days: Collection
         return no_rows(spark, schema)
     read = spark.read.schema(schema).option("basePath", path).option("__globPaths__", "false")
     rows = read.parquet(*(f"{path}/{name}" for name in paths))
-    if len(rows.inputFiles()) < len(paths):  # below a folder whose name is a pattern Spark ignores a missing file
+    if len(rows.inputFiles()) < len(paths):  # Spark ignores missing files below a folder whose name is a pattern
         return None
     return rows.select(*schema.fieldNames())

@@ -1,7 +1,7 @@
 """The lake: the only module that reads or publishes Delta with Spark.
 
-A day of a cluster is replaced whole: a rerun changes nothing, a correction with fewer rows leaves nothing stale. No
-transaction spans two tables, so a run's SUCCEEDED row comes last.
+A day of a cluster is always replaced as a whole: a rerun changes nothing, and a correction with fewer rows leaves no
+stale ones. No transaction spans two tables, so a run's SUCCEEDED row comes last.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Lake:
 
     @property
     def staging(self) -> str:
-        """Folder for lines that are not yet published."""
+        """Folder for lines before they are published."""
         return f"{self.root}/_staging"
 
     def clear_staging(self, run_id: str) -> None:
-        """Remove staged data of runs; call this only while the lake is held.
+        """Remove staged data; call this only while holding the lake.
 
-        Where another run may be at work, on a store that is not a local folder or after the lock was broken, only this
-        run's own goes.
+        Removes only this run's data if another run may be active: on a store that is not a local folder, or after the
+        lock was broken.
         """
         folder = local_folder(self.staging)
         if folder is not None:
@@ -84,7 +84,7 @@ class Lake:
             create_or_check(self._spark, self.path(table), table)
 
     def newest(self, table: Table) -> Any:
-        """Delta's snapshot of the table's newest version, whose protocol and metadata need only the end of the log."""
+        """Delta's snapshot of the newest version; its protocol and metadata need only the end of the log."""
         return newest_snapshot(self._spark, self.path(table))
 
     def exists(self) -> bool:
@@ -135,7 +135,7 @@ class Lake:
 
         Args:
             rows: exactly the table's columns, by name; every row of this day and cluster.
-            metadata: goes into the commit, shown by `DESCRIBE HISTORY`.
+            metadata: metadata of the commit, shown by `DESCRIBE HISTORY`.
             only: column to values; rows with other values belong to another flow and stay.
 
         Raises:
@@ -143,7 +143,7 @@ class Lake:
             LakeError: the write failed; the table is as before.
         """
         user_metadata = json.dumps({**metadata, "event_date": day.isoformat(), "cluster": cluster, **(only or {})})
-        # As text: Delta turns a Column (DataFrameWriterV2.overwrite) into the same text.
+        # A string: Delta turns a Column (DataFrameWriterV2.overwrite) into the same string.
         where = f"{of_day(day)} AND cluster = {sql_text(cluster)}"
         for name, values in (only or {}).items():
             where += f" AND {name} IN ({', '.join(sql_text(value) for value in values)})"
@@ -151,14 +151,14 @@ class Lake:
             chosen = rows.select(*table.schema.fieldNames())
             swap = DaySwap(self._spark, self.path(table), where, user_metadata)
             stored, files = swap.as_stored(chosen), swap.files_of(cluster, day)
-            if stored is None or files is None or (files and only):  # a file may hold rows of the other flow too
+            if stored is None or files is None or (files and only):  # a file may also hold rows of the other flow
                 self._replace(table, chosen, where, user_metadata)
             elif files or may_hold_rows(stored):
                 swap.commit(stored, files, day)
             return commit_of(table.name, self.newest(table), swap.before, user_metadata)
 
     def _replace(self, table: Table, rows: DataFrame, where: str, user_metadata: str) -> None:
-        """Replace the rows that fulfil `where` by `rows`, which fulfil it too."""
+        """Replace the rows that fulfil `where` with `rows`, which must fulfil it too."""
         (
             rows.write.format("delta")
             .mode("overwrite")
@@ -170,7 +170,7 @@ class Lake:
     def publish_day_of_each(
         self, frames: Sequence[tuple[Table, DataFrame]], cluster: str, day: dt.date, metadata: Mapping[str, str]
     ) -> list[Commit]:
-        """`publish_day` for each table; small ones at once, as their planning and commits overlap."""
+        """`publish_day` for every table, in parallel: planning and commits overlap."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(lambda pair: self.publish_day(pair[0], pair[1], cluster, day, metadata), frames))
 

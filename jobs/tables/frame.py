@@ -13,10 +13,10 @@ class Frame:
     """Rows within a run.
 
     Attributes:
-        name: under which the stage materializes it.
+        name: name under which a stage materializes it.
         grain: what one row is.
-        keys: columns that together are unique; none = rows may be equal.
-        columns: every column in its order, with its unit and the meaning of null in the comment.
+        keys: columns that together are unique; empty = rows may be equal.
+        columns: all columns in order; the comment gives the unit and the meaning of null.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Frame:
     columns: tuple[StructField, ...]
 
     def columns_of(self, rows: DataFrame) -> DataFrame:
-        """The rows with this definition's columns, in its order.
+        """The rows with the columns of this definition, in its order.
 
         Raises:
             TypeError: a column is missing or has another type.
@@ -36,7 +36,7 @@ class Frame:
         return rows.select(*(column.name for column in self.columns))
 
     def differences(self, schema: StructType) -> list[str]:
-        """A sentence per column that is missing or has another type; nullability is ignored."""
+        """One message per column that is missing or has another type; ignores nullability."""
         types = {field.name: field.dataType.simpleString() for field in schema}
         expected = {column.name: column.dataType.simpleString() for column in self.columns}
         return [

@@ -29,7 +29,7 @@ TEXT, LONG, INT, FLAG, DAY, INSTANT = (
 )
 
 VERSION_PROPERTY = "faultline.tableVersion"
-"""The property of a Delta table with its `Table.version`."""
+"""Table property that holds `Table.version`."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Table:
         name: folder below the lake, and name in a catalog.
         grain: what one row is.
         keys: columns that together are unique within the table.
-        columns: every column, with its unit and the meaning of null in the comment.
-        checks: constraint name to SQL condition; a write that breaks one is refused whole.
-        version: grows with each change of the columns or of their meaning; a lake of another version is refused.
-        closed_lists: column to the values that it, or each entry of its array, may be; each becomes a check.
+        columns: all columns; the comment gives the unit and the meaning of null.
+        checks: constraint name → SQL condition; a write that breaks one is rejected.
+        version: raised whenever columns or their meaning change; a lake with another version is rejected.
+        closed_lists: column → allowed values, also of the entries of an array; each becomes a check.
     """
 
     name: str
@@ -61,10 +61,10 @@ class Table:
 
     @property
     def skipped_by(self) -> tuple[str, ...]:
-        """Columns with min and max per file: the cluster and the instants.
+        """Columns with min and max per file, by which readers skip files: the cluster and the instants.
 
-        Readers skip files by them. Files of a day have nearly all values of the other columns, and comparing
-        them costs a fifth of writing or more (bench/TRIED.md).
+        Files of a day contain nearly all values of the other columns, and collecting their statistics costs a fifth
+        of the write or more (bench/TRIED.md).
         """
         names = self.schema.fieldNames()
         instants = {name.removesuffix("_at") for name in names if name.endswith("_at")}
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def constraints(self) -> dict[str, str]:
-        """Every check by name, those of the closed lists included."""
+        """All checks by name, including those of closed lists."""
         lists = {f"{name}_is_known": self._is_known(name, values) for name, values in self.closed_lists.items()}
         return {**self.checks, **lists}
 
@@ -86,9 +86,9 @@ class Table:
 
 
 def broken_log(folder: Path) -> str | None:
-    """Damage to the Delta log of a table in a local folder that readers may not notice, or None.
+    """Damage to the Delta log of a local table that readers may not notice, or None.
 
-    They skip an empty commit, such as a power failure leaves, and may skip one with bad bytes, and with it its rows.
+    Readers skip an empty commit, as left by a power failure, and may skip one with bad bytes, along with its rows.
     """
     if not folder.exists():
         return None
@@ -102,7 +102,7 @@ def broken_log(folder: Path) -> str | None:
 
 
 def _is_commit(content: bytes) -> bool:
-    """Whether there are lines, each of them JSON.
+    """Whether there is at least one line, and all lines are JSON.
 
     >>> _is_commit(b'{"commitInfo": {}}'), _is_commit(b""), _is_commit(b'{"add": {"path": "a')
     (True, False, False)
