@@ -1,4 +1,4 @@
-"""Tables of each flow by name, for `faultline plan`, which has no Spark at hand."""
+"""Table names of each flow, for `faultline plan`, which runs without Spark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class FlowTables:
 
     Attributes:
         inputs: settings below `inputs`.
-        needed: those of them without which there is nothing to run on.
-        published: tables of what the lines themselves say.
-        derived: tables derived from the day's lines and the state at 00:00, in the order in which their writing starts:
-            those that take longest first.
+        needed: inputs that the flow cannot run without.
+        published: tables of the lines themselves.
+        derived: tables derived from the day's lines and the state at 00:00, in the order in which their writes start:
+            the longest first.
     """
 
     inputs: tuple[str, ...]
@@ -60,7 +60,7 @@ FLOW_TABLES = {
 
 
 def inputs_of(flows: Iterable[str]) -> list[str]:
-    """The inputs of these flows, each once.
+    """Distinct inputs of these flows.
 
     >>> inputs_of(["fault-latency", "allocation"])
     ['sends', 'fault_item_updates', 'routes', 'consumers', 'running_info', 'client_logs']
@@ -69,7 +69,7 @@ def inputs_of(flows: Iterable[str]) -> list[str]:
 
 
 def needed_of(flows: Iterable[str]) -> list[str]:
-    """The inputs without which one of these flows has nothing to run on, each once.
+    """Distinct inputs that one of these flows cannot run without.
 
     >>> needed_of(["fault-latency", "allocation"])
     ['sends', 'consumers', 'routes']

@@ -1,4 +1,4 @@
-"""State at midnight: a day starts from the day before's, and later days follow when it changes."""
+"""State at midnight: a day starts from the closing state of the day before; a changed state affects later days."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jobs.runs.run_log import published_days
 from jobs.tables import Table
 from jobs.tables.day import Day
 
-_APART = ("event_date", "start_ms", "start_at")  # a state is what is valid, not since when
+_APART = ("event_date", "start_ms", "start_at")  # the state is what is valid, not since when
 _OF_NO_ROWS = "0:0"
 
 
 def opening_of(flow: Flow[S], context: RunContext, day: Day) -> Opening:
-    """State that the day starts from, as the day before left it; a flow that carries nothing starts from nothing."""
+    """Opening state of the day: the closing state of the day before; empty for a flow that carries nothing."""
     is_known = day.before in published_days(context, flow.name)
     rows = {table.name: _at_end(context.lake, table, day.before).where(F.lit(is_known)) for table in flow.carried}
     if not is_known or not rows:
@@ -30,47 +30,47 @@ def opening_of(flow: Flow[S], context: RunContext, day: Day) -> Opening:
 
 
 class ClosingState:
-    """Hash of what a day leaves to the next, taken from its rows while they are written."""
+    """Hash of a day's closing state, computed while its rows are written."""
 
     def __init__(self, flow: Flow[S], lake: Lake, day: Day) -> None:
-        """Nothing is written yet."""
+        """Start before any table is written."""
         self._lake, self._day = lake, day
         self._written = {table.name: Observation() for table in flow.carried}
 
     def watched(self, table: Table, rows: DataFrame) -> DataFrame:
-        """The rows, to be written to the table in the place of the day's."""
+        """The rows with an observation; write these to the table."""
         if table.name not in self._written:
             return rows
-        columns = self._lake.read(table).columns  # in the order in which the next day finds them
+        columns = self._lake.read(table).columns  # in the order in which the next day reads them
         return rows.observe(self._written[table.name], *_sums(columns, _holds_at_end(columns, self._day)))
 
     def state(self, commits: Sequence[Commit]) -> str:
-        """The hash, when the tables are written; of a commit without rows nothing may have been."""
+        """The hash, after the tables are written; commits without rows may have no observation."""
         with_rows = {commit.table for commit in commits if commit.rows}
         sums = [observation.get for name, observation in self._written.items() if name in with_rows]
         return _text(sum(totals["rows"] for totals in sums), sum(totals["sum"] or 0 for totals in sums))
 
 
 def _holds_at_end(columns: Sequence[str], day: Day) -> Column:
-    """Whether a row of the day holds at 24:00; a table of states has no others."""
+    """Whether a row of the day is valid at 24:00; always true in state tables."""
     return F.col("end_ms") == F.lit(day.end_ms) if "end_ms" in columns else F.lit(True)
 
 
 def _at_end(lake: Lake, table: Table, day: Day) -> DataFrame:
-    """Rows of the day that hold at 24:00."""
+    """Rows of the day that are valid at 24:00."""
     rows = lake.read_day(table, day.cluster, day.date)
     return rows.where(_holds_at_end(rows.columns, day))
 
 
 def _hash(states: Sequence[DataFrame]) -> str:
-    """Hash of all rows, in any order: equal states have equal hashes."""
+    """Hash of all rows, independent of their order: equal states have equal hashes."""
     sums = [state.agg(*_sums(state.columns, F.lit(True))) for state in states]
     found = reduce(DataFrame.unionByName, sums).agg(F.sum("rows").alias("rows"), F.sum("sum").alias("sum")).first()
     return _text(found["rows"], found["sum"] or 0) if found else _OF_NO_ROWS
 
 
 def _sums(columns: Sequence[str], is_of_state: Column) -> tuple[Column, Column]:
-    """Number of the rows of a state, and the sum of their hashes; null for no rows."""
+    """Number of rows of a state, and the sum of their hashes (null without rows)."""
     row = F.struct(*(name for name in columns if name not in _APART))
     hashed = F.xxhash64(F.to_json(row, {"ignoreNullFields": "false"})).cast("decimal(38,0)")
     return F.count_if(is_of_state).alias("rows"), F.sum(F.when(is_of_state, hashed)).alias("sum")

@@ -1,8 +1,8 @@
 """SIGINT, SIGTERM and SIGHUP: a command cleans up, prints one sentence and exits with 128 + the signal.
 
-Before the JVM starts the signal raises an exception at once. From then on it raises one at the next call to the JVM, in
-whichever thread makes it: the call under way gets its answer first, so that its connection stays usable and no commit
-comes after the lake is released. The answer comes soon, as Spark's jobs are cancelled.
+Before the JVM starts, the signal raises an exception at once. Afterwards it raises one at the next call to the JVM, in
+any thread: the current call completes first, so its connection stays usable and no commit follows the release of the
+lake. It completes soon, since Spark's jobs are cancelled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-_TWICE_S = 1.0  # timeout(1) signals the process and its group, and so does a closing terminal
+_TWICE_S = 1.0  # timeout(1) and a closing terminal signal the process and its group
 _CANCELLED_EVERY_S = 0.2
 _TASKS_END_S = 10.0
 _PLANS_END_S, _JVM_ANSWERS_S = 3.0, 5.0
@@ -35,7 +35,7 @@ class Interrupted(BaseException):
 
 
 class _Calls:
-    """The calls to one JVM: allowed until a signal arrives, and again during the command's clean-up.
+    """Calls to one JVM: allowed until a signal arrives, and again during clean-up.
 
     Attributes:
         number: the signal that ends the command, or None.
@@ -49,13 +49,13 @@ class _Calls:
         self._cancelling.start()
 
     def end(self, number: int) -> None:
-        """Allow no further call and end the current one soon; a command that is already cleaning up continues."""
+        """Refuse further calls and end the current one soon, unless the command is already cleaning up."""
         if not self._gives_back:
             self.number = number
             self._begin.set()
 
     def check(self) -> None:
-        """Call this before each call.
+        """Check for a signal; called before every call to the JVM.
 
         Raises:
             Interrupted: a signal has arrived.
@@ -64,7 +64,7 @@ class _Calls:
             raise Interrupted(self.number)
 
     def give_back(self) -> None:
-        """Allow calls again; cancelled jobs have ended by then."""
+        """Allow calls again, after cancelled jobs have ended."""
         if not self._gives_back:
             self._gives_back = True
             self._over.set()
@@ -77,12 +77,12 @@ class _Calls:
         self._begin.wait()
         threading.Thread(target=self._end_plans, daemon=True, name=_OWN_THREAD).start()
         while not self._over.is_set():
-            with suppress(Exception):  # Spark may be starting, or gone
+            with suppress(Exception):  # Spark may be starting or gone
                 _context().cancelAllJobs()
             self._over.wait(_CANCELLED_EVERY_S)
 
     def _end_plans(self) -> None:
-        """End the JVM when the calls under way only plan, or when it does not answer."""
+        """End the JVM if its current calls only plan, or if it does not answer."""
         plans: list[bool] = []
         while not self._over.wait(_PLANS_END_S):
             asking = threading.Thread(target=_only_plans, args=(plans,), daemon=True, name=_OWN_THREAD)
@@ -94,8 +94,8 @@ class _Calls:
 
 
 def _only_plans(answers: list[bool]) -> None:
-    """Add whether each call under way in the JVM is in Spark SQL, and none in a job or a commit."""
-    with suppress(Exception):  # Spark may be on its way, or gone
+    """Append whether all current calls in the JVM are in Spark SQL, and none in a job or a commit."""
+    with suppress(Exception):  # Spark may be starting or gone
         jvm = _context()._jvm
         threads = jvm.java.lang.Thread.getAllStackTraces().keySet()
         stacks = [jvm.java.util.Arrays.toString(thread.getStackTrace()) for thread in threads]
@@ -105,11 +105,11 @@ def _only_plans(answers: list[bool]) -> None:
 
 
 def _end_jvm() -> None:
-    """End the JVM: that of spark-submit by itself. Each call to it fails from now on."""
+    """End the JVM; one started by spark-submit halts itself. Every later call fails."""
     from pyspark import SparkContext  # noqa: PLC0415 - as above
 
     gateway: Any = SparkContext._gateway  # noqa: SLF001 - the only way to the process
-    with suppress(Exception):  # it does not answer as it ends
+    with suppress(Exception):  # it ends without an answer
         if hasattr(gateway, "proc"):
             gateway.proc.kill()
         else:
@@ -117,10 +117,10 @@ def _end_jvm() -> None:
 
 
 def _wait_for_tasks() -> None:
-    """A task of a cancelled job ends when it notices: until then it may write where the command cleans up."""
+    """Wait until tasks of cancelled jobs end: until then they may write where the command cleans up."""
     until_s = time.monotonic() + _TASKS_END_S
     with suppress(Exception):  # Spark may be gone
-        tracker = _context()._jsc.sc().statusTracker()  # Python's does not know
+        tracker = _context()._jsc.sc().statusTracker()  # Python's tracker does not know
         while time.monotonic() < until_s and any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
             time.sleep(0.05)
 
@@ -132,7 +132,7 @@ def _context() -> Any:
 
 
 class _Arrived:
-    """The first signal, when it came, and the calls to the JVM that was started last."""
+    """The first signal, its time, and the calls to the latest JVM."""
 
     number: int | None = None
     at_s = 0.0
@@ -143,14 +143,14 @@ _arrived = _Arrived()
 
 
 def _heeded() -> list[signal.Signals]:
-    """The signals that end a command: an ignored one stays ignored, as under `nohup`."""
+    """Signals that end a command; ignored signals stay ignored, as under `nohup`."""
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in ends if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
 def heeding_signals(*, to_the_end: bool) -> Iterator[None]:
-    """While the block runs a signal raises `Interrupted`; a second one, a moment later, ends the process at once.
+    """Within the block, a signal raises `Interrupted`; a second one, a moment later, ends the process at once.
 
     Args:
         to_the_end: the process ends soon after the block; a later signal ends it silently.
@@ -181,7 +181,7 @@ def _arrive(number: int, _frame: FrameType | None) -> None:
         _arrived.number, _arrived.at_s = number, time.monotonic()
         if _arrived.calls is None:
             raise Interrupted(number)
-        logging.disable()  # py4j logs much about calls that end so; the process ends anyway
+        logging.disable()  # py4j logs such calls at length; the process ends anyway
         _arrived.calls.end(number)
     elif time.monotonic() - _arrived.at_s > _TWICE_S:
         signal.signal(number, signal.SIG_DFL)
@@ -189,7 +189,7 @@ def _arrive(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Python swallows exceptions raised while it finalizes an object: then the signal ends the process here."""
+    """End the process here: Python swallows exceptions raised in finalizers."""
     if isinstance(found.exc_value, Interrupted):
         sys.stderr.write(f"faultline: {found.exc_value}\n")
         sys.stderr.flush()
@@ -198,12 +198,12 @@ def _unraisable(found: sys.UnraisableHookArgs) -> None:
 
 
 def defer_signals() -> None:
-    """From now on a signal waits for the next call to the JVM, as a half-started JVM would not end by itself."""
+    """Defer signals to the next call to the JVM: a half-started JVM would not end by itself."""
     _arrived.calls = _Calls()
 
 
 def heed_calls(client: Any) -> None:
-    """Let a deferred signal end the calls to the JVM behind this py4j client."""
+    """Let signals end the calls to the JVM of this py4j client."""
     if "send_command" in vars(client):  # from an earlier session
         return
     send = client.send_command
@@ -217,11 +217,11 @@ def heed_calls(client: Any) -> None:
 
 
 def give_back() -> None:
-    """Call this before a command's clean-up: calls to the JVM are allowed from then on, whichever signals arrive."""
+    """Allow calls to the JVM from now on, despite signals; call this before a command's clean-up."""
     if _arrived.calls:
         _arrived.calls.give_back()
 
 
 def what_ended(error: BaseException) -> BaseException:
-    """The signal if it caused the error, else the error."""
+    """The signal, if it caused the error; otherwise the error."""
     return Interrupted(_arrived.calls.number) if _arrived.calls and _arrived.calls.number else error

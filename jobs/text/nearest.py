@@ -1,4 +1,4 @@
-"""Suggestions of known words for an unknown one."""
+"""Suggests known words for an unknown one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word in parentheses, ignoring letter case; empty when none is near.
+    """The nearest known word in parentheses, ignoring case; empty if none is near.
 
     >>> did_you_mean("--dat", ["--lake", "--date"]), did_you_mean("--no", ["--no-cascade"]), did_you_mean("x", ["y"])
     (" (did you mean '--date'?)", " (did you mean '--no-cascade'?)", '')
@@ -22,5 +22,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _bare(word: str) -> str:
-    """Lower case, without leading dashes, which would make options look alike."""
+    """The word in lower case, without leading dashes, which would make all options similar."""
     return word.lstrip("-").casefold()
