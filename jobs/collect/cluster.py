@@ -1,4 +1,4 @@
-"""What to ask a cluster about: its brokers, topics and consumer groups, and their members."""
+"""What to query in a cluster: brokers, topics, consumer groups and their members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNNING_INFO = 307
 RETRY = "%RETRY%"
 
 OWN_GROUPS = {
-    # MixAll.PREDEFINE_GROUP_SET, 5.3.2 on: groups that every broker makes (SubscriptionGroupManager), and names taken.
+    # MixAll.PREDEFINE_GROUP_SET, 5.3.2 on: groups that every broker creates (SubscriptionGroupManager), reserved names.
     *("DEFAULT_CONSUMER", "DEFAULT_PRODUCER", "TOOLS_CONSUMER", "SCHEDULE_CONSUMER", "FILTERSRV_CONSUMER"),
     *("__MONITOR_CONSUMER", "CLIENT_INNER_PRODUCER", "SELF_TEST_P_GROUP", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY"),
     *("CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER", "CID_ONSAPI_PULL", "CID_RMQ_SYS_TRANS"),
@@ -42,13 +42,13 @@ REQUESTS = {
     RUNNING_INFO: "running info",
 }
 """What a request asks for."""
-_ORDINARY = {(TOPIC_ROUTE, 17), (CONSUMER_CONNECTIONS, 206)}  # there is no such topic, nobody is in the group
-_NOT_ONLINE = "not online"  # remark of a running info whose client has just gone: code 1, as of any refusal
+_ORDINARY = {(TOPIC_ROUTE, 17), (CONSUMER_CONNECTIONS, 206)}  # no such topic; nobody in the group
+_NOT_ONLINE = "not online"  # remark when the client of a running info has just left; code 1, as for any refusal
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(\d+)(?=\s*:)')
 
 
 def parsed(body: str) -> dict[str, Any]:
-    """The object of a body; servers before 4.9.4 do not quote numeric keys.
+    """The JSON object of a body; servers before 4.9.4 do not quote numeric keys.
 
     >>> parsed('{"brokerAddrs":{0:"10.0.0.1:10911"}, "a": "{0:1}"}')
     {'brokerAddrs': {'0': '10.0.0.1:10911'}, 'a': '{0:1}'}
@@ -62,7 +62,7 @@ def parsed(body: str) -> dict[str, Any]:
 
 
 def is_refusal(request: int, code: int, remark: str | None) -> bool:
-    """Whether an answer says that the other side would not, or could not, tell.
+    """Whether an answer is a refusal or an error, not an expected code such as an empty group.
 
     >>> is_refusal(CONSUMER_CONNECTIONS, 206, None), is_refusal(CONSUMER_CONNECTIONS, 1, "Check signature failed")
     (False, True)
@@ -72,7 +72,7 @@ def is_refusal(request: int, code: int, remark: str | None) -> bool:
 
 
 def addresses(info: str) -> dict[str, list[str]]:
-    """Broker name to its addresses: the master's first, if it has one, then its slaves'.
+    """Broker name → addresses: the master first, if there is one, then the slaves.
 
     Args:
         info: the name server's answer to CLUSTER_INFO.
@@ -89,14 +89,14 @@ def addresses(info: str) -> dict[str, list[str]]:
 
 
 def own_names(info: str) -> set[str]:
-    """Names of clusters and brokers, which are topics too."""
+    """Names of clusters and brokers, which exist as topics too."""
     table = parsed(info)
     clusters = set(table.get("clusterAddrTable") or {})
     return clusters | set(table.get("brokerAddrTable") or {}) | {f"{name}_REPLY_TOPIC" for name in clusters}
 
 
 def topics_in(body: str, info: str) -> list[str]:
-    """The users' topics in the name server's list of all, in order; no retry topics of RocketMQ's own groups.
+    """Users' topics from the name server's topic list, sorted; without retry topics of RocketMQ's own groups.
 
     Raises:
         ValueError: it is invalid.
@@ -113,7 +113,7 @@ def topics_in(body: str, info: str) -> list[str]:
 
 
 def routes_differ(one: str, other: str) -> bool:
-    """Whether two answers on a route say different things, in any order.
+    """Whether two answers about a route differ, ignoring order.
 
     >>> routes_differ('{"queueDatas":[{"a":1},{"b":2}]}', '{"queueDatas":[{"b":2},{"a":1}]}')
     False
@@ -137,7 +137,7 @@ def _is_own_group(group: str) -> bool:
 
 
 def groups_in(body: str) -> set[str]:
-    """The users' consumer groups that a broker has a configuration of.
+    """Users' consumer groups that are configured on a broker.
 
     Raises:
         ValueError: the answer is invalid.
@@ -147,7 +147,7 @@ def groups_in(body: str) -> set[str]:
 
 
 def members_in(body: str) -> list[str]:
-    """Distinct client ids of a broker's answer about a group's connections, in order.
+    """Distinct client ids in a broker's answer about a group's connections, sorted.
 
     Raises:
         ValueError: it is invalid.
@@ -156,7 +156,7 @@ def members_in(body: str) -> list[str]:
 
 
 def topics_read(bodies: Iterable[str]) -> set[str]:
-    """The topics that groups subscribe to, by brokers' answers about their connections; without retry topics.
+    """Topics that groups subscribe to, from brokers' answers about connections; without retry topics.
 
     Raises:
         ValueError: one is invalid.

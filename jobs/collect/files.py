@@ -1,6 +1,6 @@
-"""Files of a collector: one per kind and hour, hidden while it grows, and finished by a rename.
+"""Files of a collector: one per kind and hour, hidden while it grows, and renamed when finished.
 
-Each round is a gzip member of its own, so that a file left by a killed process can be read up to the last round.
+Every round is its own gzip member, so the file of a killed process can be read up to the last round.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _ENDING = ".jsonl.gz"
 
 
 class HourlyFiles:
-    """The files of one kind of line below a folder.
+    """Files of one kind of line in a folder.
 
-    A hidden file found at the start was left by an earlier process: it is finished first.
+    Hidden files of an earlier process are finished at the start.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """`name` distinguishes the files of this process from others' of the same hour."""
+        """`name` tells the files of this process from those of others in the same hour."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._name = folder, name
         self._hour: str | None = None
         self.finished = [finish(path) for path in sorted(folder.glob(f".*{_ENDING}"))]
 
     def write(self, lines: Iterable[Mapping[str, Any]], now: dt.datetime) -> None:
-        """Append the lines of a round to the hour's file, after finishing that of an earlier hour.
+        """Append the lines of a round to the hour's file; finish the file of an earlier hour first.
 
         Raises:
-            OSError: they cannot be written; the file is as it was.
+            OSError: the lines cannot be written; the file is unchanged.
         """
         hour = now.strftime("%Y-%m-%dT%H")
         if self._hour not in (None, hour):
@@ -82,7 +82,7 @@ def _append(file: Path, member: bytes) -> None:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, bool]:
-    """The text of all members as far as readable, and whether that is all."""
+    """Text of all readable members, and whether all were readable."""
     parts: list[bytes] = []
     while packed:
         member = zlib.decompressobj(wbits=31)
@@ -97,6 +97,6 @@ def _unpacked(packed: bytes) -> tuple[bytes, bool]:
 
 
 def _free(file: Path) -> Path:
-    """The name, with a number if it is taken."""
+    """The file name, with a number if it exists."""
     numbered = (file.with_name(f"{file.name.removesuffix(_ENDING)}-{number}{_ENDING}") for number in range(2, 10_000))
     return next(candidate for candidate in (file, *numbered) if not candidate.exists())

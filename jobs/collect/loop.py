@@ -1,4 +1,4 @@
-"""Rounds over time: ask, write, wait for the next one, until stopped."""
+"""The collector's loop: ask, write, wait for the next round, until stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Pace:
-    """How often.
+    """How often to ask.
 
     Attributes:
         every_s: seconds from the start of a round to the next.
@@ -35,17 +35,17 @@ class Pace:
 
 @dataclass
 class Loop:
-    """A collector at work.
+    """A running collector.
 
     Attributes:
-        collector: asks.
+        collector: asks the cluster.
         files: for the lines: `routes`, `consumers` and `running_info`.
-        pace: how often.
-        clock: the instant now, UTC.
-        wait: waits so many seconds; true when it should stop.
-        say: prints a sentence about progress.
-        lines: lines written.
-        lost: lines that could not be written.
+        pace: how often to ask.
+        clock: returns the current instant, UTC.
+        wait: waits for a number of seconds; true = stop.
+        say: prints a progress message.
+        lines: number of lines written.
+        lost: number of lines that could not be written.
     """
 
     collector: Collector
@@ -94,10 +94,10 @@ class Loop:
         self._say_refusals()
 
     def _scope_at(self, now_s: float) -> Scope | None:
-        """What to ask about: brokers as of now, groups and topics of the last minute.
+        """What to ask about: current brokers, and groups and topics of the last minute.
 
-        While no name server answers, what was known before. A broker that the name server dropped is asked for
-        another hour: its silence is a fact too, and so is the moment in which it comes back.
+        Falls back to the previous scope while no name server answers. A broker that the name server dropped is asked
+        for another hour: its silence is a fact too, and so is the moment of its return.
         """
         try:
             if self._scope is None or now_s - self._looked_s >= _LOOK_AGAIN_S:
@@ -130,7 +130,7 @@ class Loop:
             self.say(f"{counted(len(lines), 'line')} of {kind} lost: {problem}")
 
     def _say_changes(self, what: str, before: Iterable[str], after: Iterable[str]) -> None:
-        """Say which names came and went."""
+        """Print which names appeared and disappeared."""
         names, others = set(before), set(after)
         for which, how in ((others - names, "new"), (names - others, "gone")):
             if which:
@@ -139,7 +139,7 @@ class Loop:
                 self.say(f"{counted(len(which), what)} {how}: {listed}{more}")
 
     def _say_refusals(self) -> None:
-        """Say each kind of refusal once, as it begins; how many there were is said at the end."""
+        """Print a refusal once per kind when it starts; totals are printed at the end."""
         for refusal in self.collector.refusals:
             kind = refusal.asked_for, refusal.answer.code
             if kind not in self._refused:
@@ -147,7 +147,7 @@ class Loop:
                 self.say(f"refused: {refusal}")
 
     def _say_once(self, trouble: str | None) -> None:
-        """Report a problem when it begins, and when it is over."""
+        """Print a problem when it starts and when it is over."""
         was_wrong, self._is_wrong = self._is_wrong, trouble is not None
         if was_wrong != self._is_wrong:
             self.say(trouble or "a name server answers again")
