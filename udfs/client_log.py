@@ -1,4 +1,4 @@
-"""Messages of a client's log: its events of queue ownership."""
+"""Parses messages of client logs into events of queue ownership."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVENTS = (
 )
 
 NAMING = ("INSTANCE", "INSTANCE_STOPPED", "NAMED")
-"""Those that only name a client."""
+"""Events that only mention a client."""
 
 # Event → pattern, its groups in the order of `_GROUPS`. RebalanceImpl, DefaultMQPushConsumerImpl, MQClientManager,
 # MQClientInstance of 4.7.1, 4.9.8 and 5.3.3.
@@ -30,12 +30,12 @@ _PATTERNS = {
     rf" {_QUEUE}(?:, because pull is pause.*)?$",
     "DROPPED": rf"^the pull request offset illegal, PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}",
     "LOCK_FAILED": rf"^doRebalance, ([^,]*), add a new mq failed, {_QUEUE}, because lock failed$",
-    # The broker did not return the group's offset, so the queue is not taken; also for an unknown broker.
+    # The broker did not return the group's offset, or is unknown, so the queue is not taken.
     "OFFSET_UNKNOWN": rf"^doRebalance, ([^,]*), (?:add new mq failed|compute offset failed), {_QUEUE}$",
     "ALLOCATED": r"^(?:client |broker )?rebalanced result changed\. allocateMessageQueueStrategyName=([^,]*),"
     r" group=([^,]*), topic=([^,]*), clientId=(.*?), (?:mqAllSize=(\d+), cidAllSize=(\d+), |assignmentSet=)",
     "STARTED": r"^the consumer \[(.*)\] start beginning\.",
-    # DefaultLitePullConsumerImpl logs nothing when it begins; the push consumer's `start OK.` has a full stop.
+    # DefaultLitePullConsumerImpl logs nothing when it starts; the push consumer's `start OK.` has a full stop.
     "READY": r"^the consumer \[(.*)\] start OK$",
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": INSTANCE_PATTERN,
@@ -45,7 +45,7 @@ _PATTERNS = {
     "SUSPENDED": r"^suspend this consumer, (.*)$",
     "RESUMED": r"^resume this consumer, (.*)$",
     "PULL_ENDED": rf"^the pull request\[PullRequest \[consumerGroup=([^,]*), messageQueue={_QUEUE}.*\]\] is dropped\.$",
-    # RemoteBrokerOffsetStore, each minute.
+    # RemoteBrokerOffsetStore, every minute.
     "NAMED": r"^\[persistAll\] Group: (.*?) ClientId: (.*?) updateConsumeOffsetToBroker ",
 }
 _GROUPS = {
@@ -86,19 +86,19 @@ _FIELDS = {
 
 
 def ownership_message(message: Column) -> Column:
-    """The message where it may be about ownership, else null."""
+    """The message if it may be about ownership, else null."""
     return F.when(message.rlike(_ANY), message)
 
 
 def log_event(message: Column) -> Column:
-    """One of `EVENTS`, null for other messages.
+    """One of `EVENTS`; null for other messages.
 
-    DROPPED: the offset is illegal, and the queue goes without a line of its own. LOCK_FAILED, OFFSET_UNKNOWN: why a
-    queue was not taken. RESET: an administrator resets the group's offset of a topic, by which the client drops queues
-    without a line between SUSPENDED and RESUMED; PULL_ENDED: it pulls no more from a queue that it gave up in any way.
-    ALLOCATED: the client's own result, written only when it changed what the client owns. READY: a lite pull consumer
-    has started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id of this process.
-    INSTANCE_STOPPED: no longer used; its last consumer logs STOPPED next. NAMED: the client runs.
+    DROPPED: the offset is illegal, and the queue is removed without its own line. LOCK_FAILED, OFFSET_UNKNOWN: why a
+    queue was not taken. RESET: an administrator resets the group's offset of a topic; the client drops queues, without
+    a line, between SUSPENDED and RESUMED. PULL_ENDED: it stops pulling from a queue that it gave up in any way.
+    ALLOCATED: the client's own result, logged only if it changed the client's queues. READY: a lite pull consumer has
+    started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id of this process.
+    INSTANCE_STOPPED: the client stops; its last consumer logs STOPPED next. NAMED: the client is running.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 
@@ -111,7 +111,7 @@ def is_damaged(message: Column, event: Column) -> Column:
 
 
 def event_fields(message: Column, event: Column) -> dict[str, Column]:
-    """Fields of the message, null where it has none.
+    """Fields of the message; null if it has none.
 
     `consumer_group`, `topic`, `broker_name`, `queue_id`, `client_id`, `strategy` (its name in RocketMQ), `queues` and
     `clients` (sizes of the lists it allocated from), `instance` (0 = the first of a process), `popped`.
@@ -133,7 +133,7 @@ def event_fields(message: Column, event: Column) -> dict[str, Column]:
 def allocated_queues(message: Column, event: Column) -> Column:
     """The queues of an ALLOCATED message: array of `broker_name`, `queue_id`; null for other events.
 
-    A client writes its whole result, with all queues of the topic before it: only `rebalanceResultSet` counts.
+    A client logs all queues of the topic and then its whole result: only `rebalanceResultSet` counts.
     """
     result = F.regexp_extract(message, r"(?:rebalanceResultSet|assignmentSet)=(.*)$", 1)
     queues = F.transform(

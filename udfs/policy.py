@@ -23,7 +23,7 @@ class Policy:
         name: unique among the policies of a run.
         profile: the released rules it is based on, such as P5.
         ladder: latency to isolation.
-        failure_latency_ms: what a failure looks up in the ladder.
+        failure_latency_ms: latency that a failure looks up in the ladder.
         write_rule: LAST_WRITE (4.0.0 to 5.1.3) or MAX (5.1.4 and later).
         reachable_gates: a false reachable flag alone makes the broker not available (5.1.4 only).
         not_exist_isolates: an MQClientException counts as a failure (to 5.1.3).
@@ -44,7 +44,7 @@ class Policy:
 
 
 def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, policies: Sequence[Policy]) -> Column:
-    """Isolation that an update earns under the policy named in the row, in ms.
+    """Isolation of an update under the policy of its row, in ms.
 
     Args:
         policy: name of the policy.
@@ -53,7 +53,7 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
         policies: all possible policies; equal ladders share one expression.
 
     Returns:
-        bigint; null for a policy that is not among them, and where the client fails (`udfs.ladder.Ladder`).
+        bigint; null for an unknown policy, and where the client fails (`udfs.ladder.Ladder`).
     """
 
     def earned(candidate: Policy) -> Column:
@@ -65,12 +65,12 @@ def not_available_ms(policy: Column, latency_ms: Column, is_failure: Column, pol
 
 
 def keeps_latest(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether the policy's window only ever moves later (write rule MAX), not by each write (LAST_WRITE, to 5.1.3)."""
+    """Whether the policy's window only moves later (write rule MAX), not with every write (LAST_WRITE, to 5.1.3)."""
     return policy.isin([candidate.name for candidate in policies if candidate.write_rule == "MAX"])
 
 
 def has_reachable_flag(policy: Column, policies: Sequence[Policy]) -> Column:
-    """Whether the policy's fault items have a reachable flag: it came with the write rule MAX, in 5.1.4."""
+    """Whether the policy's fault items have a reachable flag, which came with write rule MAX in 5.1.4."""
     return keeps_latest(policy, policies)
 
 
