@@ -33,14 +33,14 @@ SIZES = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What was found at one size.
+    """Results at one size.
 
     Attributes:
         size: the size.
-        program: `faultline allocation`, a process of its own.
-        rows: published, of all tables but `run_log`.
+        program: `faultline allocation`, in its own process.
+        rows: published rows of all tables but `run_log`.
         peer: the plain loop.
-        changes: of a queue's owner, the same on both sides.
+        changes: changes of a queue's owner, equal on both sides.
         stage: the stage alone.
     """
 
@@ -53,7 +53,7 @@ class Figures:
 
 
 def main(names: Sequence[str]) -> None:
-    """Measure the sizes, all when none is named, and print the tables."""
+    """Measure the sizes, by default all, and print the tables."""
     sizes = [size for size in SIZES if not names or size.name in names]
     print(machine(), flush=True)
     spark = open_session({})
@@ -74,7 +74,7 @@ def main(names: Sequence[str]) -> None:
 
 
 def _warm_up(spark: SparkSession, snapshots: Path) -> None:
-    """Let the JVM compile what the stage runs through."""
+    """Let the JVM compile the code of the stage."""
     write_snapshots(BASE, snapshots)
     measure_stage(spark, snapshots, DAY, load_settings([snapshots / "strategies.toml"], [], {}))
 
@@ -97,7 +97,7 @@ def _measure(size: Size, folder: Path, spark: SparkSession, class_path: str) -> 
 
 
 def check_unchanged_snapshots_publish_nothing(figures: Sequence[Figures]) -> None:
-    """Sizes that differ in nothing but unchanged snapshots publish the same number of rows.
+    """Check that sizes which differ only in unchanged snapshots publish the same number of rows.
 
     Raises:
         RuntimeError: they do not.

@@ -17,7 +17,7 @@ from bench.same_rows import check_same_rows
 from bench.sends import Size, add_size_options, asked_size, write_sends, write_settings
 
 _SWEEP = "P5/0.5,0.75,1,1.5,2,3,4,6/0.25,0.5,1,2,4,8,16,32"
-"""64 policies: eight times the floors by eight times the isolations."""
+"""64 policies: eight factors of the floors by eight factors of the isolations."""
 
 _ANSWERS: Mapping[str, tuple[str, ...]] = {
     "report": ("report",),
@@ -28,7 +28,7 @@ _ANSWERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """What one thing took, and what it is measured by: seconds of another, None = of nothing."""
+    """One measurement, and the seconds that it is compared with, if any."""
 
     name: str
     process: Measured
@@ -54,10 +54,10 @@ def main() -> None:
 def measure_backfill(
     size: Size, cold: Sequence[dt.date], sends: Path, lake: Path, by_night: Path, site: Mapping[str, object]
 ) -> list[Figure]:
-    """All days in one run, and the first of them night by night into another lake.
+    """Run all days in one run, and the first of them night by night into another lake.
 
     Args:
-        cold: the days that are run night by night; all days are taken to last as long as these.
+        cold: days that are also run night by night; all days are assumed to take as long.
 
     Raises:
         RuntimeError: the lakes differ in these days.
@@ -86,7 +86,7 @@ def measure_backfill(
 
 
 def measure_policies(size: Size, site: Mapping[str, object]) -> list[Figure]:
-    """What-if of the last day under one policy, and under 64."""
+    """Run what-if on the last day with one policy, and with 64."""
     day = {**site, "--date": size.dates[-1].isoformat()}
     one = run_program("what-if", {**day, "--policy": "P5"})
     _say("one policy", one)

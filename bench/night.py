@@ -1,4 +1,4 @@
-"""`python -m bench.night`: a night of the first flow, cold, beside programs that give the same rows, as Markdown."""
+"""`python -m bench.night`: a cold night of the first flow beside programs that produce the same rows, as Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.same_rows import check_same_rows
 from bench.sends import Size, add_size_options, asked_size, kept_sends, write_settings
 
 PEERS = {"DuckDB": "duckdb_night", "Polars": "polars_night", "Spark": "spark_night"}
-"""Name in the table → module of bench/peers; the first one is what the others are measured by."""
+"""Name in the table → module of bench/peers; the first is the baseline."""
 
 _MORE = """
 The peers write sends, isolation_intervals and broker_windows, as Parquet or Delta, and take each line for good.
@@ -28,12 +28,12 @@ and run_log; it judges each line, drops duplicates, infers what the log does not
 
 @dataclass(frozen=True)
 class Night:
-    """What one day took.
+    """Measurements of one day.
 
     Attributes:
         program: Faultline.
-        peers: name to process.
-        rows: of each compared table, the same from all.
+        peers: name → process.
+        rows: rows of each compared table, equal in all programs.
         published: rows of all tables of Faultline.
     """
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def measure_night(size: Size, sends: Path, scratch: Path, peers: Sequence[str], more: Sequence[str]) -> Night:
-    """Run Faultline and the peers on the first day, each a cold process, one after the other.
+    """Run Faultline and the peers on the first day, one after another, in cold processes.
 
     Raises:
         RuntimeError: one of them failed, or published other rows.

@@ -19,12 +19,12 @@ _TICKS, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Measured:
-    """What a command took.
+    """Cost of a command.
 
     Attributes:
         seconds: wall clock.
-        cpu_seconds: of all its processes, those that ended included; unlike the wall clock it hardly depends on what
-            else the machine does.
+        cpu_seconds: CPU time of all its processes, including ended ones; unlike the wall clock it hardly depends on
+            other load.
         peak_mib: largest sum of resident memory; pages that processes share count once for each.
         said: its standard output.
         noted: its standard error: the program's steps and their seconds.
@@ -53,7 +53,7 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
                     cpu_now, resident_bytes = _of_session(process.pid)
                     cpu_seconds, peak_bytes = max(cpu_seconds, cpu_now), max(peak_bytes, resident_bytes)
                     time.sleep(_EVERY_SECONDS)
-            except BaseException:  # a session of its own hears neither Ctrl-C nor who ends this process
+            except BaseException:  # its own session gets neither Ctrl-C nor signals to this process
                 os.killpg(process.pid, signal.SIGTERM)
                 raise
         seconds = time.perf_counter() - started
@@ -66,14 +66,14 @@ def run_measured(command: Sequence[str], environ: Mapping[str, str] = os.environ
 
 
 class Running(NamedTuple):
-    """A process by Linux's /proc.
+    """A process in Linux's /proc.
 
     Attributes:
-        parent: process id.
-        threads: how many.
-        stack: where it starts.
-        size: of its memory, resident or not.
-        pages: that are resident.
+        parent: process id of the parent.
+        threads: number of threads.
+        stack: start address.
+        size: size of its memory, resident or not.
+        pages: number of resident pages.
     """
 
     parent: int
@@ -84,7 +84,7 @@ class Running(NamedTuple):
 
 
 def end_in_order() -> None:
-    """Let whoever ends this process raise SystemExit in it: what it started and wrote goes with it."""
+    """Raise SystemExit on SIGTERM, so that child processes and temporary files are cleaned up."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -93,12 +93,12 @@ def end_in_order() -> None:
 
 
 def own_cpu_seconds() -> float:
-    """CPU time so far of all that runs in this process's session, a JVM it started included."""
+    """CPU time so far of all processes in this session, including a JVM that it started."""
     return _of_session(os.getsid(0))[0]
 
 
 def _of_session(session: int) -> tuple[float, int]:
-    """CPU seconds, with those of children that ended, and resident bytes."""
+    """CPU seconds, including ended children, and resident bytes."""
     ticks = 0
     found: dict[int, Running] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -114,10 +114,10 @@ def _of_session(session: int) -> tuple[float, int]:
 
 
 def resident_pages(found: Mapping[int, Running]) -> int:
-    """The pages of all, by process id.
+    """Resident pages of all processes, given by process id.
 
-    A child that has not yet started its own program runs in its parent's memory, which then counts once: their
-    stack is the same. Their size is too, but for what the parent's other threads take between the two looks at it.
+    A child that has not yet started its own program shares its parent's memory, which counts once: both have the same
+    stack. Their sizes are equal too, apart from what other threads of the parent allocate between the two reads.
     """
 
     def runs_in(parent: Running, child: Running) -> bool:

@@ -33,12 +33,12 @@ _WARM_UP = Size(200_000)
 
 @dataclass(frozen=True)
 class Replay:
-    """What one table took.
+    """Measurements of one table.
 
     Attributes:
-        size: of the table.
-        sends: its rows.
-        isolations: found by all.
+        size: size of the table.
+        sends: its number of rows.
+        isolations: number found, equal for all.
         faultline: the writes of every send, and the isolations.
         by_duckdb: its windows over every send.
         by_spark: the windows that one writes first; None = not asked.
@@ -53,7 +53,7 @@ class Replay:
 
 
 def main() -> None:
-    """Measure the sizes, each even and skewed, and print one table."""
+    """Measure all sizes, even and skewed, and print one table."""
     options = _parser().parse_args()
     end_in_order()
     print(machine(), flush=True)
@@ -73,10 +73,10 @@ def main() -> None:
 
 
 def measure_replay(spark: SparkSession, size: Size, folder: Path, *, plain: bool) -> Replay:
-    """Make the table, replay it by each, and forget it.
+    """Create the table, replay it with every program, and delete it.
 
     Args:
-        plain: also by plain Spark.
+        plain: also replay with plain Spark.
 
     Raises:
         RuntimeError: they do not find the same isolations.

@@ -29,12 +29,12 @@ class Size:
     """How much is sent.
 
     Attributes:
-        sends: of a day; retries of failed ones come on top.
-        days: consecutive, from `FIRST_DAY`.
-        skewed: one producer sends a third of all, to one broker.
-        producers: a quarter each of client 5.3.3, 4.7.1, 4.9.8 and 5.1.3, the switch on.
-        brokers: every producer sends to all of them.
-        incidents: of a day.
+        sends: sends per day, without retries.
+        days: number of consecutive days from `FIRST_DAY`.
+        skewed: one producer makes a third of all sends, to one broker.
+        producers: number of producers, a quarter each on 5.3.3, 4.7.1, 4.9.8 and 5.1.3, with the switch on.
+        brokers: number of brokers; every producer sends to all.
+        incidents: incidents per day.
     """
 
     sends: int
@@ -46,7 +46,7 @@ class Size:
 
     @property
     def dates(self) -> tuple[dt.date, ...]:
-        """Its days."""
+        """Dates of its days."""
         return tuple(FIRST_DAY + dt.timedelta(days=day) for day in range(self.days))
 
 
@@ -56,7 +56,7 @@ def write_sends(size: Size, folder: Path, seed: int = 6) -> None:
 
 
 def kept_sends(size: Size, parent: Path) -> Path:
-    """The folder of these sends below `parent`; made the first time, whole or not at all."""
+    """Folder of these sends below `parent`; created atomically on first use."""
     folder = parent / f"{size.sends}{'-skewed' if size.skewed else ''}-{size.days}d"
     if not folder.is_dir():
         parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def _site(size: Size, seed: int) -> duckdb.DuckDBPyConnection:
 
 
 def main() -> None:
-    """Write the days that the command line asks for."""
+    """Write the days requested on the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.sends", description="Write days of send attempts.")
     parser.add_argument("folder", type=Path, help="to write <day>/<hour>.jsonl.gz to; new days only")
     add_size_options(parser)
@@ -130,7 +130,7 @@ def add_size_options(parser: argparse.ArgumentParser, sends: int = 200_000) -> N
 
 
 def asked_size(options: argparse.Namespace) -> Size:
-    """The size that the options ask for."""
+    """The size requested by the options."""
     return Size(options.sends, getattr(options, "days", 1), options.skewed)
 
 

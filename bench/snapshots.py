@@ -1,7 +1,7 @@
 """Seeded snapshots of a site of any size, as the canonical lines of docs/snapshots.md.
 
-Every broker reports the same members at the same instant, so a snapshot has one answer whoever replays it. Changes fall
-on a grid that does not depend on the number of captures: with more captures come only more unchanged ones.
+All brokers report the same members at the same instant, so every replay of a snapshot gives the same answer. Changes
+fall on a grid that does not depend on the number of captures: more captures only add unchanged ones.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import Any, TextIO
 DAY = dt.date(2026, 3, 1)
 CONSISTENT_HASH = "CONSISTENT_HASH"
 _START_MS = 1_772_323_200_000  # 00:00 UTC of DAY
-_GRID = 120  # places in the period where something may change
+_GRID = 120  # points of the period at which something may change
 _CONNECTION_EVERY_MS = 60_000  # the long answer, with the topics; the member list comes every time
 _CAPTURES_A_FILE = 240
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a site is, how long it was watched and how often it changed.
+    """Size of a site, number of captures and changes.
 
     Attributes:
-        name: of the size in the table of figures.
-        groups: consumer groups, each of one topic; every tenth allocates by CONSISTENT_HASH, the others by AVG.
-        topics: topics; groups share them in turn.
-        queues: of a topic, spread over the brokers.
-        consumers: of a group.
-        brokers: each is asked for every group.
+        name: name of the size in the table of figures.
+        groups: number of groups, one topic each; every tenth allocates by CONSISTENT_HASH, the others by AVG.
+        topics: number of topics; groups take them in turn.
+        queues: queues per topic, spread over the brokers.
+        consumers: consumers per group.
+        brokers: number of brokers; all are asked about every group.
         captures: snapshots of the whole site; a multiple of the grid.
-        every_ms: from one to the next.
-        changes: consumers of a group that leave or join, in turn.
+        every_ms: time between captures.
+        changes: consumers per group that leave or join, alternately.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Size:
 
     @property
     def lines(self) -> int:
-        """Lines of all inputs."""
+        """Number of lines of all inputs."""
         return self.captures * (self.groups * self.brokers + self.topics)
 
     def group(self, number: int) -> str:
-        """Its name."""
+        """Name of a group."""
         return f"CG_{number:04}"
 
     def topic_of(self, group: int) -> str:
@@ -105,7 +105,7 @@ class _Group:
         self._encode()
 
     def answers(self, capture: int) -> list[str]:
-        """What each broker says at that capture; to be asked in order."""
+        """Answers of all brokers at that capture; call this in order of captures."""
         if capture in self._changes:
             if self._left:
                 self._members.append(self._client())
@@ -142,7 +142,7 @@ class _Group:
 
 
 class _Topic:
-    """One topic; every fourth gets queues once on each broker."""
+    """One topic; every fourth gets more queues on each broker once."""
 
     def __init__(self, size: Size, number: int, chance: random.Random) -> None:
         self._name = f"topic-{number:04}"
@@ -151,7 +151,7 @@ class _Topic:
         self._after = self._encode(size, size.queues + 4 * size.brokers)
 
     def answer(self, capture: int) -> str:
-        """What the name server says at that capture."""
+        """Answer of the name server at that capture."""
         return self._before if capture < self._grows else self._after
 
     def _encode(self, size: Size, queues: int) -> str:

@@ -1,4 +1,4 @@
-"""The allocation stage alone, in a warm session: lines to what is known of each group, that to rows of every table."""
+"""The allocation stage alone, in a warm session: lines → facts of each group → rows of every table."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Stage:
     """Medians of a few runs.
 
     Attributes:
-        to_facts: lines in memory to what is known of each group.
-        inputs: how many stretches of unchanged inputs, by strategy.
-        to_shares: those stretches to what each client gets, by strategy, in one process: a part of `to_rows`.
-        to_rows: what is known to the rows of every table.
+        to_facts: from lines in memory to the facts of each group.
+        inputs: number of intervals of unchanged inputs, by strategy.
+        to_shares: from those intervals to clients' shares, by strategy, in one process; a part of `to_rows`.
+        to_rows: from facts to the rows of every table.
     """
 
     to_facts: Took
@@ -52,12 +52,12 @@ class Stage:
 
     @property
     def total(self) -> Took:
-        """All of it."""
+        """Sum of all steps."""
         return together((self.to_facts, self.to_rows))
 
 
 def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings: Settings) -> Stage:
-    """Measure the stage on the snapshots below the folder, a day without a day before; kept is what the job keeps."""
+    """Measure the stage on the snapshots below the folder, without a day before; caches what the job caches."""
     consumers, routes = (_lines(spark, kind, snapshots).persist() for kind in (CONSUMERS, ROUTES))
     day, stale_ms = Day(date, settings.cluster), settings.max_staleness_ms
     no_routes = carried_routes(spark.createDataFrame([], TOPIC_QUEUES.schema))
@@ -76,7 +76,7 @@ def measure_stage(spark: SparkSession, snapshots: Path, date: dt.date, settings:
             "connected": connected_clients(connected),
         }
     )
-    run_once(all_rows(facts))  # fills what is kept
+    run_once(all_rows(facts))  # fills the caches
     to_facts = together([*to_intervals, run_warm(all_rows(facts))])
     of_groups = facts.persist()
     to_rows = run_warm(all_rows(group_days(of_groups, day, settings)))

@@ -16,7 +16,7 @@ from pathlib import Path
 ALLOWED = {
     "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
-ALLOWED_IN_TESTS = ALLOWED | {"EPL-1.0"}  # what is only run, never changed or distributed
+ALLOWED_IN_TESTS = ALLOWED | {"EPL-1.0"}  # only run, never changed or distributed
 
 # Licences of packages without a License-Expression.
 _NAMED = {
@@ -80,10 +80,10 @@ def page() -> str:
 
 
 def check_allowed(row: Row, allowed: set[str]) -> None:
-    """Refuse a licence that is not allowed; of `A OR B` one is enough, of `A AND B` all have to be.
+    """Reject a licence that is not allowed; `A OR B` needs one allowed licence, `A AND B` both.
 
     Raises:
-        UnknownLicenceError: with the package.
+        UnknownLicenceError: with the name of the package.
     """
     name, version, licence = row
     if not any(set(choice.split(" AND ")) <= allowed for choice in licence.split(" OR ")):
@@ -94,7 +94,7 @@ def check_allowed(row: Row, allowed: set[str]) -> None:
 
 
 def licence_of(name: str, told: PackageMetadata) -> str:
-    """The licence by a package's metadata.
+    """Licence of a package by its metadata.
 
     Raises:
         UnknownLicenceError: it has none, or an unknown one.
@@ -114,7 +114,7 @@ def licence_of(name: str, told: PackageMetadata) -> str:
 
 
 def _packages(lock: Path) -> list[Row]:
-    """The lock's packages; another version than the installed one, for another Python, has the same licence."""
+    """Packages of the lock; versions for other Pythons are assumed to have the licence of the installed one."""
     pins = re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return [(name, version, _GIVEN.get(name) or _installed(name)) for name, version in pins]
 
@@ -127,7 +127,7 @@ def _installed(name: str) -> str:
 
 
 def _plotly_js() -> Row:
-    """plotly.js, by the head of the file in the package plotly."""
+    """plotly.js, by the header of its file in the package plotly."""
     head = files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")[:500]
     version, licence = re.search(r"plotly\.js v(\S+)", head), re.search(r"Licensed under the (\S+) license", head)
     if version is None or licence is None:

@@ -1,7 +1,7 @@
-"""Checks, without a network, that the lock files are what pyproject.toml says: `python bin/locks.py`.
+"""Checks offline that the lock files match pyproject.toml: `python bin/locks.py`.
 
-Each pin of pyproject.toml is in its lock, each locked file has a hash, no dependency of an installed package is
-missing, and nothing unneeded is locked. Jars have checksums too.
+Every pin of pyproject.toml is in its lock, every locked file has a hash, no dependency of an installed package is
+missing, nothing unneeded is locked, and jars have checksums.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 LOCKS: Mapping[str, tuple[str, ...]] = {"requirements.lock": ("build", "report"), "requirements-dev.lock": ("dev",)}
-"""Lock file to the extras that it follows."""
+"""Lock file → extras that it covers."""
 
 JAR_LOCKS = ("conf/jars.toml", "tests/recorder/jars.toml", "bench/peers/jars.toml")
 
@@ -55,12 +55,12 @@ def entries(lock: str) -> list[Entry]:
 
 
 def problems(lock: str, project: Mapping[str, object], extras: Sequence[str]) -> Iterator[str]:
-    """What is wrong with a lock file.
+    """Problems of a lock file.
 
     Args:
-        lock: its text.
+        lock: text of the lock file.
         project: the table `[project]` of pyproject.toml.
-        extras: the extras that it follows.
+        extras: extras that it covers.
     """
     named = [line for line in lock.splitlines() if line[:1] not in {"", " ", "#"}]
     locked = entries(lock)
