@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from udfs.choice import began_at_ms
 from udfs.outcome import is_answer
 
-TRY = "TRY"
+TRY, CALL = "TRY", "CALL"
+"""`one_line_per` of a line that is one try of an async send, and of one that is a call of `send()`."""
 _AT_ONCE_MS = 1
 _NOT_REFUSED_AFTER_MS = 20
 

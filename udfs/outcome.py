@@ -78,6 +78,24 @@ def leaves_reachable(outcome: Column, detector_enabled: Column) -> Column:
     return ~((outcome == "MQBrokerException") | (remoting & detector_enabled))
 
 
+def hides_a_wait(latency_ms: Column, call_timeout_ms: Column) -> Column:
+    """The line is a call of `send()` that took its time-out or longer: whom it waited for, the line does not say.
+
+    Its time is that of all its tries, and a first broker that does not answer takes the time-out: of one try up to
+    4.2.0, of all of them from 4.3.0 (`DefaultMQProducerImpl.sendDefaultImpl`, `costTime`).
+
+    Args:
+        latency_ms: of the line.
+        call_timeout_ms: the time-out; null = the line is an attempt.
+
+    Examples:
+        >>> frame = spark.createDataFrame([(2999, 3000), (3000, 3000), (9000, None)], "took bigint, timeout bigint")
+        >>> frame.select(hides_a_wait(F.col("took"), F.col("timeout")).alias("hides")).collect()
+        [Row(hides=False), Row(hides=True), Row(hides=False)]
+    """
+    return F.coalesce(latency_ms >= call_timeout_ms, F.lit(False))
+
+
 def is_out_of_time(outcome: Column, latency_ms: Column) -> Column:
     """The attempt ended before any broker could have answered: earlier tries had used up the time-out.
 

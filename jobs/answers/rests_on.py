@@ -13,7 +13,7 @@ from jobs.answers.days import days_text
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, days_with
 from jobs.tables import PRODUCER_DAYS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REPLAY_CHECKS, TOPIC_BROKERS
-from jobs.text.completeness import of_client_logs, of_owners, of_producers
+from jobs.text.completeness import of_calls, of_client_logs, of_owners, of_producers
 from jobs.text.terminal import counted, duration, safe
 
 _WITHOUT_EFFECT = "WITHOUT_EFFECT"
@@ -40,7 +40,7 @@ def _of_producers(published: Published) -> list[str]:
     """Sources, what was assumed or left out, and where sends contradict the replay."""
     producer = ["client_id", "producer_group"]
     counts = ["enforced", "switch_assumed", "not_replayed", "isolated_ms", "recorded_updates", "contradictions"]
-    rows = published.rows(PRODUCER_DAYS, [*producer, *counts])
+    rows = published.rows(PRODUCER_DAYS, [*producer, *counts, "call_timeout_ms"])
     enforced = rows.filter(pc.field("enforced"))
     by_producer = enforced.group_by(producer).aggregate([("recorded_updates", "max")])
     recorded = pc.sum(pc.greater(by_producer["recorded_updates_max"], 0)).as_py() or 0
@@ -54,6 +54,7 @@ def _of_producers(published: Published) -> list[str]:
             f"{counted(assumed, 'producer')} {does} not log sendLatencyFaultEnable; assumed off"
             " (setting fault_latency_enabled)"
         )
+    said += of_calls(_producers(rows.filter(pc.field("call_timeout_ms").is_valid()), producer))
     left_out = rows.filter(~pc.field("not_replayed").is_null())
     for why in sorted(pc.unique(left_out["not_replayed"]).to_pylist()):
         count = _producers(left_out.filter(pc.field("not_replayed") == pc.scalar(why)), producer)

@@ -11,7 +11,7 @@ from jobs.check.before import local_files, read_heads
 from jobs.check.fields import FieldFound, Found, find_fields, is_needed
 from jobs.check.heads import Head, some_of
 from jobs.errors import FaultlineError
-from jobs.settings.inputs import SendsInput
+from jobs.settings.inputs import SEND_TIMEOUT_MS, SendsInput
 from jobs.settings.model import Settings
 from jobs.sources.doubtful_times import CLOCKS_DIFFER_S, time_to_come, zone_missing
 from jobs.sources.lake_apart import named_inputs
@@ -76,7 +76,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
     wrong: list[str] = []
     if rows or bad:
         wrong += _wrong(found, heads, sends, has_routes=has_routes)
-        wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings)]
+        wrong += [*_doubtful_times(found, now), *_not_replayed(found, settings), *_calls(found, settings)]
     lines = [
         f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
         "",
@@ -86,6 +86,8 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         *_counts("days", found.days),
         *_counts("versions", found.versions),
         *_counts("producers", found.producers),
+        *_counts("failures", found.failures),
+        *_counts("a run would publish", {"attempts": found.attempts, "calls without an attempt": found.calls}),
     ]
     return Answer(tuple(lines), 2 if any(each.startswith("WRONG") for each in wrong) else 0)
 
@@ -175,6 +177,17 @@ def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
                 f"WARNING: no line has {name}, so {costs}; give it in [inputs.sends.fields], such as {name} ="
                 f' {{ value = {example} }}, or by producer group in [producers."GROUP"]'
             )
+
+
+def _calls(found: Found, settings: Settings) -> Iterator[str]:
+    """A WARNING for lines that look like calls where no setting says what a line is."""
+    said = (settings.inputs.sends.one_line_per == "call", *(each.one_line_per for each in settings.producers.values()))
+    if found.looks_like_calls and not any(said):
+        yield (
+            "WARNING: a line looks like a call of send(), not like an attempt: no failure has a broker, and"
+            f' {_count(found.long_calls, "line")} took {SEND_TIMEOUT_MS} ms or more; set one_line_per = "call" in'
+            " [inputs.sends], or the broker that answered is isolated for the wait for another"
+        )
 
 
 def _problems(found: FieldFound) -> Iterator[str]:

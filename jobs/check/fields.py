@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from jobs.check.heads import Head, Number, Record
-from jobs.settings.inputs import SendsInput
+from jobs.settings.inputs import SEND_TIMEOUT_MS, SendsInput
 from jobs.settings.send_fields import BROKER, FIELD_KINDS, REQUIRED, TIMES, problem_of, problem_of_time
 from jobs.sources.doubtful_times import times_without_zone
 from udfs.plain_attempt_times import plain_times_contradict
@@ -19,6 +19,7 @@ from udfs.plain_outcome import is_plain_failure
 from udfs.plain_written_time import lacks_zone, plain_written_ms
 
 _MOST_EXAMPLES = 3
+_WITH_BROKER, _WITHOUT_BROKER = "with a broker", "without a broker"
 _NEEDED = {name for names in REQUIRED for name in names if FIELD_KINDS[name] == "text"}
 _IN_MS = {"ns": Decimal("1e-6"), "us": Decimal("1e-3"), "ms": Decimal(1), None: Decimal(1), "s": Decimal(1000)}
 
@@ -65,7 +66,11 @@ class Found:
         unmapped: columns that no field uses.
         days, versions, producers: with their lines.
         lists: columns that hold arrays of objects.
+        attempts: lines that a run publishes as attempts, if their addresses are known.
         calls: lines of sends that failed without a broker: a run publishes them as calls without an attempt.
+        failures: outcomes of failures, with or without a broker, with their lines.
+        long_calls: lines of the default send time-out or more that are seldom one attempt: failures without a broker,
+            and answers, but not of async sends, whose time-outs come late.
         by_address: lines with a broker's address and no name, which routes have to give.
         contradicting: lines whose times cannot all be true.
     """
@@ -79,9 +84,17 @@ class Found:
     versions: Mapping[str, int]
     producers: Mapping[str, int]
     lists: tuple[str, ...]
+    attempts: int
     calls: int
+    failures: Mapping[str, int]
+    long_calls: int
     by_address: int
     contradicting: int
+
+    @property
+    def looks_like_calls(self) -> bool:
+        """Whether lines look like calls of `send()`: an attempt that times out has a broker."""
+        return self.long_calls > 0 and not any(each.endswith(_WITH_BROKER) for each in self.failures)
 
 
 def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
@@ -93,16 +106,25 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
     days: Counter[str] = Counter()
     versions: Counter[str] = Counter()
     producers: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     for head in heads:
         for record in head.records:
             values = {name: _look(found, record, head, sends_input) for name, found in fields.items() if found.source}
             lacking = [names for names in REQUIRED if all(values.get(name) is None for name in names)]
-            if BROKER in lacking and is_plain_failure(values.get("outcome") or ""):
+            outcome, is_nowhere = values.get("outcome") or "", BROKER in lacking
+            is_failure, is_at_odds = is_plain_failure(outcome), _is_at_odds(values, sends_input)
+            if is_failure:
+                failures[f"{outcome} {_WITHOUT_BROKER if is_nowhere else _WITH_BROKER}"] += 1
+            if is_failure and is_nowhere:
                 lacking.remove(BROKER)
-                lines["nowhere"] += 1
+            if not lacking and "" not in values.values() and not is_at_odds:
+                lines["calls" if is_nowhere else "attempts"] += 1
+                took_ms = in_ms("latency_ms", values["latency_ms"] or "", sends_input) or 0
+                may_be_long = is_nowhere if is_failure else values.get("mode") != "ASYNC"
+                lines["long"] += may_be_long and took_ms >= SEND_TIMEOUT_MS
             lines["at an address"] += not values.get("broker_name") and bool(values.get("broker_addr"))
-            lines["at odds"] += _is_at_odds(values, sends_input)
+            lines["at odds"] += is_at_odds
             lines_lacking.update(lacking)
             days.update(_day(values, sends_input))
             versions.update([values.get("client_version") or "none"])
@@ -121,7 +143,10 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
         dict(versions.most_common()),
         dict(producers.most_common()),
         tuple(column for column in columns if any(_holds_objects(each.get(column)) for each in records)),
-        lines["nowhere"],
+        lines["attempts"],
+        lines["calls"],
+        dict(failures.most_common()),
+        lines["long"],
         lines["at an address"],
         lines["at odds"],
     )

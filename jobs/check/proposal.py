@@ -82,8 +82,12 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
     if any(head.looks_like_csv for head in heads):
         lines.insert(2, '# The log looks like CSV: set [inputs.sends] format = "csv", or name it .csv, and try again.')
-    lists = find_fields(heads, sends).lists
-    lines += [f"# {each} is a list: no field can come from inside it; write a line for each send" for each in lists]
+    found = find_fields(heads, sends)
+    if found.looks_like_calls:
+        lines[2:2] = ["[inputs.sends]", 'one_line_per = "call"  # long lines, and no failure has a broker', ""]
+    lines += [
+        f"# {each} is a list: no field can come from inside it; write a line for each send" for each in found.lists
+    ]
     lacking = [names for names in REQUIRED if not known & {*names}]
     lines += [f"# {' or '.join(names)}: each line needs it, and no column looks like it" for names in lacking]
     rows = sum(len(head.records) for head in heads)

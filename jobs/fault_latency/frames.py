@@ -19,7 +19,19 @@ _DETECTOR = required("detector", FLAG, "the detector's switch")
 _ASSUMED = required("switch_assumed", FLAG, "neither log nor settings have the switch: taken as off")
 _PROCESS_ENDED = column("process_ended_at_ms", LONG, "first start of a later process, epoch ms; null = none")
 _BY_CALLER = required("by_caller", FLAG, "a selector or the caller chose the queue")
-_RULES = (_VERSION, _NUMBER, _PROFILE, _POLICY, _NOT_REPLAYED, _ENFORCED, _ASSUMED, _DETECTOR, _BY_CALLER)
+_CALL_TIMEOUT = column("call_timeout_ms", LONG, "send time-out where a line is a whole call, ms; null = it is not")
+_RULES = (
+    _VERSION,
+    _NUMBER,
+    _PROFILE,
+    _POLICY,
+    _NOT_REPLAYED,
+    _ENFORCED,
+    _ASSUMED,
+    _DETECTOR,
+    _BY_CALLER,
+    _CALL_TIMEOUT,
+)
 """Rules of a producer, as `with_rules` adds them."""
 _TEXTS = ArrayType(TEXT)
 _OWNER = (CLUSTER, *PRODUCER, PROCESS)

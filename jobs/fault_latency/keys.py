@@ -17,6 +17,7 @@ RULED_BY = (
     "fault_latency_enabled",
     "detector_enabled",
     "queue_chosen_by",
+    "one_line_per",
 )
 """What the rules and the process of a line follow from, besides the settings."""
 SENDER = (*RULED_BY, "topic", "mode", "broker_name", "broker_addr")
@@ -31,4 +32,5 @@ RULES = (
     "switch_assumed",
     "detector",
     "by_caller",
+    "call_timeout_ms",
 )

@@ -15,6 +15,9 @@ from jobs.settings.send_fields import FIELD_KINDS, REQUIRED, TIMES, Unit, proble
 from jobs.settings.time_zone import check_time_zone
 
 SendsFormat = Literal["auto", "jsonl", "csv", "parquet", "text"]
+OneLinePer = Literal["attempt", "call"]
+SEND_TIMEOUT_MS = 3_000
+"""`DefaultMQProducer.sendMsgTimeout` where an application sets none, in every release."""
 
 Scalar = str | int | float | bool
 
@@ -60,6 +63,7 @@ class SendsInput:
         fields: canonical field to where the site's log has it; absent = under its own name.
         values: canonical field to the site's text to ours; other texts stay as they are.
         time_zone: of times as text that have none and whose field says none.
+        one_line_per: what a line is that does not say it: an attempt, or a whole call of `send()`.
     """
 
     SHORT: ClassVar[str] = "path"
@@ -70,6 +74,7 @@ class SendsInput:
     fields: dict[str, FieldSource] = field(default_factory=dict)
     values: dict[str, dict[str, Scalar]] = field(default_factory=dict)
     time_zone: str | None = None
+    one_line_per: OneLinePer = "attempt"
 
     def __post_init__(self) -> None:
         check_time_zone(self.time_zone)

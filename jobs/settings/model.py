@@ -18,7 +18,7 @@ from typing import Literal
 
 from jobs.errors import SettingValueError
 from jobs.settings.consumer_groups import ClientLogSettings, GroupSettings, check_version
-from jobs.settings.inputs import Inputs
+from jobs.settings.inputs import Inputs, OneLinePer
 
 ChosenBy = Literal["CLIENT", "CALLER"]
 
@@ -43,8 +43,9 @@ _FIRST, _LAST = dt.date(2015, 1, 1), dt.date(2099, 12, 31)  # times outside are 
 class ProducerSettings:
     """`[producers."NAME"]`: what the log of one producer group or client id does not contain.
 
-    The ladder always replaces the released one; the other keys fill what the log left null. Arrays of different
-    lengths are accepted, as by the client; a finding reports the consequence.
+    The ladder always replaces the released one, and `one_line_per` what `[inputs.sends]` says; the other keys fill what
+    the log left null. Arrays of different lengths are accepted, as by the client; a finding reports the consequence.
+    `send_timeout_ms` is the producer's `sendMsgTimeout`, 3000 where absent; it counts where a line is a call.
     """
 
     client_version: str | None = None
@@ -53,6 +54,8 @@ class ProducerSettings:
     queue_chosen_by: ChosenBy | None = None
     latency_max_ms: tuple[int, ...] | None = None
     not_available_ms: tuple[int, ...] | None = None
+    one_line_per: OneLinePer | None = None
+    send_timeout_ms: int | None = None
 
     def __post_init__(self) -> None:
         check_version(self.client_version)
@@ -65,6 +68,11 @@ class ProducerSettings:
                     f"a ladder's floors and isolations are milliseconds of 0 or more; {value} is invalid, give at most"
                     f" {_LONGEST_MS} (100 years)"
                 )
+        if self.send_timeout_ms is not None and not 1 <= self.send_timeout_ms <= _LONGEST_MS:
+            raise SettingValueError(
+                f"send_timeout_ms is {self.send_timeout_ms}; give the producer's sendMsgTimeout, at least 1 ms, at most"
+                f" {_LONGEST_MS}"
+            )
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ REQUIRED = (
 CLOSED: Mapping[str, tuple[str, ...]] = {
     "mode": ("SYNC", "ASYNC", "ONEWAY"),
     "queue_chosen_by": ("CLIENT", "CALLER"),
-    "one_line_per": ("TRY",),
+    "one_line_per": ("TRY", "CALL"),
 }
 EARLIEST_MS, LATEST_MS = 1_420_070_400_000, 4_102_444_800_000  # 2015-01-01 and 2100-01-01, epoch ms
 LONGEST_LATENCY_MS = 86_400_000

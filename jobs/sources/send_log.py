@@ -34,7 +34,7 @@ from jobs.sources.line_faults import (
 from jobs.sources.matched_lines import MISMATCH
 from jobs.sources.send_fields import FIELDS, in_canonical_unit, meant
 from jobs.sources.send_formats import read_by_format
-from udfs.async_tries import TRY
+from udfs.async_tries import CALL, TRY
 from udfs.attempt_times import times_contradict
 from udfs.broker_address import one_form
 from udfs.outcome import is_answer, is_known_outcome
@@ -181,7 +181,11 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
             ~F.col("queue_chosen_by").isin("CLIENT", "CALLER"),
             F.concat(F.lit("queue_chosen_by="), "queue_chosen_by"),
         ),
-        ("one_line_per_unknown", F.col("one_line_per") != TRY, F.concat(F.lit("one_line_per="), "one_line_per")),
+        (
+            "one_line_per_unknown",
+            ~F.col("one_line_per").isin(TRY, CALL),
+            F.concat(F.lit("one_line_per="), "one_line_per"),
+        ),
         (
             "client_version_unknown",
             ~is_version(F.col("client_version")),
@@ -202,9 +206,11 @@ def _validated(typed: DataFrame, settings: Settings) -> DataFrame:
         "outcome_unknown": is_blank("outcome"),
         "broker_unresolved": is_blank("broker_addr"),
     }
+    of_input = F.lit(CALL if sends_input.one_line_per == "call" else None)
     return (
         with_faults(typed, rules, follows)
         .drop("damage_detail")
         .withColumn("mode", F.coalesce("mode", F.lit("SYNC")))
         .withColumn("producer_group", F.coalesce("producer_group", F.lit("")))
+        .withColumn("one_line_per", F.coalesce("one_line_per", of_input))
     )

@@ -19,7 +19,7 @@ from jobs.tables.table import (
 
 FAULT_ITEM_CHANGES = Table(
     name="fault_item_changes",
-    version=2,
+    version=3,
     grain="one replayed updateFaultItem or remove that opened, extended or ended an isolation",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "changed_at_ms", "position"),
     columns=(

@@ -20,7 +20,7 @@ from jobs.tables.table import (
 
 ISOLATION_INTERVALS = Table(
     name="isolation_intervals",
-    version=3,
+    version=4,
     grain="one interval in which a broker was not available to a producer, cut at UTC midnight",
     keys=("cluster", "client_id", "producer_group", "broker_name", "process", "enforced", "start_ms"),
     columns=(

@@ -5,6 +5,7 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, LONG, PRODUCER, TEXT, T
 
 PRODUCER_DAYS = Table(
     name="producer_days",
+    version=2,
     grain="one producer on one day, per state of its switch",
     keys=("cluster", "client_id", "producer_group", "enforced"),
     columns=(
@@ -17,6 +18,7 @@ PRODUCER_DAYS = Table(
         column("profile", TEXT, "rules it was replayed under; null = not replayed"),
         column("policy", TEXT, "the profile, or profile and own ladder; null = not replayed"),
         column("not_replayed", TEXT, "why its sends were not replayed; null = replayed"),
+        column("call_timeout_ms", LONG, "send time-out where its lines are calls of send(), ms; null = attempts"),
         required("sends", LONG, "attempts that ended on this day"),
         required("failures", LONG, "of those, attempts that ended in an exception"),
         required("isolations", LONG, "isolation intervals with a length, those continued from the day before included"),

@@ -17,6 +17,7 @@ from jobs.tables.table import (
 
 SENDS = Table(
     name="sends",
+    version=2,
     grain="one send attempt of one producer",
     keys=("cluster", "client_id", "producer_group", "row_hash"),
     columns=(
@@ -49,7 +50,7 @@ SENDS = Table(
         column("msg_id", TEXT, "message id; null = none"),
         column("thread", TEXT, "sending thread; null = not logged"),
         column("queue_chosen_by", TEXT, "CLIENT (round robin) or CALLER; null = not logged"),
-        column("one_line_per", TEXT, "TRY: one try of an async send; null = the line covers all tries of its send"),
+        column("one_line_per", TEXT, "TRY: one try of an async send; CALL: a whole call of send(); null = an attempt"),
         column("previous_broker_name", TEXT, "of a retry with its own line: the broker tried before it; null = none"),
         column("seq", LONG, "order within the producer's process; null = not logged"),
         column("fault_latency_enabled", FLAG, "the producer's switch as logged; null = not logged"),
@@ -61,6 +62,6 @@ SENDS = Table(
     closed_lists={
         "mode": ("SYNC", "ASYNC", "ONEWAY"),
         "queue_chosen_by": ("CLIENT", "CALLER"),
-        "one_line_per": ("TRY",),
+        "one_line_per": ("TRY", "CALL"),
     },
 )

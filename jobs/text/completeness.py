@@ -42,6 +42,19 @@ def of_producers(switched_on: int, recorded: int, *, has_routes: bool) -> list[s
     return [f"isolations: {by}", *routes] if switched_on else routes
 
 
+def of_calls(producers: int) -> list[str]:
+    """What is not seen of producers whose lines are calls of `send()`.
+
+    >>> of_calls(0), of_calls(1)
+    ([], ['1 producer logs calls, not attempts: failed tries within a call are not seen (evidence INFERRED_CALL)'])
+    """
+    if not producers:
+        return []
+    log = "logs" if producers == 1 else "log"
+    unseen = "failed tries within a call are not seen (evidence INFERRED_CALL)"
+    return [f"{counted(producers, 'producer')} {log} calls, not attempts: {unseen}"]
+
+
 def of_owners(sources: Collection[str]) -> str:
     """What ownership of queues is based on.
 

@@ -45,6 +45,7 @@ ATTEMPT = {
     "connected_late boolean": False,
     "broker_failed_ms bigint": None,
     "one_line_per string": None,
+    "call_timeout_ms bigint": None,
     "previous_broker_name string": None,
     "thread string": "t",
     "seq bigint": 7,

@@ -71,11 +71,12 @@ def test_each_field_says_where_it_comes_from(capsys: pytest.CaptureFixture[str],
         f"WARNING: {logs}/a.log line 5 is not JSON",
         f"WARNING: {logs}/a.log line 7 is not a JSON object",
     ]
-    assert said[-4:] == [
+    assert said[-5:] == [
         "  no field comes from own.a, own.b",
         "  days: 2026-11-21 (2), 2026-11-22 (1)",
         "  versions: 5.1.4 (3), none (1)",
         "  producers: PG 10.0.1.1@1 (3), PH 10.0.1.1@1 (1)",
+        "  a run would publish: attempts (1), calls without an attempt (0)",
     ]
 
 
@@ -151,7 +152,7 @@ def test_of_many_the_first_are_said(capsys: pytest.CaptureFixture[str], tmp_path
         *["has 1 more of such lines at its start"] * over,
     ]
     assert f"  WARNING: seq '0', '1', '2'{', …' * over} is a quoted text" in "\n".join(said)
-    assert said[-1] == f"  producers: {', '.join(f'PG c{n} (1)' for n in range(10))}{', … 1 more' * over}"
+    assert said[-2] == f"  producers: {', '.join(f'PG c{n} (1)' for n in range(10))}{', … 1 more' * over}"
 
 
 def test_a_share_is_none_or_all_only_where_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

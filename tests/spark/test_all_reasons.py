@@ -58,7 +58,7 @@ SENDS: list[tuple[bytes, list[str], str | None]] = [
     (
         line(queue_chosen_by="ME", one_line_per="SEND"),
         ["queue_chosen_by_unknown", "one_line_per_unknown"],
-        "queue_chosen_by=ME (allowed: CLIENT, CALLER); one_line_per=SEND (allowed: TRY)",
+        "queue_chosen_by=ME (allowed: CLIENT, CALLER); one_line_per=SEND (allowed: TRY, CALL)",
     ),
     (line(mode="sync")[:-1], ["not_json"], None),
     (line(mode="sync").replace(b"broker-a", b"broker-\xff"), ["invalid_utf8"], None),

@@ -143,7 +143,7 @@ BAD_LINES: list[tuple[bytes, str, str | None]] = [
     (line(outcome="send_ok"), "outcome_unknown", f"outcome=send_ok{OUTCOMES}"),
     (line(mode="sync"), "mode_unknown", f"mode=sync{MODES}"),
     (line(queue_chosen_by="ME"), "queue_chosen_by_unknown", "queue_chosen_by=ME (allowed: CLIENT, CALLER)"),
-    (line(one_line_per="try"), "one_line_per_unknown", "one_line_per=try (allowed: TRY)"),
+    (line(one_line_per="try"), "one_line_per_unknown", "one_line_per=try (allowed: TRY, CALL)"),
     (line(client_version="latest"), "client_version_unknown", "client_version=latest"),
     (line(client_id="10.0.1.1\u0000@1"), "control_character", "client_id=10.0.1.1\ufffd@1"),
     (line(topic="orders\r\nforged"), "control_character", "topic=orders\ufffd\ufffdforged"),

@@ -11,7 +11,7 @@ from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import Evidence
 
 _KEYS = (*PRODUCER, "enforced")
-_RULES = ("version", "profile", "policy", "not_replayed")
+_RULES = ("version", "profile", "policy", "not_replayed", "call_timeout_ms")
 
 
 def producer_days(
@@ -52,6 +52,7 @@ def producer_days(
         "rules.profile",
         "rules.policy",
         "rules.not_replayed",
+        "rules.call_timeout_ms",
         "sends",
         "failures",
         *(

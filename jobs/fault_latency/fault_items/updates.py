@@ -31,6 +31,7 @@ _WRITE = (
     "profile",
     "version",
     "detector",
+    "call_timeout_ms",
 )
 
 
@@ -57,7 +58,9 @@ def updates(
         written = written.unionByName(
             replayable.where(~is_direct).withColumn("write", F.explode(of_async)).select(*owner, *_WRITE)
         )
-    made = writes(written, (*owner, "broker_name"), not_available_ms=_earned(policies))
+    # A call's first try may have failed unseen, so what its line shows of a broker is inferred.
+    evidence = F.when(F.col("call_timeout_ms").isNotNull(), Evidence.CALL).otherwise(F.col("evidence"))
+    made = writes(written, (*owner, "broker_name"), not_available_ms=_earned(policies), evidence=evidence)
     # Only an uneven ladder makes a client fail; without one nothing is null, so nothing is looked at.
     return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
 

@@ -12,7 +12,7 @@ from jobs.sources.broker_addresses import with_other_port
 from udfs.async_tries import failed_in_callback, is_one_try, was_retried
 from udfs.broker_address import VIP_PORT_BELOW, last_address_in, one_form
 from udfs.choice import began_at_ms
-from udfs.outcome import effective_outcome, is_answer
+from udfs.outcome import effective_outcome, hides_a_wait, is_answer
 from udfs.plain_outcome import REMOTING
 from udfs.releases import holds
 
@@ -23,14 +23,18 @@ _SLOW_SUBMIT_MS = 10
 def attempts_of(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """Every attempt of the day: `sends` with what follows from the line and the settings.
 
-    Adds the columns of `with_owner`, and `effective_outcome`.
+    Adds the columns of `with_owner`, and `effective_outcome`. A call that took its time-out is not replayed.
 
     Args:
         sends: the published attempts of the day.
         sends_per_process: SENDS_PER_PROCESS.
     """
     outcome = effective_outcome(F.col("mode"), F.col("outcome"), F.col("cause"))
-    return sends.transform(with_owner, sends_per_process).withColumn("effective_outcome", outcome)
+    too_long = F.when(hides_a_wait(F.col("latency_ms"), F.col("call_timeout_ms")), "CALL_TOOK_ITS_TIMEOUT")
+    not_replayed = F.coalesce("not_replayed", too_long)
+    return sends.transform(with_owner, sends_per_process).withColumns(
+        {"effective_outcome": outcome, "not_replayed": not_replayed}
+    )
 
 
 def with_owner(sends: DataFrame, sends_per_process: DataFrame) -> DataFrame:

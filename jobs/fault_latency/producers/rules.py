@@ -8,7 +8,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.settings.client_profiles import Profile, released_profiles
+from jobs.settings.inputs import SEND_TIMEOUT_MS
 from jobs.settings.model import ProducerSettings
+from udfs.async_tries import CALL, TRY
 from udfs.ladder import Ladder
 from udfs.policy import Policy
 from udfs.version import version_number
@@ -34,7 +36,8 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
 
     Adds `version` (as logged or set), `version_number`, `profile`, `policy`, `not_replayed` (why it cannot be replayed;
     null = it can), `enforced` (the switch), `switch_assumed` (neither log nor settings say: off), `detector`,
-    `by_caller` (the caller chose the queue).
+    `by_caller` (the caller chose the queue), `call_timeout_ms` (the send time-out where a line is a call of `send()`;
+    null = it is an attempt, or a try that says so).
     """
 
     def setting(attribute: str) -> Column:
@@ -43,6 +46,9 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
     ladder_owner = _ladder_owner(producers)
     not_java = F.coalesce(F.upper("client_language") != "JAVA", F.lit(False))
     switch = F.coalesce("fault_latency_enabled", setting("fault_latency_enabled").cast("boolean"))
+    is_call = F.coalesce(setting("one_line_per") == "call", F.col("one_line_per") == CALL)
+    is_try = F.col("one_line_per").eqNullSafe(F.lit(TRY))
+    timeout_ms = F.coalesce(setting("send_timeout_ms").cast("bigint"), F.lit(SEND_TIMEOUT_MS))
     return (
         sends.withColumn("version", F.coalesce("client_version", setting("client_version")))
         .withColumn("version_number", version_number(F.col("version")))
@@ -59,6 +65,7 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
                 "switch_assumed": switch.isNull(),
                 "detector": F.coalesce("detector_enabled", setting("detector_enabled").cast("boolean"), F.lit(False)),
                 "by_caller": F.coalesce("queue_chosen_by", setting("queue_chosen_by"), F.lit("CLIENT")) == "CALLER",
+                "call_timeout_ms": F.when(is_call & ~is_try, timeout_ms).cast("bigint"),
             }
         )
     )
