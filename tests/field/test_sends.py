@@ -66,6 +66,21 @@ def test_a_retry_is_known_by_the_long_form_of_an_ipv6_address(lake: tuple[Path, 
         )
 
 
+def test_a_log_of_calls_isolates_no_broker_for_the_wait_for_another(spark: SparkSession, tmp_path: Path) -> None:
+    """Case 52: broker-b is dead, and broker-a answered calls that waited for it; as attempts they isolate broker-a."""
+    words = ("--sends", FIELD / "52-lines-of-calls" / "sends.jsonl", "--lake", tmp_path / "lake")
+    per_call = ("--set", "inputs.sends.one_line_per=call", "--set", "producers.PG_attempts.one_line_per=attempt")
+    said = command(spark, "fault-latency", "--date", "2026-11-21", *words, *per_call)
+    assert said.code == 0, said
+    isolated = {
+        group: [(row["broker_name"], row["evidence"]) for row in _rows(tmp_path / "lake", "isolation_intervals", group)]
+        for group in ("PG_calls", "PG_attempts")
+    }
+    assert isolated["PG_calls"] == [("broker-c", "INFERRED_CALL")]
+    assert sorted(isolated["PG_attempts"]) == [("broker-a", "LOGGED"), ("broker-c", "LOGGED")]
+    assert "1 producer logs calls, not attempts" in said.out + said.err
+
+
 def test_a_call_that_failed_before_it_had_a_broker_is_a_call_without_an_attempt(
     lake: tuple[Path, Said], spark: SparkSession
 ) -> None:

@@ -184,6 +184,51 @@ def test_what_no_line_says_and_a_replay_needs_is_a_warning(
     assert re.findall(r"WARNING: no line has (\w+), so ", "\n".join(found)) == said
 
 
+FAILED_NOWHERE = {
+    "broker_name": None,
+    "broker_addr": None,
+    "outcome": "RemotingTooMuchRequestException",
+    "latency_ms": 3_001,
+}
+
+
+@pytest.mark.parametrize(
+    ("odd", "failures", "looks_like_calls"),
+    [
+        ([FAILED_NOWHERE], "RemotingTooMuchRequestException without a broker (1)", True),
+        ([{"latency_ms": 3_004}], "", True),
+        ([{"latency_ms": 3_004, "mode": "ASYNC"}], "", False),  # its time-out may come seconds late
+        ([{"latency_ms": 2_999}], "", False),
+        ([FAILED_NOWHERE | {"latency_ms": 2}], "RemotingTooMuchRequestException without a broker (1)", False),
+        (
+            [FAILED_NOWHERE, {"outcome": "RemotingTimeoutException", "latency_ms": 3_001}],
+            "RemotingTooMuchRequestException without a broker (1), RemotingTimeoutException with a broker (1)",
+            False,
+        ),
+    ],
+    ids=["no broker", "late", "late async", "in time", "no route", "an attempt failed"],
+)
+def test_lines_that_look_like_calls_are_said_to(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    odd: list[dict[str, object]],
+    failures: str,
+    *,
+    looks_like_calls: bool,
+) -> None:
+    logs = write(tmp_path / "logs", {"a.log": b"\n".join(line(**each) for each in [{}, *odd])})
+    _, said = _check(capsys, "--sends", logs, *REPLAYED)
+    assert [each for each in said if "failures:" in each] == ([f"  failures: {failures}"] if failures else [])
+    calls = failures.count("without a broker")
+    assert said[-1] == f"  a run would publish: attempts ({1 + len(odd) - calls}), calls without an attempt ({calls})"
+    hint = 'set one_line_per = "call" in [inputs.sends]'
+    assert any(hint in each for each in said) == looks_like_calls
+    for known in ("inputs.sends.one_line_per=call", "producers.PG.one_line_per=attempt"):
+        assert hint not in "\n".join(_check(capsys, "--sends", logs, *REPLAYED, "--set", known)[1])
+    _, proposed = _check(capsys, "--sends", logs, "--propose")
+    assert ('one_line_per = "call"' in "\n".join(proposed)) == looks_like_calls
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_more_lines_are_looked_at_when_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, shape: str

@@ -146,6 +146,17 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("[producers.PG]\nlatency_max_ms = ['1']", SettingTypeError, "'producers.PG.latency_max_ms' is '1' (str)"),
         ("[inputs.sends]\nformat = 'xml'", SettingValueError, "it must be one of auto, jsonl, csv, parquet"),
         ("[producers.PG]\nqueue_chosen_by = 'ME'", SettingValueError, "it must be one of CLIENT, CALLER"),
+        (
+            "[inputs.sends]\none_line_per = 'send'",
+            SettingValueError,
+            "'inputs.sends.one_line_per' is 'send'; it must be one of attempt, call",
+        ),
+        (
+            "[producers.PG]\none_line_per = 'CALL'",
+            SettingValueError,
+            "'producers.PG.one_line_per' is 'CALL'; it must be one of attempt, call",
+        ),
+        ("[producers.PG]\nsend_timeout_ms = 3.5", SettingTypeError, "it must be a whole number"),
         ("max_bad_fraction = 1.5", SettingValueError, "max_bad_fraction is 1.5; it is a share between 0 and 1"),
         ("max_bad_fraction = nan", SettingValueError, "max_bad_fraction is nan"),
         ("incident_share = -0.1", SettingValueError, "incident_share is -0.1"),

@@ -27,6 +27,7 @@ ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
         "max_bad_fraction=0", "max_bad_fraction=1", "incident_share=0", "incident_share=1", "slow_ms=1",
         "incident_min_ms=0", "incident_min_lost=0",
         "max_line_bytes=1", "max_staleness_ms=1", "retention.versions_days=7", "retention.sends_days=1",
+        "producers.PG.send_timeout_ms=1",
         *(f'{name}="{pattern}"' for name, pattern in ROOMS.items()),
     ],
 )  # fmt: skip
@@ -41,6 +42,10 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
         (['owners.PG=""'], "owners: 'PG' = ''; give a group or a glob, and its owner"),
         (['owners." "="team"'], "owners: ' ' = 'team'"),
         (['owners.PG="te\\u0007am"'], r"owners: 'PG' = 'te\\x07am'"),
+        (
+            ["producers.PG.send_timeout_ms=0"],
+            r"\[producers.PG\] send_timeout_ms is 0; give the producer's sendMsgTimeout, at least 1 ms",
+        ),
         (["incident_min_ms=-1"], "incident_min_ms is -1; give at least 0"),
         (["incident_min_lost=-1"], "incident_min_lost is -1; give at least 0"),
         (['cluster=""'], "cluster is ''; give a printable name, such as \"main\""),

@@ -109,11 +109,14 @@ BY_SEQ: dict[str, tuple[list[tuple[int | None, int | None, int]], Falls | None, 
 }  # fmt: skip
 
 
+TOOK = {2_999: None, 3_000: "CALL_TOOK_ITS_TIMEOUT", 3_012: "CALL_TOOK_ITS_TIMEOUT"}
+
+
 def _logged(spark: SparkSession, sends: Iterable[tuple[object, ...]]) -> DataFrame:
     """The attempts as a table has them: what a process does not rest on is the same in all."""
     frame = spark.createDataFrame(list(sends), SENDS)
     texts = {
-        **dict.fromkeys(("client_language", "queue_chosen_by", "broker_addr", "result_broker_name")),
+        **dict.fromkeys(("client_language", "queue_chosen_by", "one_line_per", "broker_addr", "result_broker_name")),
         "client_version": "5.3.3",
         "topic": "t",
         "mode": "SYNC",
@@ -225,6 +228,14 @@ def test_lines_of_an_id_that_several_share_are_not_replayed(spark: SparkSession,
     assert {(row["client_id"], row["not_replayed"]) for row in attempts_of(lines, _counted(lines)).collect()} == {
         (case, why or (SEVERAL_PROCESSES if follows == "SHARED" else None)) for case, (_, _, follows) in BY_SEQ.items()
     }
+
+
+def test_a_call_that_took_its_time_out_is_not_replayed(spark: SparkSession) -> None:
+    """It may have waited for another broker than the one of its line. The other lines of its producer are replayed."""
+    sends = [("c", "p", "g", None, None, None, 9_000 + place, took, None, 1, place) for place, took in enumerate(TOOK)]
+    lines = _logged(spark, sends).withColumn("one_line_per", F.lit("CALL"))
+    found = attempts_of(lines, _counted(lines)).collect()
+    assert {row["latency_ms"]: row["not_replayed"] for row in found} == TOOK
 
 
 def test_items_of_yesterday_are_dropped_where_several_share_the_id(spark: SparkSession, by_seq: DataFrame) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -16,6 +18,7 @@ from udfs.outcome import (
     counts_as_failure,
     counts_with_latency,
     effective_outcome,
+    hides_a_wait,
     is_answer,
     is_known_outcome,
     is_out_of_time,
@@ -337,13 +340,15 @@ RULES_OF = [
 ]
 
 
+RULED_BY = (
+    "client_id string, producer_group string, client_version string, client_language string,"
+    " fault_latency_enabled boolean, detector_enabled boolean, queue_chosen_by string, one_line_per string"
+)
+
+
 def test_the_rules_of_each_version(spark: SparkSession) -> None:
-    schema = (
-        "client_id string, producer_group string, client_version string, client_language string,"
-        " fault_latency_enabled boolean, detector_enabled boolean, queue_chosen_by string"
-    )
-    rows = [(str(place), "g", *each[:2], None, None, None) for place, each in enumerate(RULES_OF)]
-    frame = spark.createDataFrame(rows, schema)
+    rows = [(str(place), "g", *each[:2], *[None] * 4) for place, each in enumerate(RULES_OF)]
+    frame = spark.createDataFrame(rows, RULED_BY)
     found = with_rules(frame, {}).collect()
     told = {int(row["client_id"]): (row["version_number"], row["profile"], row["not_replayed"]) for row in found}
     assert told == {place: each[2:] for place, each in enumerate(RULES_OF)}
@@ -352,17 +357,51 @@ def test_the_rules_of_each_version(spark: SparkSession) -> None:
     }
 
 
+def test_a_call_that_took_its_time_out_hides_a_wait(spark: SparkSession) -> None:
+    rows = [
+        (2999, 3000, False),
+        (3000, 3000, True),
+        (3012, 3000, True),
+        (3012, 5000, False),
+        (9000, None, False),
+        (None, None, False),
+    ]
+    rule = hides_a_wait(F.col("latency_ms"), F.col("call_timeout_ms"))
+    assert_rule(spark, rule, "latency_ms bigint, call_timeout_ms bigint", rows, "boolean")
+
+
+@pytest.mark.parametrize(
+    ("line", "group", "client", "expected"),
+    [
+        (None, {}, {}, None),
+        (None, {"send_timeout_ms": 500}, {}, None),
+        ("CALL", {}, {}, 3_000),
+        ("CALL", {"send_timeout_ms": 500}, {}, 500),
+        ("CALL", {"one_line_per": "attempt"}, {}, None),
+        (None, {"one_line_per": "call"}, {}, 3_000),
+        (None, {"one_line_per": "call"}, {"one_line_per": "attempt"}, None),
+        (None, {"one_line_per": "attempt", "send_timeout_ms": 500}, {"one_line_per": "call"}, 500),
+        ("TRY", {"one_line_per": "call"}, {}, None),
+    ],
+)
+def test_a_groups_setting_says_whether_a_line_is_a_call(
+    spark: SparkSession, line: str | None, group: dict[str, Any], client: dict[str, Any], expected: int | None
+) -> None:
+    """One try says so itself."""
+    rows = [("p", "g", *[None] * 5, line)]
+    (found,) = with_rules(
+        spark.createDataFrame(rows, RULED_BY), {"g": ProducerSettings(**group), "p": ProducerSettings(**client)}
+    ).collect()
+    assert found["call_timeout_ms"] == expected
+
+
 def test_a_client_ids_settings_win_over_its_groups_key_by_key(spark: SparkSession) -> None:
     settings = {
         "g": ProducerSettings(client_version="5.3.3", fault_latency_enabled=True, queue_chosen_by="CALLER"),
         "p": ProducerSettings(client_version="4.9.8", detector_enabled=True),
     }
-    schema = (
-        "client_id string, producer_group string, client_version string, client_language string,"
-        " fault_latency_enabled boolean, detector_enabled boolean, queue_chosen_by string"
-    )
-    rows = [("p", "g", *[None] * 5), ("q", "g", *[None] * 5), ("r", "h", *[None] * 5)]
-    frame = spark.createDataFrame(rows, schema)
+    rows = [("p", "g", *[None] * 6), ("q", "g", *[None] * 6), ("r", "h", *[None] * 6)]
+    frame = spark.createDataFrame(rows, RULED_BY)
     found = with_rules(frame, settings).collect()
     names = ("version", "enforced", "switch_assumed", "detector", "by_caller")
     assert {row["client_id"]: tuple(row[name] for name in names) for row in found} == {

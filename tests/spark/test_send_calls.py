@@ -66,6 +66,7 @@ def _plain(
             "fault_latency_enabled": F.col("enforced"),
             "detector_enabled": F.lit(False),
             "queue_chosen_by": F.when(F.col("by_caller"), "CALLER"),
+            "one_line_per": F.lit(None).cast("string"),
             "broker_addr": F.lit(None).cast("string"),
         }
     )

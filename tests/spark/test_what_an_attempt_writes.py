@@ -65,6 +65,10 @@ CASES: dict[str, tuple[dict[str, Any], list[Written]]] = {
         {"connected_late": True}, [SUBMITTED, ("a", 1_020, 4, 15, False, True, "LATENCY", "LOGGED", "t")],
     ),
     "before the submit hook": ({"submitted_at_ms": None}, [ANSWERED, LATE_SUBMIT]),
+    "a call": (
+        {"call_timeout_ms": 3_000},
+        [(*each[:-2], "INFERRED_CALL", each[-1]) for each in (SUBMITTED, ANSWERED)],
+    ),
     "the caller chose": ({"by_caller": True}, [ANSWERED]),
     "the caller chose, before the submit hook": ({"by_caller": True, "submitted_at_ms": None}, [ANSWERED]),
     "without a start": ({"started_at_ms": None}, [SUBMITTED, ANSWERED]),  # 1,000 is the end less the latency
