@@ -62,3 +62,12 @@ def test_what_did_not_run_is_not_said(tmp_path: Path) -> None:
 def test_a_day_of_the_other_flow_alone(tmp_path: Path) -> None:
     publish(tmp_path, D1)
     assert said(tmp_path) == ["no topic routes: brokers of a topic are those in its sends"]
+
+
+def test_producers_whose_lines_are_calls_are_counted(tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, PRODUCER_DAYS, [
+        producer("p1", call_timeout_ms=3_000), producer("p1", enforced=False, call_timeout_ms=3_000), producer("p2"),
+    ])  # fmt: skip
+    unseen = "failed tries within a call are not seen (evidence INFERRED_CALL)"
+    assert f"1 producer logs calls, not attempts: {unseen}" in said(tmp_path)

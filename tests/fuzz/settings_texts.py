@@ -153,6 +153,8 @@ def _producer(random: Random) -> dict[str, Any]:
         "fault_latency_enabled": random.choice((True, False)),
         "detector_enabled": random.choice((True, False)),
         "queue_chosen_by": random.choice(("CLIENT", "CALLER")),
+        "one_line_per": random.choice(("attempt", "call")),
+        "send_timeout_ms": random.choice(_NUMBERS[1:]),
     }
     some: dict[str, Any] = {key: full[key] for key in random.sample(sorted(full), 2)}
     if random.random() < 0.5:
