@@ -139,11 +139,6 @@ def _bad_lines(heads: Sequence[Head]) -> Iterator[str]:
 
 
 def _in_some_lines(found: Found, rows: int, *, has_routes: bool) -> Iterator[str]:
-    if found.calls:
-        yield (
-            f"WARNING: {found.calls} of {rows} lines failed without a broker: a run publishes them in send_calls, as"
-            " calls without an attempt; nothing is isolated by them"
-        )
     if found.by_address and not has_routes:
         yield (
             f"{'WRONG' if found.by_address == rows else 'WARNING'}: a broker's address and no name in"
