@@ -153,6 +153,12 @@ def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
     return where(cluster(command))
 
 
+def one_cluster(what: str, more: str = "") -> Decorator:
+    """`lake.run_cluster`: the only cluster that a command which replays published days is to take."""
+    text = f"the only cluster that is {what}{more}; default: each that has sends"
+    return option("--cluster", "run_cluster", metavar="NAME", section="lake", help=text)
+
+
 def lake_folder(section: str) -> Decorator:
     """`--lake`."""
     return option("--lake", type=FOLDER, metavar="DIR", section=section, help="folder or URI of the tables")

@@ -52,6 +52,7 @@ class HowOptions:
     ),
 )
 @options.lake()
+@options.one_cluster("compared", "; lines of client logs are of it")
 @options.gathered(
     "how",
     HowOptions,
@@ -84,7 +85,7 @@ def verify(
     progress = Progress()
     with running(settings, progress, verbose=how.verbose) as spark:
         check_time_zones(spark, settings.client_logs)
-        result = run_verify(spark, settings, run, progress)
+        result = run_verify(spark, settings, run, progress, cluster=lake.run_cluster)
         with progress.step("reading the answers"):
             summary = summarize_verify(spark, settings, result)
     print(json.dumps(asdict(summary), indent=1) if how.as_json else verify_text(summary))

@@ -61,6 +61,7 @@ class AnswerOptions:
 @click.command("what-if", cls=Command, short_help=_DOES, help=_IN_FULL)
 @options.days("the samples' own day, else yesterday")
 @options.lake()
+@options.one_cluster("replayed")
 @options.gathered(
     "policies",
     PolicyOptions,
@@ -110,7 +111,8 @@ def what_if(
     where = one_line(redacted(settings.lake))
     what = f"{span_text(dates)} ({why}), {len(requested.names)} policies, lake {where}"
     print(f"faultline what-if: {what}", file=sys.stderr)
-    print(what_if_answer(how, settings, call.run("what-if", dates, break_lock=how.break_lock), requested))
+    run = call.run("what-if", dates, break_lock=how.break_lock)
+    print(what_if_answer(how, settings, run, requested, cluster=lake.run_cluster))
 
 
 def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
@@ -133,8 +135,17 @@ def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
     )
 
 
-def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, requested: RequestedPolicies) -> str:
+def what_if_answer(
+    how: AnswerOptions, settings: Settings, run: Run, requested: RequestedPolicies, *, cluster: str | None = None
+) -> str:
     """Run, publish, and give the answer as text or JSON; the picture is written on the way.
+
+    Args:
+        how: the command's own options.
+        settings: all settings.
+        run: what runs.
+        requested: the policies.
+        cluster: the only one whose days are replayed, if an option names one.
 
     Raises:
         FaultlineError: one of its subclasses.
@@ -147,9 +158,9 @@ def what_if_answer(how: AnswerOptions, settings: Settings, run: Run, requested: 
 
     progress = Progress()
     with running(settings, progress, verbose=how.verbose) as spark:
-        run_what_if(spark, settings, run, requested, progress)
+        clusters = run_what_if(spark, settings, run, requested, progress, cluster=cluster)
         with progress.step("reading the answers"):
-            summary = summarize_what_if(spark, settings, run)
+            summary = summarize_what_if(spark, settings, run, clusters)
         if how.picture is not None:
             write_picture(summary, Path(how.picture))
         return json.dumps(asdict(summary), indent=1) if how.as_json else what_if_text(summary)

@@ -58,16 +58,25 @@ class StagedLogs(Staged):
         return [self.cluster] if date in (None, *(day.date for day in self.with_sends)) else []
 
 
-def run_verify(spark: SparkSession, settings: Settings, run: Run, progress: Progress) -> RunResult:
+def run_verify(
+    spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, cluster: str | None = None
+) -> RunResult:
     """Compare the run's days, and publish how they agree.
+
+    Args:
+        spark: the session.
+        settings: all settings; lines of client logs are of their cluster.
+        run: names the days.
+        progress: says each step.
+        cluster: the only one whose days are compared; None = each that has sends.
 
     Raises:
         InputMissingError: a day has no sends in the lake, or there is nothing that clients wrote.
         FaultlineError: another of its subclasses; a FAILED row is logged, the days' rows stay as they are.
     """
     lake = Lake(spark, settings.lake)
-    with_sends = tuple(days_with_sends(lake, run.days))
-    _check_written(lake, settings, run.days)
+    with_sends = tuple(days_with_sends(lake, run.days, cluster))
+    _check_written(lake, settings, with_sends)
 
     def stage(spark: SparkSession, settings: Settings, _: object, folder: str) -> StagedLogs:
         logs = stage_fault_item_logs(spark, settings, folder)
@@ -87,7 +96,7 @@ def run_verify(spark: SparkSession, settings: Settings, run: Run, progress: Prog
     return run_flow(flow, spark, settings, replace(run, allow_empty=True), progress)
 
 
-def _check_written(lake: Lake, settings: Settings, dates: Sequence[dt.date]) -> None:
+def _check_written(lake: Lake, settings: Settings, days: Sequence[Day]) -> None:
     """Refuse to compare with nothing.
 
     Raises:
@@ -95,8 +104,8 @@ def _check_written(lake: Lake, settings: Settings, dates: Sequence[dt.date]) -> 
     """
     if settings.inputs.client_logs.path:
         return
-    of_dates = F.col("event_date").isin(*(F.lit(date) for date in dates))
-    if lake.read(FAULT_ITEM_UPDATES).where(of_dates).isEmpty():
+    clusters, dates = ({day.cluster for day in days}, sorted({day.date for day in days}))
+    if lake.read_days(FAULT_ITEM_UPDATES, clusters, dates).isEmpty():
         raise InputMissingError(
             f"nothing to compare with: lake {lake.root} has no fault item updates of {dates[0]} to {dates[-1]}, and no"
             " client log is given; publish the days with --fault-item-updates, or give --client-logs of clients from"

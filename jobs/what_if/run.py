@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
@@ -22,21 +22,35 @@ from jobs.what_if.requested_policies import RequestedPolicies
 
 
 def run_what_if(
-    spark: SparkSession, settings: Settings, run: Run, requested: RequestedPolicies, progress: Progress
-) -> None:
-    """Replay the run's days under the requested policies and publish what each would have done.
+    spark: SparkSession,
+    settings: Settings,
+    run: Run,
+    requested: RequestedPolicies,
+    progress: Progress,
+    *,
+    cluster: str | None = None,
+) -> list[str]:
+    """Replay the run's days under the requested policies, publish what each would have done, and give the clusters.
 
     The lake is held only while the rows are published; rows of other policies stay.
+
+    Args:
+        spark: the session.
+        settings: all settings.
+        run: names the days.
+        requested: the policies.
+        progress: says each step.
+        cluster: the only one whose days are replayed; None = each that has sends.
 
     Raises:
         InputMissingError: a day has no sends in the lake, or no longer.
         FaultlineError: another of its subclasses; published days stay as they are.
     """
     lake = Lake(spark, settings.lake)
-    clusters = sorted({day.cluster for day in days_with_sends(lake, run.days)})
+    clusters = sorted({day.cluster for day in days_with_sends(lake, run.days, cluster)})
     days = [Day(date, cluster) for date in run.days for cluster in clusters]
-    sends = _sends(lake, run.days, lead_in_ms(requested, settings))
-    topic_brokers = lake.read(TOPIC_BROKERS).where(_of(run.days))
+    sends = _sends(lake, run.days, lead_in_ms(requested, settings)).where(F.col("cluster").isin(clusters))
+    topic_brokers = lake.read_days(TOPIC_BROKERS, clusters, run.days)
     with progress.step(f"replaying {len(requested.names)} policies"):
         answer = what_if(sends, days, settings, requested, topic_brokers=topic_brokers, made_once=_made_once)
         rows = _made_once(answer.outcomes.withColumn("run_id", F.lit(run.run_id)).coalesce(1))
@@ -48,17 +62,14 @@ def run_what_if(
             of_day = rows.where((F.col("event_date") == F.lit(day.date)) & (F.col("cluster") == F.lit(day.cluster)))
             metadata = commit_metadata(run, settings) | ({"lock": taken_from} if taken_from else {})
             lake.publish_day(POLICY_OUTCOMES, of_day, day.cluster, day.date, metadata, only={"policy": requested.names})
-
-
-def _of(dates: Sequence[dt.date]) -> Column:
-    return F.col("event_date").isin(*(F.lit(date) for date in dates))
+    return clusters
 
 
 def _sends(lake: Lake, dates: Sequence[dt.date], before_ms: int) -> DataFrame:
     """The attempts of the days, and those that ended at most `before_ms` before the first of them."""
     first = Day(dates[0], "")
     eve = (F.col("event_date") == F.lit(first.before.date)) & (F.col("ended_at_ms") >= first.start_ms - before_ms)
-    return lake.read(SENDS).where(_of(dates) | eve)
+    return lake.read(SENDS).where(F.col("event_date").isin(*map(F.lit, dates)) | eve)
 
 
 def _made_once(frame: DataFrame) -> DataFrame:

@@ -74,16 +74,16 @@ class WhatIfSummary:
     limits: str = LIMITS
 
 
-def summarize_what_if(spark: SparkSession, settings: Settings, run: Run) -> WhatIfSummary:
-    """Read the answers of the run back from the lake."""
+def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, clusters: Sequence[str]) -> WhatIfSummary:
+    """Read the answers of the run, which replayed these clusters, back from the lake."""
     lake = Lake(spark, settings.lake)
     own = lake.read(POLICY_OUTCOMES).where(F.col("run_id") == F.lit(run.run_id))
     sums = own.groupBy("policy", "profile", "latency_max_ms", "not_available_ms").agg(
-        *(F.sum(name).alias(name) for name in _SUMS), F.collect_set("cluster").alias("clusters")
+        *(F.sum(name).alias(name) for name in _SUMS)
     )
     rows = [row.asDict() for row in sums.collect()]
     before = Day(run.days[0], settings.cluster).before.date
-    producers = lake.read(PRODUCER_DAYS).where(F.col("event_date").isin(*(F.lit(day) for day in run.days)))
+    producers = lake.read_days(PRODUCER_DAYS, clusters, run.days)
     switch = producers.agg(
         (F.sum(F.when(F.col("enforced"), F.col("sends")).otherwise(0)) / F.sum("sends")).alias("share")
     ).collect()
@@ -92,13 +92,13 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run) -> What
         run_id=run.run_id,
         lake=redacted(settings.lake),
         days=[str(day) for day in run.days],
-        clusters=sorted({cluster for row in rows for cluster in row["clusters"]}),
+        clusters=[*clusters],
         slow_ms=settings.slow_ms,
         sends=max((row["sends"] for row in rows), default=0),
         bad_sends=max((row["bad_sends"] for row in rows), default=0),
         unavoidable=max((row["unavoidable"] for row in rows), default=0),
         policies=with_best([_line(row) for row in rows]),
-        starts_empty=lake.read(SENDS).where(F.col("event_date") == F.lit(before)).isEmpty(),
+        starts_empty=lake.read_days(SENDS, clusters, [before]).isEmpty(),
         switch_on_share=switch[0]["share"],
         not_replayed={row["not_replayed"]: row["count"] for row in left_out.collect()},
     )

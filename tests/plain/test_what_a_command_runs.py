@@ -92,7 +92,7 @@ def test_each_way_to_name_a_policy_is_asked(runs: list[Run], monkeypatch: pytest
     """Released, own, swept; of none given all that are released, and each producer as it is."""
     asked: list[RequestedPolicies] = []
 
-    def answers(*given: Any) -> str:
+    def answers(*given: Any, **_: Any) -> str:
         asked.extend(each for each in given if isinstance(each, RequestedPolicies))
         return "the answer"
 

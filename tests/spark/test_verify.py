@@ -243,7 +243,9 @@ def test_what_cannot_be_compared_is_refused(site: Site, tmp_path: Path, capsys: 
 
 
 @pytest.mark.usefixtures("same_session")
-def test_a_cluster_is_compared_with_its_own_evening_and_its_own_lines(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cluster_is_compared_with_its_own_evening_and_its_own_lines(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An isolation lasts at midnight; a log is of cluster main, whose clients alone may have written it."""
     night = Site(spark, tmp_path)
     sends = [attempt(at(D1, "23:59:59"), 1, FAILED), attempt(at(D2, "00:00:03"), 3)]
@@ -254,7 +256,15 @@ def test_a_cluster_is_compared_with_its_own_evening_and_its_own_lines(spark: Spa
     night.run(D1, D2)
     log = tmp_path / "rocketmq_client.log"
     log.write_text(isolated().replace("2026-03-01", "2026-03-02"), encoding="utf-8")
-    assert cli.main(["verify", "--lake", str(night.lake), "--date", str(D2), "--client-logs", str(log)]) == 0
+    (tmp_path / "site.toml").write_text(f'lake = "{night.lake}"\n')
+    logs = ("verify", "--settings", str(tmp_path / "site.toml"), "--date", str(D2), "--client-logs", str(log))
+    assert cli.main([*logs, "--cluster", "north"]) == 0
+    assert published_rows(night.lake / "replay_checks", ["cluster", "writer"], {}) == [
+        {"cluster": "north", "writer": str(log)}
+    ]
+    assert cli.main([*logs, "--cluster", "south"]) == 3
+    assert "name another with --cluster: 'main', 'north'" in capsys.readouterr().err
+    assert cli.main([*logs]) == 0  # the lake that settings name stays beside logs that an option names
     assert published_rows(night.lake / "replay_checks", ["cluster", "writer", "differing_ms", "cause"], {}) == [
         {"cluster": "main", "writer": str(log), "differing_ms": 10_000, "cause": "UNKNOWN_CLIENT"},
         {"cluster": "main", "writer": "late", "differing_ms": 1, "cause": None},

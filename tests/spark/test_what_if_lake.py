@@ -130,6 +130,21 @@ def test_a_day_without_sends_is_refused(
 
 
 @pytest.mark.usefixtures("same_session")
+def test_one_cluster_is_replayed_alone(spark: SparkSession, lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
+    south = frame(spark, [row | {"cluster": "south"} for row in ROWS if row["event_date"] == D1])
+    lake.publish_day(SENDS, south, "south", D1, {})
+    day = ("--date", str(D1), "--policy", "P5")
+    both = json.loads(called(capsys, lake, *day, "--json"))
+    assert (both["clusters"], both["switch_on_share"]) == (["main", "south"], 0.75)
+    told = json.loads(called(capsys, lake, *day, "--cluster", "south", "--json"))
+    assert (told["clusters"], told["sends"] * 2) == (["south"], both["sends"])
+    assert (told["switch_on_share"], told["not_replayed"]) == (None, {})  # its producers have no row
+    assert cli.main(["what-if", "--lake", lake.root, *day, "--cluster", "north"]) == 3
+    refused = f"cluster 'north' has no sends of {D1} to {D1} in lake {lake.root}; name another with --cluster:"
+    assert f"{refused} 'main', 'south'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("same_session")
 def test_a_lake_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["what-if", "--lake", str(tmp_path / "none"), "--date", str(D1)]) == 3
     assert "holds no published day; run faultline nightly first" in capsys.readouterr().err
