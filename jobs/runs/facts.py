@@ -28,6 +28,7 @@ class Facts:
         read_otherwise: recomputed from lines that were read with other settings of the input than today's.
         other_settings: days beside the run's that other settings made; they stay as they are.
         other_days: lines of days that were not requested, by day.
+        warnings: sentences on lines that were read, but perhaps not as they were meant.
     """
 
     flow: str
@@ -42,6 +43,7 @@ class Facts:
     other_days: dict[str, int]
     hidden_files: list[str]
     repeated_files: list[str]
+    warnings: list[str]
 
 
 def facts_of(flow: str, settings: Settings, result: RunResult) -> Facts:
@@ -64,6 +66,7 @@ def facts_of(flow: str, settings: Settings, result: RunResult) -> Facts:
         other_days={f"{day}": count for day, count in result.other_days.items()},
         hidden_files=[*result.hidden_files],
         repeated_files=[*result.repeated_files],
+        warnings=result.warnings,
     )  # fmt: skip
 
 
@@ -84,7 +87,7 @@ def _day(flow: str, day: Mapping[str, Any]) -> str:
 
 
 def _notes(facts: Facts) -> list[str]:
-    notes = []
+    notes = [f"warning: {safe(warning)}" for warning in facts.warnings]
     can_recompute = facts.flow == "fault-latency"
     if facts.recomputed_days:
         notes.append(

@@ -98,6 +98,7 @@ class RunResult:
         forgotten_days: days that were to be recomputed, whose sends the lake no longer has.
         other_settings: published days that the run left, where it stands beside one, made with other settings.
         cascading: the later day that was recomputed last, or is just being.
+        warnings: sentences on what was read, but perhaps not as it was meant.
     """
 
     run: Run
@@ -111,6 +112,7 @@ class RunResult:
     forgotten_days: list[dt.date] = field(default_factory=list)
     other_settings: list[dt.date] = field(default_factory=list)
     cascading: Day | None = None
+    warnings: list[str] = field(default_factory=list)
 
     def read_otherwise(self, input_settings: str) -> list[dt.date]:
         """The days that were made from lines that other settings of the input read."""

@@ -48,7 +48,8 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
         with logging_failure(flow, context, result, days):
             with progress.step(f"reading {flow.reads}"):
                 staged = flow.stage(spark, settings, (run.days[0], run.days[-1]), context.staging)
-            for warning in staged.warnings(run.clock(), settings):
+            result.warnings = staged.warnings(run.clock(), settings)
+            for warning in result.warnings:
                 progress.say(f"warning: {warning}")
             days[:] = staged.days(run.days, settings.cluster)
             log_run(context, flow.name, [day for day in days if day not in logged], "STARTED")

@@ -261,6 +261,7 @@ def test_the_steps_of_a_run(run: Steps) -> None:
     assert (result.hidden_files, result.repeated_files) == (("/l/.a",), ("/l/b is /l/c",))
     said = run.said.getvalue().splitlines()
     assert said.pop(2) == f"warning: a time at {NIGHT:%H:%M} to come"
+    assert result.warnings == [f"a time at {NIGHT:%H:%M} to come"]
     assert [line.partition(":")[0] for line in said[:4]] == [
         "opening the lake", "reading sends", "publishing lines of 2026-03-01", "replaying of 2026-03-01",
     ]  # fmt: skip
