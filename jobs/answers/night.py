@@ -23,6 +23,7 @@ from jobs.tables import (
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
     REBALANCES,
+    SEND_CALLS,
     Table,
 )
 from jobs.text.terminal import counted, duration, safe
@@ -37,6 +38,7 @@ class Day:
     """One published day in numbers; of both flows, 0 where one did not run.
 
     Attributes:
+        unsent: sends that failed before they had a broker; they are no attempts, so not among `sends` and `failures`.
         incidents: those that are not minor, of all producers.
         has_sends: a send log was given.
         has_groups: consumer snapshots were given.
@@ -45,6 +47,7 @@ class Day:
     date: dt.date
     sends: int
     failures: int
+    unsent: int
     isolations: int
     isolated_ms: int
     isolating_producers: int
@@ -134,8 +137,8 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
     if whole.isolations:
         isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker"
         return f"No incident: {isolated}, never many the same one; {sends}."
-    if whole.sends:
-        return f"A quiet night: no producer isolated a broker; {sends}."
+    if whole.sends or whole.unsent:
+        return f"{'No' if whole.unsent else 'A quiet night: no'} producer isolated a broker; {sends}."
     no_send = "no send attempt was logged" if whole.has_sends else NOT_GIVEN[FAULT_LATENCY]
     if whole.rebalances or whole.group_findings:
         return f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')}; {no_send}."
@@ -152,12 +155,14 @@ def headline_of_group(group: str, whole: Day, *, counts_sends: bool) -> str:
 
 
 def _failed(whole: Day) -> str:
-    return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
+    unsent = f", {counted(whole.unsent, 'more send')} failed before a broker was chosen" if whole.unsent else ""
+    return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed{unsent}"
 
 
 def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
     counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
     attempts = _per_day(published, days, counted_by, ("sends", "failures"))
+    unsent = _per_day(published, days, SEND_CALLS, where=pc.field("attempts") == pc.scalar(0))
     columns = ["event_date", *_PRODUCER, "start_ms", "counted_until_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, is_real(), days)
     isolated = _by_day(
@@ -188,6 +193,7 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
             has_groups=day in ran[ALLOCATION],
             sends=of(attempts, day, "sends_sum"),
             failures=of(attempts, day, "failures_sum"),
+            unsent=of(unsent, day),
             isolations=of(isolated, day),
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
             isolating_producers=of(producers, day),

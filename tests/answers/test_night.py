@@ -58,6 +58,14 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
             "No incident: 1 producer isolated a broker, never many the same one; 0 % of 1 send attempt failed.",
         ),
         ({"sends": 1}, [], "A quiet night: no producer isolated a broker; 0 % of 1 send attempt failed."),
+        (
+            {"unsent": 2},
+            [],
+            (
+                "No producer isolated a broker; 0 % of 0 send attempts failed, 2 more sends failed before a broker was"
+                " chosen."
+            ),
+        ),
         ({"rebalances": 2, "moved": 5}, [], "2 rebalances moved 5 queues; no send log was given."),
         (
             {"rebalances": 1, "moved": 1, "has_sends": True},

@@ -24,6 +24,7 @@ from jobs.tables import (
     PRODUCER_DAYS,
     REBALANCES,
     RUN_LOG,
+    SEND_CALLS,
 )
 from tests.given.console import console_of
 from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, window
@@ -55,6 +56,8 @@ def lake(tmp_path: Path) -> Path:
         _day(NIGHT, GROUP, "p1", 30, 3), _day(NIGHT, GROUP, "p2", 10, 0), _day(NIGHT, "PG_other", "p3", 500, 99),
         _day(BEFORE, GROUP, "p1", 7, 1), _day(BEFORE, "PG_other", "p3", 600, 0),
     ])  # fmt: skip
+    unsent = {"event_date": NIGHT, "attempts": 0, "failed": True}
+    write_rows(lake, SEND_CALLS, [unsent | {"producer_group": group} for group in (GROUP, GROUP, "PG_other")])
     write_rows(
         lake,
         BROKER_WINDOWS,
@@ -88,7 +91,7 @@ def _tiles(page: str) -> dict[str, str]:
 def test_every_figure_is_of_the_group_or_says_of_whom(lake: Path) -> None:
     assert _tiles(render(_of_group(lake))) == {
         "send attempts": "40",
-        "failed": "3 7.5 %",
+        "failed": "3 7.5 %, and 2 sends before a broker was chosen",
         "incidents, of all producers": "1",
         "isolations": "2 by 2 producers",
         "isolated, summed": "31.0 s",
@@ -103,8 +106,9 @@ def test_every_figure_is_of_the_group_or_says_of_whom(lake: Path) -> None:
 
 def test_the_night_is_told_of_the_group_and_beside_its_own_nights(lake: Path) -> None:
     found = night(_of_group(lake))
-    assert (
-        found.headline == f"{GROUP}: 2 producers isolated brokers for 31.0 s in all; 7.5 % of 40 send attempts failed."
+    assert found.headline == (
+        f"{GROUP}: 2 producers isolated brokers for 31.0 s in all; 7.5 % of 40 send attempts failed, 2 more sends"
+        " failed before a broker was chosen."
     )
     assert [(day.date, day.sends, day.failures, day.isolations) for day in found.days] == [
         (BEFORE, 7, 1, 1), (NIGHT, 40, 3, 2),
