@@ -74,7 +74,7 @@ def of_client_logs(files: Iterable[Mapping[str, Any]]) -> list[str]:
     >>> for sentence in of_client_logs([{"file": "/l/a.log", **read}]):
     ...     print(sentence)
     client logs: UTC is assumed for /l/a.log, as nothing says its time zone; set time_zone in [client_logs."FOLDER"]
-    client logs: no line of /l/a.log says what its client did (9 entries, 4 of other loggers)
+    client logs: no line of /l/a.log is of use (9 entries, 4 of other loggers)
     client logs: 2 lines of /l/a.log have an unknown layout and were not read
 
     Args:
@@ -84,22 +84,25 @@ def of_client_logs(files: Iterable[Mapping[str, Any]]) -> list[str]:
     said = []
     if assumed := [file["file"] for file in read if file["zone_assumed"]]:
         said.append(
-            f"client logs: UTC is assumed for {_some(assumed)}, as nothing says its time zone; set time_zone in"
+            f"client logs: UTC is assumed for {some_of(assumed)}, as nothing says its time zone; set time_zone in"
             ' [client_logs."FOLDER"]'
         )
-    if silent := [file for file in read if not file["events"]]:
+    used = {file["file"] for file in read if file["events"]}
+    if silent := [file for file in read if file["file"] not in used]:
         entries, others = (sum(file[name] for file in silent) for name in ("entries", "other_loggers"))
-        names = _some([file["file"] for file in silent])
-        said.append(
-            f"client logs: no line of {names} says what its client did ({entries:,} entries, {others:,} of other"
-            " loggers)"
-        )
+        names = some_of([file["file"] for file in silent])
+        said.append(f"client logs: no line of {names} is of use ({entries:,} entries, {others:,} of other loggers)")
     if headless := {file["file"]: file["without_head"] for file in read if file["without_head"]}:
         lines = counted(sum(headless.values()), "line")
-        said.append(f"client logs: {lines} of {_some(list(headless))} have an unknown layout and were not read")
+        said.append(f"client logs: {lines} of {some_of(list(headless))} have an unknown layout and were not read")
     return said
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """The first three of the names, and how many more there are.
+
+    >>> some_of(["a", "b", "a", "c", "d"])
+    'a, b, c and 1 more'
+    """
     few = list(dict.fromkeys(map(safe, names)))
     return f"{', '.join(few[:_MOST_NAMED])}{f' and {len(few) - _MOST_NAMED} more' if few[_MOST_NAMED:] else ''}"

@@ -33,6 +33,7 @@ from jobs.tables import (
     Table,
 )
 from jobs.tables.day import Day
+from jobs.text.completeness import some_of
 from jobs.text.progress import Progress
 from jobs.verify.job import DayOfClients, replay_checks
 
@@ -52,6 +53,13 @@ class StagedLogs(Staged):
     def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
         """The days with sends, whatever days and clusters the lines are of."""
         return [day for day in self.with_sends if day.date in dates] or super().days(dates, default)
+
+    def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:  # noqa: ARG002 - of some inputs
+        """The logs without a line of the days, in the cluster that settings say."""
+        of_days = {file.file for day in self.with_sends for file in self.log_files(day)}
+        others = [file.file for each in self.inputs for file in each.log_files if file.file not in of_days]
+        where = f"of these days in cluster {self.cluster!r}"
+        return [f"client logs: no line of {some_of(others)} is {where}"] if others else []
 
     def clusters(self, date: dt.date | None = None) -> list[str]:
         """The cluster of the lines, good or bad, on a day with sends."""

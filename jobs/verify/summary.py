@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from jobs.kinds import Source
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import RunResult
 from jobs.settings.model import Settings
 from jobs.tables import PRODUCER_DAYS, REPLAY_CHECKS
+from jobs.text.completeness import of_client_logs, some_of
 from jobs.text.redaction import redacted
 
 _WORST = 10
+_NOTHING_TO_COMPARE = ("UNKNOWN_CLIENT", "NO_SENDS", "NOT_REPLAYED")
 _SUMS = ("written", "matched", "other_length", "missed", "extra", "isolated_ms", "replayed_ms", "differing_ms")
 
 
@@ -48,6 +51,7 @@ class VerifySummary:
         written: what clients wrote; the next four say what became of it in the replay.
         causes: why brokers differ, and how many of whom: most first.
         worst: the first ten of these, most differing writes first.
+        notes: client logs that could not be used, and what was assumed of others.
     """
 
     run_id: str
@@ -68,6 +72,7 @@ class VerifySummary:
     differing_ms: int
     causes: dict[str, int]
     worst: list[Item]
+    notes: list[str]
 
     @property
     def differing(self) -> int:
@@ -88,6 +93,10 @@ def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult)
     recorded = F.count_if(F.col("recorded_updates") > 0).alias("recorded")
     (producers,) = enforced.agg(F.count("*").alias("switched_on"), recorded).collect()
     counts = [done.counts for done in result.days if done.counts]
+    files = (asdict(file) for done in result.days for file in done.log_files)
+    alone = differing.where((F.col("source") == Source.CLIENT_LOG) & F.col("cause").isin(*_NOTHING_TO_COMPARE))
+    logs = [row["writer"] for row in alone.select("writer").distinct().orderBy("writer").collect()]
+    without = [f"client logs: nothing to compare {some_of(logs)} with ({', '.join(_NOTHING_TO_COMPARE)})"]
     return VerifySummary(
         run_id=result.run.run_id,
         lake=redacted(settings.lake),
@@ -99,6 +108,7 @@ def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult)
         **sums.asDict(),
         causes={row["cause"]: row["count"] for row in causes},
         worst=[_item(row.asDict()) for row in worst.select(*Item.__dataclass_fields__).collect()],
+        notes=[*result.warnings, *of_client_logs(files), *(without if logs else [])],
     )
 
 

@@ -18,6 +18,7 @@ SUMMARY = VerifySummary(
     run_id="r", lake="/lake", days=["2026-11-21"], clusters=["c"], log_lines=10, bad_lines=2, switched_on=3, recorded=1,
     written=1_300, matched=1_290, other_length=3, missed=7, extra=2, isolated_ms=60_000, replayed_ms=58_000,
     differing_ms=9_500, causes={"WITHOUT_EFFECT": 4, "UNEXPLAINED": 1}, worst=[ITEM],
+    notes=["client logs: no line of /l/\x1b.log is of use (9 entries, 4 of other loggers)"],
 )  # fmt: skip
 
 
@@ -36,6 +37,7 @@ def test_the_answer_on_one_screen() -> None:
         "  UNEXPLAINED (1): none of these: what sends cannot show (docs/exactness.md), or a fault of the replay",
         "  2 of 3 producers with the switch on recorded nothing: only a log can say more of them",
         "  2 lines of client logs in quarantine, source fault_item_logs",
+        "  client logs: no line of /l/\\x1b.log is of use (9 entries, 4 of other loggers)",
         "  per producer, or log, and broker: /lake/replay_checks",
     ]
 
@@ -43,7 +45,7 @@ def test_the_answer_on_one_screen() -> None:
 def test_what_agrees_is_short() -> None:
     whole = dataclasses.replace(
         SUMMARY, days=["2026-11-21", "2026-11-22"], written=1, matched=1, other_length=0, missed=0, extra=0,
-        causes={}, worst=[], bad_lines=0, recorded=3,
+        causes={}, worst=[], bad_lines=0, recorded=3, notes=[],
     )  # fmt: skip
     assert verify_text(whole).splitlines() == [
         "2026-11-21 to 2026-11-22  cluster c: what clients wrote against the replay from sends",

@@ -202,6 +202,16 @@ def test_the_answer_adds_up(verified: Verified) -> None:
     assert (writes, answer["worst"][0]["writer"]) == ([1] * 10, "other-version")
 
 
+def test_logs_without_use_are_named(site: Site, verified: Verified) -> None:
+    assert [note.replace(f"{site.folder}/logs/", "") for note in verified.answer["notes"]] == [
+        "client logs: no line of alike/rocketmq_client-2026-02-28.log is of these days in cluster 'main'",
+        (
+            "client logs: nothing to compare no-sends/rocketmq_client.log, nobody/rocketmq_client.log with"
+            " (UNKNOWN_CLIENT, NO_SENDS, NOT_REPLAYED)"
+        ),
+    ]
+
+
 def test_lines_of_logs_are_counted_and_bad_ones_are_in_quarantine(verified: Verified) -> None:
     assert verified.run_log == [{"rows_read": 19, "rows_published": 17, "rows_quarantined": 1, "rows_other_day": 1}]
     assert [(row["reason"], row["line"]) for row in verified.quarantine] == [("log_line_breaks_off", 3)]
