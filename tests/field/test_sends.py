@@ -15,15 +15,16 @@ CASES = {
     "vip": FIELD / "20-vip-port-address-only",
     "ipv6": FIELD / "22-async-retry-ipv6" / "ipv6",
     "calls": FIELD / "23-calls-without-a-broker",
+    "pods": FIELD / "24-two-pods-one-producer-id",
 }
 NINE_MS = 1_795_251_600_000
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
-    """The three cases in one night: their producers and topics have different names."""
+    """The cases in one night: their producers and topics have different names."""
     folder = tmp_path_factory.mktemp("field")
-    sends = [word for case in CASES.values() for word in ("--sends", case / "sends.jsonl")]
+    sends = [word for case in CASES.values() for file in case.glob("sends.*") for word in ("--sends", file)]
     routes = [
         word
         for case in CASES.values()
@@ -41,8 +42,8 @@ def _rows(lake: Path, table: str, group: str) -> list[dict[str, object]]:
 
 def test_the_night_succeeds(lake: tuple[Path, Said]) -> None:
     folder, said = lake
-    assert (said.code, "220 lines read = 220 published + 0 quarantined" in said.out) == (0, True), said
-    assert len(DeltaTable(folder / "sends").to_pyarrow_table()) == 216
+    assert (said.code, "820 lines read = 820 published + 0 quarantined" in said.out) == (0, True), said
+    assert len(DeltaTable(folder / "sends").to_pyarrow_table()) == 816
 
 
 def test_an_address_by_the_vip_port_is_the_brokers(lake: tuple[Path, Said]) -> None:
@@ -79,6 +80,17 @@ def test_a_log_of_calls_isolates_no_broker_for_the_wait_for_another(spark: Spark
     assert isolated["PG_calls"] == [("broker-c", "INFERRED_CALL")]
     assert sorted(isolated["PG_attempts"]) == [("broker-a", "LOGGED"), ("broker-c", "LOGGED")]
     assert "1 producer logs calls, not attempts" in said.out + said.err
+
+
+def test_processes_that_share_an_id_are_not_replayed(lake: tuple[Path, Said]) -> None:
+    """Case 24: two pods send in turn, the `seq` of one far above the other's."""
+    (day,) = _rows(lake[0], "producer_days", "PG_pod")
+    assert (day["sends"], day["failures"], day["isolations"]) == (600, 2, 0)
+    assert day["not_replayed"] == "SEVERAL_PROCESSES"
+    assert _rows(lake[0], "isolation_intervals", "PG_pod") == []
+    (found,) = _rows(lake[0], "findings", "PG_pod")
+    assert (found["kind"], found["cause"]) == ("SEVERAL_PROCESSES", "SEQ_FALLS")
+    assert str(found["sentence"]).startswith("several processes sent as 172.17.0.2@1, or its clock was set back")
 
 
 def test_a_call_that_failed_before_it_had_a_broker_is_a_call_without_an_attempt(
