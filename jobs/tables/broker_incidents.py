@@ -6,6 +6,7 @@ from jobs.tables.table import BROKER_NAME, CLUSTER, EVENT_DATE, FLAG, LONG, TEXT
 
 BROKER_INCIDENTS = Table(
     name="broker_incidents",
+    version=2,
     grain="one interval in which at least `incident_share` of the active producers isolate one broker",
     keys=("cluster", "broker_name", "start_ms"),
     columns=(
@@ -28,7 +29,12 @@ BROKER_INCIDENTS = Table(
         required("last_producer", TEXT, "client id of the last to notice"),
         required("never_noticed", LONG, "producers with the switch on that sent to it then and did not isolate it"),
         required("never_noticed_client_ids", ArrayType(TEXT, False), "their client ids, sorted, the first twenty"),
-        required("sends", LONG, "sends with an attempt at it that ended from first_noticed to end; any switch"),
+        required(
+            "sends",
+            LONG,
+            "sends with an attempt at it that ended from first_noticed to end, or from start where all had isolated it"
+            " before; any switch",
+        ),
         required("lost", LONG, "of those, sends that ended in an exception"),
         required("retried", LONG, "of those, answered sends that took more than one attempt"),
         required("slowed", LONG, "of those, sends answered at the first attempt after `slow_ms` or longer"),

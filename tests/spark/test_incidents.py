@@ -47,7 +47,9 @@ def test_when_everybody_held_it_long_before_the_first_of_them_counts(spark: Spar
     """Two of four hold on while the others leave: at 240,000 it is two of two."""
     isolations = [isolation_row("b", "p0", 1_000, 280_000), isolation_row("b", "p1", 2_000, 270_000)]
     sends = [*_active(290_000, "p0", "p1"), *_active(200_000, "p2", "p3", "p4")]
-    (row,) = incidents_of(spark, isolations, sends, [])
+    calls = [call_row("q", at_ms, "b", failed=True) for at_ms in (1_000, 239_999, 240_000, 279_999)]
+    (row,) = incidents_of(spark, isolations, sends, calls)
+    assert _told(row, "sends", "lost") == [2, 2]  # what failed before it began is not its cost
     assert _told(row, *NOTICED) == [240_000, 1_000, "p0", 2_000, "p1"]
     assert _told(row, "end_ms", "peak_producers", "producers") == [280_000, 2, 2]
 

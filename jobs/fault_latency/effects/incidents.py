@@ -44,7 +44,7 @@ def broker_incidents(isolations: DataFrame, sends_per_process: DataFrame, calls:
                 "never_noticed_client_ids": F.slice(F.array_distinct("others.client_id"), 1, _NAMED),
             }
         )
-        .drop("others", "senders", "noticed_by")
+        .drop("others", "senders", "noticed_by", "cost_from_ms")
     )
 
 
@@ -108,7 +108,8 @@ def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
     """One row per incident, with who isolated the broker, from the first to the last to begin.
 
     A producer that began more than a minute before, or before the incident before it was over, had isolated it already
-    and does not count as the first, unless all of them had.
+    and does not count as the first, unless all of them had. Adds `cost_from_ms`: the first to notice, but no time
+    before the incident where all of them had isolated it already.
     """
     in_time = Window.partitionBy(*_BROKER).orderBy("start_ms")
     onset = F.greatest(F.lag("end_ms").over(in_time), F.col("start_ms") - _ONSET_MS)
@@ -127,7 +128,7 @@ def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
         .groupBy(*incident, "client_id", "producer")
         .agg(F.min(F.struct(F.col("began_ms") < F.col("onset_ms"), "began_ms")).alias("noticed"))
     )
-    order = F.struct("noticed", "producer")
+    order, first_ms = F.struct("noticed", "producer"), F.col("first_noticed_ms")
     newly = F.col("noticed.began_ms") >= F.col("onset_ms")
     return (
         per_producer.groupBy(*incident)
@@ -143,6 +144,7 @@ def _noticed(incidents: DataFrame, isolated: DataFrame) -> DataFrame:
             ),
             F.collect_set("producer").alias("noticed_by"),
         )
+        .withColumn("cost_from_ms", F.when(first_ms >= F.col("onset_ms"), first_ms).otherwise(F.col("start_ms")))
         .drop("onset_ms")
     )
 
@@ -164,7 +166,7 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
     )
     return (
         tried.join(F.broadcast(_minutes(noticed)), [*_BROKER, "minute"])
-        .where("ended_ms >= first_noticed_ms AND ended_ms < end_ms")
+        .where("ended_ms >= cost_from_ms AND ended_ms < end_ms")
         .groupBy(*_BROKER, "start_ms")
         .agg(
             F.count("*").alias("sends"),
@@ -178,8 +180,8 @@ def _cost(noticed: DataFrame, calls: DataFrame) -> DataFrame:
 
 def _minutes(noticed: DataFrame) -> DataFrame:
     """One row per incident and minute of the time that it was noticed."""
-    minutes = F.sequence(minute_of("first_noticed_ms"), minute_of("end_ms"))
-    return noticed.select(*_BROKER, "start_ms", "end_ms", "first_noticed_ms", F.explode(minutes).alias("minute"))
+    minutes = F.sequence(minute_of("cost_from_ms"), minute_of("end_ms"))
+    return noticed.select(*_BROKER, "start_ms", "end_ms", "cost_from_ms", F.explode(minutes).alias("minute"))
 
 
 def _producer() -> Column:
