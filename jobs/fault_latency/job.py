@@ -47,6 +47,7 @@ def fault_latency(
         INCIDENTS,
         broker_incidents(isolated, per_process, all_calls(attempts, of_several, slow_ms), settings.incident_share),
     )
+    incidents = incidents.withColumn("is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost))
     health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
@@ -66,9 +67,9 @@ def fault_latency(
         "broker_windows": broker_windows(items.sends, isolated).transform(
             with_partition_columns, day, "window_start_ms"
         ),
-        "broker_incidents": incidents.withColumn(
-            "is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost)
-        ).transform(with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"),
+        "broker_incidents": incidents.transform(
+            with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"
+        ),
         "producer_days": producer_days(per_process, isolated, chosen, items.record).transform(
             with_partition_columns, day
         ),

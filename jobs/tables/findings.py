@@ -7,7 +7,7 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, in
 
 FINDINGS = Table(
     name="findings",
-    version=3,
+    version=4,
     grain="one finding: an interval in which a producer or broker behaved unexpectedly",
     keys=(
         "cluster",
@@ -24,7 +24,7 @@ FINDINGS = Table(
         EVENT_DATE,
         CLUSTER,
         required("kind", TEXT, "kind of finding; docs/findings has how it is detected and what to do"),
-        required("severity", TEXT, "CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO"),
+        required("severity", TEXT, "CRITICAL: ten sends failed or a broker is long lost; WARNING: look at it; INFO"),
         required("cause", TEXT, "why; UNEXPLAINED: the data does not show it"),
         *instant("start", "start of the interval"),
         *instant("end", "end of the interval, exclusive; the start plus 1 ms for a moment"),

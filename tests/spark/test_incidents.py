@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.incidents import is_minor
+from jobs.fault_latency.findings.lone_and_wide import wide_isolations
 from tests.given.isolating_producers import call_row, incidents_of, isolation_row, send_row
 
 Row = dict[str, object]
@@ -155,3 +157,17 @@ def test_an_incident_is_minor_when_it_is_both_short_and_cheap(spark: SparkSessio
     assert [row["name"] for row in incidents.where("is_minor IS DISTINCT FROM expected").collect()] == []
     none = incidents.withColumn("is_minor", is_minor(0, 10) | is_minor(2_000, 0))
     assert none.where("is_minor").isEmpty()
+
+
+def test_a_finding_is_critical_from_ten_lost_sends_but_for_a_minor_incident(spark: SparkSession) -> None:
+    names = "lost bigint, is_minor boolean, expected string"
+    rows = [(9, False, "WARNING"), (10, False, "CRITICAL"), (99, True, "WARNING")]
+    cost = {"producers": 4, "isolating_producers": 2, "peak_producers": 2, "sends": 200, "retried": 0, "slowed": 0}
+    of_broker = {"cluster": F.lit("c"), "broker_name": F.col("expected"), "peak_share": F.lit(0.5)}
+    times = {"start_ms": F.col("lost"), "end_ms": F.lit(900)}
+    incidents = spark.createDataFrame(rows, names).withColumns(
+        {**of_broker, **times, **{name: F.lit(count) for name, count in cost.items()}}
+    )
+    found = wide_isolations(incidents).select("failures", "severity", "broker_name").collect()
+    assert [row["severity"] for row in found] == [row["broker_name"] for row in found]
+    assert sorted(row["failures"] for row in found) == [9, 10, 99]

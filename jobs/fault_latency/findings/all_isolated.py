@@ -8,7 +8,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.within import chosen_within
-from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
+from jobs.fault_latency.findings.finding import (
+    clock_text,
+    count_text,
+    duration_text,
+    finding,
+    percent_text,
+    severity_of_lost,
+)
 from jobs.fault_latency.findings.sessions import moment, sessions
 from jobs.fault_latency.keys import OWNER, TOPIC
 from jobs.kinds import FindingCause, FindingKind, Severity
@@ -37,12 +44,11 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
         .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
     )
     lone = F.size("brokers") == 1
+    harmless = (F.col("failures") == 0) & (lone | (F.col("sends") == 0))
     return finding(
         without_broker,
         FindingKind.ALL_ISOLATED,
-        F.when(F.col("failures") > 0, Severity.CRITICAL)
-        .when(lone | (F.col("sends") == 0), Severity.INFO)
-        .otherwise(Severity.WARNING),
+        severity_of_lost(F.col("failures"), F.when(harmless, Severity.INFO).otherwise(Severity.WARNING)),
         F.when(lone, FindingCause.ONLY_BROKER).otherwise(FindingCause.ALL_ISOLATED),
         F.col("client_id"),
         " had no available broker for ",
@@ -97,7 +103,7 @@ def dead_broker_magnets(intervals: DataFrame, choices: DataFrame, policies: Sequ
     return finding(
         magnets,
         FindingKind.DEAD_BROKER_MAGNET,
-        F.lit(Severity.CRITICAL),
+        severity_of_lost(F.col("failures"), Severity.WARNING),
         F.lit(FindingCause.CLIENT_DEFECT),
         F.col("client_id"),
         " had every broker isolated and sent ",

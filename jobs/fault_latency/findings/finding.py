@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.kinds import FindingKind
+from jobs.kinds import FindingKind, Severity
 
+_MANY_LOST = 10
 _EVIDENCE = {
     "client_id": "string",
     "producer_group": "string",
@@ -49,6 +50,24 @@ def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column,
         *evidence.values(),
         sentence.alias("sentence"),
     )
+
+
+def severity_of_lost(lost: Column, otherwise: Column | Severity) -> Column:
+    """CRITICAL from ten lost sends on: a few are no reason to be woken.
+
+    Examples:
+        >>> frame = spark.createDataFrame([(0,), (9,), (10,)], "lost bigint")
+        >>> frame.select(severity_of_lost(F.col("lost"), Severity.WARNING).alias("severity")).show()
+        +--------+
+        |severity|
+        +--------+
+        | WARNING|
+        | WARNING|
+        |CRITICAL|
+        +--------+
+        <BLANKLINE>
+    """
+    return F.when(lost >= _MANY_LOST, Severity.CRITICAL).otherwise(otherwise)
 
 
 def count_text(count: Column, noun: str) -> Column:

@@ -6,7 +6,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import with_chosen_at
-from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding, percent_text
+from jobs.fault_latency.findings.finding import (
+    clock_text,
+    count_text,
+    duration_text,
+    finding,
+    percent_text,
+    severity_of_lost,
+)
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
@@ -118,7 +125,7 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
     """One finding per incident of two producers or more.
 
     Args:
-        incidents: INCIDENTS.
+        incidents: INCIDENTS, with `is_minor`.
     """
     wide = incidents.where("isolating_producers > 1").select(
         "cluster",
@@ -133,11 +140,12 @@ def wide_isolations(incidents: DataFrame) -> DataFrame:
         F.col("peak_share").alias("share"),
         "retried",
         "slowed",
+        "is_minor",
     )
     return finding(
         wide,
         FindingKind.WIDE_ISOLATION,
-        F.when(F.col("failures") > 0, Severity.CRITICAL).otherwise(Severity.WARNING),
+        severity_of_lost(F.when(F.col("is_minor"), 0).otherwise(F.col("failures")), Severity.WARNING),
         F.lit(FindingCause.BROKER_SIDE),
         F.col("peak_producers"),
         " of ",

@@ -11,7 +11,7 @@ from jobs.fault_latency.keys import ITEM
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.fault_window import FAR_MS
 
-_LONG_MS = 60_000
+_LONG_MS = 600_000  # the longest isolation of any released ladder
 
 
 def never_reachable_again(writes: DataFrame, day_end_ms: int) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.findings.finding import count_text, finding
+from jobs.fault_latency.findings.finding import count_text, finding, severity_of_lost
 from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
 from jobs.tables.day import Day
@@ -53,9 +53,7 @@ def uneven_ladder(attempts: DataFrame, policy: Policy, day: Day) -> DataFrame:
     return finding(
         per_producer,
         FindingKind.LADDER_ARRAYS_DIFFER,
-        F.when(F.col("thrown") > 0, Severity.CRITICAL)
-        .when(F.lit(isolations < floors), Severity.WARNING)
-        .otherwise(Severity.INFO),
+        severity_of_lost(F.col("thrown"), Severity.WARNING if isolations < floors else Severity.INFO),
         F.lit(FindingCause.SETTINGS),
         F.col("client_id"),
         f" has {floors} floors but {isolations} isolations: ",

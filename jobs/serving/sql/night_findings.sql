@@ -6,7 +6,7 @@
 -- cluster: RocketMQ cluster
 -- last_night: the day is the cluster's last published one
 -- severity_rank: 1 = CRITICAL, 2 = WARNING, 3 = INFO
--- severity: CRITICAL: sends failed or a broker is lost; WARNING: look at it; INFO
+-- severity: CRITICAL: ten sends failed or a broker is long lost; WARNING: look at it; INFO
 -- kind: kind of finding
 -- cause: why; UNEXPLAINED: the data does not show it
 -- start_at: start of the interval, UTC
