@@ -1,6 +1,6 @@
 """`isolation_intervals`: intervals in which a broker was not available to a producer."""
 
-from jobs.kinds import Evidence
+from jobs.kinds import Evidence, FindingKind
 from jobs.tables.table import (
     BROKER_NAME,
     CLUSTER,
@@ -54,6 +54,6 @@ ISOLATION_INTERVALS = Table(
     },
     closed_lists={
         "evidence": tuple(Evidence),
-        "ended_by": ("EXPIRED", "CLEARED", "REMOVED", "REACHABLE", "RESTARTED", "DAY_END"),
+        "ended_by": ("EXPIRED", "CLEARED", "REMOVED", "REACHABLE", FindingKind.RESTARTED, "DAY_END"),
     },
 )

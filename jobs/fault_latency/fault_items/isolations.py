@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.fault_items.recorded_writes import Recorded
 from jobs.fault_latency.fault_items.replay import CARRIED, REMOVE
 from jobs.fault_latency.keys import ITEM, PROCESS
+from jobs.kinds import FindingKind
 from udfs.fault_window import FAR_MS
 
 
@@ -184,7 +185,7 @@ def _ended_by(end: Column, cut: Column, day_end_ms: int) -> Column:
     """The end of an isolation as the table's `ended_by`."""
     last_write_ended_it = F.col("last.until_ms") > end
     return (
-        F.when((end > cut) & (F.col("process_ended_at_ms") <= day_end_ms), "RESTARTED")
+        F.when((end > cut) & (F.col("process_ended_at_ms") <= day_end_ms), FindingKind.RESTARTED)
         .when(end > cut, "DAY_END")
         .when(~last_write_ended_it, "EXPIRED")
         .when(F.col("last.next_op") == REMOVE, "REMOVED")

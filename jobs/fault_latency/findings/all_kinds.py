@@ -16,6 +16,7 @@ from jobs.fault_latency.findings.collateral import collateral_isolations
 from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isolations
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
+from jobs.fault_latency.findings.restarts import restarts
 from jobs.fault_latency.findings.several_processes import several_processes
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.replayed_day import Replayed
@@ -29,7 +30,7 @@ def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day
     Args:
         items: the day's replay.
         choices: CHOICES.
-        incidents: INCIDENTS.
+        incidents: INCIDENTS, with `is_minor`.
         day: the day and cluster.
         slow_ms: an answer this late counts as slow.
     """
@@ -40,6 +41,7 @@ def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day
     kinds = [
         clock_steps(attempts, per_process),
         several_processes(per_process),
+        restarts(per_process),
         *(uneven_ladder(attempts, policy, day) for policy in items.policies if not policy.ladder.is_even),
         sent_while_isolated(choices, items.near_attempts),
         collateral_isolations(writes, items.sends, slow_ms),
