@@ -9,7 +9,7 @@ from typing import Any
 from jobs.runs.run import RunResult
 from jobs.runs.run_log import ALLOCATION, FAULT_LATENCY
 from jobs.settings.model import Settings
-from jobs.text.terminal import safe
+from jobs.text.terminal import one_line, safe
 
 _LOGGED_AS = {"fault-latency": FAULT_LATENCY, "allocation": ALLOCATION}
 _MOST_DAYS = 5
@@ -87,7 +87,7 @@ def _day(flow: str, day: Mapping[str, Any]) -> str:
 
 
 def _notes(facts: Facts) -> list[str]:
-    notes = [f"warning: {safe(warning)}" for warning in facts.warnings]
+    notes = [f"warning: {one_line(warning)}" for warning in facts.warnings]
     can_recompute = facts.flow == "fault-latency"
     if facts.recomputed_days:
         notes.append(

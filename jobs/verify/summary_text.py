@@ -76,6 +76,6 @@ def _notes(summary: VerifySummary) -> str:
         )
     if summary.bad_lines:
         notes.append(f"{counted(summary.bad_lines, 'line')} of client logs in quarantine, source fault_item_logs")
-    notes += map(safe, summary.notes)
+    notes += map(one_line, summary.notes)
     notes.append(f"per producer, or log, and broker: {one_line(summary.lake)}/replay_checks")
     return "Notes\n" + "\n".join(f"  {note}" for note in notes)

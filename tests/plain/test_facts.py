@@ -50,7 +50,7 @@ def test_other_clusters_are_counted_where_there_are_any() -> None:
                 " says stay as they were (sends, fault_item_updates, topic_brokers, order_key_moves, quarantine)"
             ),
         ),
-        ({"warnings": ["a time to come"]}, "warning: a time to come"),
+        ({"warnings": ["a time to come, " * 20 + "at last"]}, "warning: " + "a time to come, " * 20 + "at last"),
         (
             {"cascaded_days": ["2026-11-22", "2026-11-23"]},
             "recomputed because the day before changed: 2026-11-22, 2026-11-23",
