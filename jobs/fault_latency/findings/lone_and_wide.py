@@ -19,6 +19,7 @@ from jobs.fault_latency.keys import PRODUCER
 from jobs.kinds import FindingCause, FindingKind, Severity
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
+from udfs.outcome import is_out_of_time
 
 _MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
@@ -31,14 +32,16 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> Da
     """One finding per producer and broker and run of isolations that no other producer shares.
 
     At least two others sent to the broker in the same minutes, none of them isolated it (or would have, with the
-    switch on), and at most one in twenty of their attempts failed or was slow.
+    switch on), and at most one in twenty of their attempts failed or was slow. A broker that was given no time to
+    answer says nothing about the way to it, so such isolations do not count.
 
     Args:
         isolations: ISOLATIONS.
         sends: the published attempts of the day.
         slow_ms: an answer this late counts as slow.
     """
-    lasting = isolations.where("end_ms > start_ms")
+    had_time = ~F.coalesce(is_out_of_time(F.col("cause"), F.col("opener_latency_ms")), F.lit(False))
+    lasting = isolations.where(had_time & (F.col("end_ms") > F.col("start_ms")))
     evidence = [
         F.count("*").alias("isolations"),
         F.sum(F.col("end_ms") - F.col("start_ms")).alias("isolated_ms"),
