@@ -260,28 +260,30 @@ def test_a_life_is_in_sight_from_its_start_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lists", "ended"),
+    ("lists", "gone"),
     [
-        pytest.param([], False, id="no list"),
-        pytest.param([("x", 0, 3_600, 3_590)], False, id="listed for an hour"),
-        pytest.param([("x", 0, 3_600, 3_590), ("y", 3_600, 7_200, 7_200)], False, id="dropped an hour later"),
-        pytest.param([("x", 0, 220, 219), ("y", 220, 7_200, 7_200)], True, id="dropped two minutes later"),
-        pytest.param([("x", 0, 290, 230), ("y", 290, 7_200, 7_200)], True, id="listed last 130 s later"),
-        pytest.param([("x", 0, 290, 231), ("y", 290, 7_200, 7_200)], False, id="listed last more than that later"),
-        pytest.param([("x", 0, 101, 100), ("y", 101, 7_200, 7_200)], True, id="at once"),
-        pytest.param([("x", 0, 220, 219)], False, id="then nothing is known"),
-        pytest.param([("x", 0, 220, 219), ("y", 230, 7_200, 7_200)], False, id="nor when it was dropped"),
-        pytest.param([("x", 0, 110, 109), ("y", 110, 140, 139), ("x", 140, 900, 890)], False, id="listed again"),
-        pytest.param([("y", 0, 7_200, 7_200)], True, id="never listed"),
+        pytest.param([], None, id="no list"),
+        pytest.param([("x", 0, 3_600, 3_590)], None, id="listed for an hour"),
+        pytest.param([("x", 0, 3_600, 3_590), ("y", 3_600, 7_200, 7_200)], None, id="dropped an hour later"),
+        pytest.param([("x", 0, 220, 219), ("y", 220, 7_200, 7_200)], 100, id="dropped two minutes later"),
+        pytest.param([("x", 0, 290, 230), ("y", 290, 7_200, 7_200)], 100, id="listed last 130 s later"),
+        pytest.param([("x", 0, 290, 231), ("y", 290, 7_200, 7_200)], None, id="listed last more than that later"),
+        pytest.param([("x", 0, 101, 100), ("y", 101, 7_200, 7_200)], 100, id="at once"),
+        pytest.param([("x", 0, 115, 110), ("y", 115, 7_200, 7_200)], 110, id="within a pause of the log"),
+        pytest.param([("x", 0, 115, 111), ("y", 115, 7_200, 7_200)], 100, id="after a pause that no log makes"),
+        pytest.param([("x", 0, 220, 219)], None, id="then nothing is known"),
+        pytest.param([("x", 0, 220, 219), ("y", 230, 7_200, 7_200)], None, id="nor when it was dropped"),
+        pytest.param([("x", 0, 110, 109), ("y", 110, 140, 139), ("x", 140, 900, 890)], None, id="listed again"),
+        pytest.param([("y", 0, 7_200, 7_200)], 100, id="never listed"),
     ],
 )
 def test_a_log_that_stops_ends_a_client_only_with_the_brokers(
-    lists: list[tuple[str, int, int, int]],
-    ended: bool,  # noqa: FBT001
+    lists: list[tuple[str, int, int, int]], gone: int | None
 ) -> None:
     member_lists = [MemberList("a", (each,), s * 1_000, e * 1_000, last * 1_000) for each, s, e, last in lists]
-    (sight,) = sights([], [Lifetime("x", 1_000, 100_000, ended=False)], member_lists)
-    assert (sight.end_ms, sight.ended) == (100_000, ended)
+    sight, *ends = sights([], [Lifetime("x", 1_000, 100_000, ended=False)], member_lists)
+    assert (sight.end_ms, sight.ended) == (100_000, False)
+    assert ends == ([] if gone is None else [Sight("x", Source.CLIENT_LOG, gone * 1_000, gone * 1_000, ended=True)])
 
 
 def test_a_client_that_is_back_did_not_end_unless_a_list_lacked_it_meanwhile() -> None:
@@ -290,8 +292,8 @@ def test_a_client_that_is_back_did_not_end_unless_a_list_lacked_it_meanwhile() -
     dropped = [MemberList("a", ids, start, end, end) for ids, start, end in (
         (("x",), 0, 120_000), ((), 120_000, 160_000), (("x",), 160_000, 900_000)
     )]  # fmt: skip
-    assert [[each.ended for each in sights([], lives, lists)] for lists in (listed, dropped)] == [
-        [False, False], [True, False]
+    assert [[each.end_ms for each in sights([], lives, lists) if each.ended] for lists in (listed, dropped)] == [
+        [], [100_000]
     ]  # fmt: skip
 
 

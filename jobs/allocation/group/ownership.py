@@ -10,6 +10,7 @@ from jobs.intervals.of_lists import grouped, touching
 from jobs.kinds import Source
 
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
+_PAUSE_MS = 10_000  # longest pause measured in a live client's log
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +89,24 @@ def sights(
     """When clients' queues are known, by answers and by logs; a life whose start no line shows is skipped.
 
     Knowledge ends with the log. The client itself ended if its log says so, or if brokers stop listing it within the
-    time that they take to drop a client.
+    time that they take to drop a client: where a broker last listed it within a pause of the log, it lived until then.
     """
-    by_log = [
-        Sight(
-            life.client_id,
-            Source.CLIENT_LOG,
-            life.lived_from_ms,
-            life.lived_until_ms,
-            life.ended or _is_dropped(life, lifetimes, member_lists),
-        )
+    lives = [
+        (life, life.lived_from_ms)
         for life in lifetimes
         if life.lived_from_ms is not None and life.lived_until_ms > life.lived_from_ms
     ]
+    by_log = [
+        Sight(life.client_id, Source.CLIENT_LOG, from_ms, life.lived_until_ms, life.ended) for life, from_ms in lives
+    ]
+    ends = [
+        Sight(life.client_id, Source.CLIENT_LOG, ended_ms, ended_ms, ended=True)
+        for life, _ in lives
+        if not life.ended and (ended_ms := _dropped_ms(life, lifetimes, member_lists)) is not None
+    ]
     return [
         *by_log,
+        *ends,
         *(
             Sight(answer.client_id, Source.RUNNING_INFO, answer.start_ms, answer.end_ms, ended=False)
             for answer in answered
@@ -110,8 +114,8 @@ def sights(
     ]
 
 
-def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Iterable[MemberList]) -> bool:
-    """Whether brokers stopped listing the client soon after its last log line, before any return."""
+def _dropped_ms(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Iterable[MemberList]) -> int | None:
+    """When the client ended, if brokers stopped listing it soon after its last log line, before any return."""
     starts_ms = (other.lived_from_ms for other in lifetimes if other.client_id == life.client_id)
     back_ms = min(
         (start_ms for start_ms in starts_ms if start_ms is not None and start_ms >= life.lived_until_ms), default=None
@@ -125,7 +129,9 @@ def _is_dropped(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Ite
     gone_ms = max((member_list.end_ms for member_list in naming), default=life.lived_until_ms)
     listed_ms = max((member_list.last_answer_ms for member_list in naming), default=life.lived_until_ms)
     is_known = any(member_list.start_ms <= gone_ms < member_list.end_ms for member_list in later)
-    return is_known and listed_ms <= life.lived_until_ms + EXPIRES_MS
+    if not is_known or listed_ms > life.lived_until_ms + EXPIRES_MS:
+        return None
+    return max(listed_ms, life.lived_until_ms) if listed_ms <= life.lived_until_ms + _PAUSE_MS else life.lived_until_ms
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:
