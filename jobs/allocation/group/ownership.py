@@ -10,7 +10,7 @@ from jobs.intervals.of_lists import grouped, touching
 from jobs.kinds import Source
 
 EXPIRES_MS = 130_000  # a broker drops a silent client after 120 s, at its next scan (measured 112 to 127 s)
-_PAUSE_MS = 10_000  # longest pause measured in a live client's log
+_PAUSE_MS = 10_000  # a log that ends this soon before a broker last lists the client ended with it
 
 
 @dataclass(frozen=True, slots=True)
