@@ -31,7 +31,7 @@ class Closed:
 def closed(script: str, data: Any) -> Closed:
     """Plotly and our own script of that name in `page`, which finds the data in the element `data`."""
     scripts = (part("closed.js"), get_plotlyjs(), part(script))
-    elements = (f"<script>{each}</script>" for each in scripts)
+    elements = (f"<script>{source}</script>" for source in scripts)
     inert = f'<script type="application/json" id="data">{inert_json(data)}</script>'
     return Closed(_policy(*scripts), Markup("\n".join((inert, *elements))))  # noqa: S704 - our own files and the library's
 
@@ -56,7 +56,7 @@ def inert_json(value: Any) -> str:
 def _policy(*scripts: str) -> str:
     """A Content-Security-Policy under which only these scripts run and nothing is loaded or sent."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:;"
         " connect-src 'none'; base-uri 'none'; form-action 'none'"

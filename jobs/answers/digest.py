@@ -135,10 +135,10 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     longest = _longest(isolating.select(["client_id", "producer_group", "client_version", *_ISOLATED]), "client_id")
     brokers, consumers = _brokers(published), read_groups(published)
     troubled = troubled_groups(consumers)
-    kinds = finding_kinds([each for each in consumers.findings if _is_noted(each)])
+    kinds = finding_kinds([finding for finding in consumers.findings if _is_noted(finding)])
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
     named = [*(row["producer_group"] for row in (*longest, *groups)), *missing]
-    named += [each.consumer_group for each in troubled[:MOST]]
+    named += [group.consumer_group for group in troubled[:MOST]]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,
@@ -147,9 +147,10 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         not_given=[NOT_GIVEN[flow] for flow in (FAULT_LATENCY, ALLOCATION) if day not in ran[flow]],
         counts={name: value for name, value in asdict(on_night.whole).items() if name != "date"},
         incidents=[
-            {name: each[name] for name in _INCIDENT}
-            for each in sorted(
-                on_night.incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"])
+            {name: incident[name] for name in _INCIDENT}
+            for incident in sorted(
+                on_night.incidents,
+                key=lambda incident: (incident["start_ms"] - incident["end_ms"], incident["start_ms"]),
             )
         ],
         findings=_kinds(published),
@@ -210,7 +211,7 @@ def _kinds(published: Published) -> list[Kind]:
         counts = Counter(row["severity"] for row in found)
         critical, warning, info = (counts[severity] for severity in _SEVERITIES)
         kinds.append(Kind(kind, critical, warning, info, worst=found[0]["sentence"]))
-    return sorted(kinds, key=lambda each: (-each.critical, -each.warning, -each.info, each.kind))
+    return sorted(kinds, key=lambda kind: (-kind.critical, -kind.warning, -kind.info, kind.kind))
 
 
 def _brokers(published: Published) -> pa.Table:
@@ -248,5 +249,5 @@ def _rejected(published: Published) -> list[dict[str, Any]]:
     )
     return [
         {"source": source, "reason": reason, "lines": count}
-        for (source, reason), count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        for (source, reason), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     ]

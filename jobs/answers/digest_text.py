@@ -19,14 +19,15 @@ def nights_text(nights: Sequence[Digest]) -> str:
     """Each night in full if they are few, else in a line."""
     if len(nights) > _MOST_IN_FULL:
         return "\n".join(
-            f"{_head(each)}: {one_line(each.headline)}{f' {each.warning}' if each.warning else ''}" for each in nights
+            f"{_head(night)}: {one_line(night.headline)}{f' {night.warning}' if night.warning else ''}"
+            for night in nights
         )
-    return "\n\n".join(night_text(each) for each in nights)
+    return "\n\n".join(night_text(night) for night in nights)
 
 
 def nights_json(nights: Sequence[Digest]) -> str:
     """The nights as one JSON object, as the JSON of a run has them."""
-    return json.dumps({"nights": [asdict(each) for each in nights]}, indent=1)
+    return json.dumps({"nights": [asdict(night) for night in nights]}, indent=1)
 
 
 def night_text(night: Digest) -> str:
@@ -57,7 +58,7 @@ def _headline(night: Digest) -> str:
             f" {counted(counts['moved'], 'queue')}; {counted(counts['group_findings'], 'finding')} about them."
         )
     if night.rejected:
-        most = [f"{each['lines']:,} {each['source']} {each['reason']}" for each in night.rejected[:MOST]]
+        most = [f"{row['lines']:,} {row['source']} {row['reason']}" for row in night.rejected[:MOST]]
         more = ", …" if night.rejected[MOST:] else ""
         lines.append(f"  Rejected lines: {', '.join(most)}{more}; {UNDER_EACH} (quarantine has file and line).")
     return "\n".join(lines)
@@ -67,17 +68,17 @@ def _incidents(night: Digest) -> str:
     minor = night.counts["minor_incidents"]
     if not night.incidents:
         return ""
-    shown = sorted(night.incidents[:MOST], key=lambda each: (each["start_ms"], each["broker_name"]))
+    shown = sorted(night.incidents[:MOST], key=lambda incident: (incident["start_ms"], incident["broker_name"]))
     rows = [
         [
-            safe(each["broker_name"]),
-            clock_time(each["start_ms"])[:8],
-            clock_time(each["end_ms"])[:8],
-            duration(each["end_ms"] - each["start_ms"]),
-            f"{each['peak_producers']:,} of {each['producers']:,} producers",
-            f"{each['lost']:,} of {each['sends']:,}",
+            safe(incident["broker_name"]),
+            clock_time(incident["start_ms"])[:8],
+            clock_time(incident["end_ms"])[:8],
+            duration(incident["end_ms"] - incident["start_ms"]),
+            f"{incident['peak_producers']:,} of {incident['producers']:,} producers",
+            f"{incident['lost']:,} of {incident['sends']:,}",
         ]
-        for each in shown
+        for incident in shown
     ]
     count = night.counts["incidents"]
     more = f" (the {len(rows)} longest of {count:,})" if count > len(rows) else ""
@@ -89,8 +90,11 @@ def _incidents(night: Digest) -> str:
 def _findings(night: Digest) -> str:
     if not night.findings:
         return "Findings\n  none" if night.counts["has_sends"] else ""
-    rows = [[each.kind, f"{each.critical:,}", f"{each.warning:,}", f"{each.info:,}"] for each in night.findings]
-    worst = [f"  {one_line(each.worst)}" for each in night.findings if each.critical]
+    rows = [
+        [finding.kind, f"{finding.critical:,}", f"{finding.warning:,}", f"{finding.info:,}"]
+        for finding in night.findings
+    ]
+    worst = [f"  {one_line(finding.worst)}" for finding in night.findings if finding.critical]
     table = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(
         [
@@ -106,13 +110,13 @@ def _brokers(night: Digest) -> str:
         return ""
     rows = [
         [
-            safe(each["broker_name"]),
-            f"{each['sends']:,}",
-            f"{each['failures']:,}",
-            duration(each["isolated_ms"]),
-            f"{each['isolating_producers']:,}",
+            safe(broker["broker_name"]),
+            f"{broker['sends']:,}",
+            f"{broker['failures']:,}",
+            duration(broker["isolated_ms"]),
+            f"{broker['isolating_producers']:,}",
         ]
-        for each in night.brokers[:MOST]
+        for broker in night.brokers[:MOST]
     ]
     more = _of_all(rows, night.broker_count)
     return f"Brokers{more}\n" + grid(
@@ -128,22 +132,27 @@ def _producers(night: Digest) -> str:
     count = f"{isolating:,} of {night.producer_count:,}, {isolations:,} isolations"
     if night.producer_group_count < isolating > MOST:
         rows = [
-            [safe(each["producer_group"]) or "?", f"{each['producers']:,}", *_isolated(each)]
-            for each in night.producer_groups
+            [safe(group["producer_group"]) or "?", f"{group['producers']:,}", *_isolated(group)]
+            for group in night.producer_groups
         ]
         header = ["group", "producers", "isolated (sum over brokers)", "isolations"]
-        table = grid_with_owners(header, rows, [each["producer_group"] for each in night.producer_groups], night.owners)
+        table = grid_with_owners(
+            header, rows, [group["producer_group"] for group in night.producer_groups], night.owners
+        )
         return f"Producer groups that isolated longest (producers: {count})\n{table}"
     rows = [
-        [safe(each["client_id"]), each["client_version"] or "?", *_isolated(each)] for each in night.producers[:_FEW]
+        [safe(producer["client_id"]), producer["client_version"] or "?", *_isolated(producer)]
+        for producer in night.producers[:_FEW]
     ]
     header = ["client id", "client", "isolated (sum over brokers)", "isolations"]
-    table = grid_with_owners(header, rows, [each["producer_group"] for each in night.producers[:_FEW]], night.owners)
+    table = grid_with_owners(
+        header, rows, [producer["producer_group"] for producer in night.producers[:_FEW]], night.owners
+    )
     return f"Producers that isolated longest ({count})\n{table}"
 
 
-def _isolated(each: Mapping[str, Any]) -> list[str]:
-    return [duration(each["isolated_ms"]), f"{each['isolations']:,}"]
+def _isolated(row: Mapping[str, Any]) -> list[str]:
+    return [duration(row["isolated_ms"]), f"{row['isolations']:,}"]
 
 
 def _groups(night: Digest) -> str:
@@ -151,14 +160,14 @@ def _groups(night: Digest) -> str:
         return ""
     rows = [
         [
-            safe(each.consumer_group),
-            duration(each.fault_ms),
-            *(f"{count:,}" for count in (each.rebalances, each.moved, each.needed, each.findings)),
+            safe(group.consumer_group),
+            duration(group.fault_ms),
+            *(f"{count:,}" for count in (group.rebalances, group.moved, group.needed, group.findings)),
         ]
-        for each in night.groups[:_FEW]
+        for group in night.groups[:_FEW]
     ]
     header = ["group", "without right owner (sum over queues)", "rebalances", "queues moved", "needed", "findings"]
-    table = grid_with_owners(header, rows, [each.consumer_group for each in night.groups[:_FEW]], night.owners)
+    table = grid_with_owners(header, rows, [group.consumer_group for group in night.groups[:_FEW]], night.owners)
     return f"Consumer groups{_of_all(rows, night.group_count)}\n{table}"
 
 
@@ -169,7 +178,9 @@ def _of_all(rows: Sequence[object], count: int) -> str:
 def _group_findings(night: Digest) -> str:
     if not night.group_findings:
         return ""
-    rows = [[f"{each.count:,}", each.kind, one_line(each.sentence)] for each in night.group_findings[:_FEWEST]]
+    rows = [
+        [f"{finding.count:,}", finding.kind, one_line(finding.sentence)] for finding in night.group_findings[:_FEWEST]
+    ]
     return "Findings about groups, the longest of each kind\n" + grid(["times", "kind", "in words"], rows)
 
 

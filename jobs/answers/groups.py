@@ -64,7 +64,7 @@ def consumer_groups(published: Published) -> Groups:
     groups = troubled_groups(rows, published.window)
     kinds = finding_kinds(rows.findings)
     drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
-    not_drawn = [sentence for each in drawn for sentence in each.not_drawn]
+    not_drawn = [sentence for ownership in drawn for sentence in ownership.not_drawn]
     if len(groups) > MOST_DRAWN:
         not_drawn.append(f"who owned the queues of {counted(len(groups) - MOST_DRAWN, 'group')} with less trouble")
     if len(groups) > MOST_GROUPS:
@@ -74,15 +74,15 @@ def consumer_groups(published: Published) -> Groups:
     return Groups(
         tuple(groups[:MOST_GROUPS]),
         tuple(kinds[:MOST_FINDINGS]),
-        tuple(sorted((each for each in drawn if each.bars), key=_moves, reverse=True)),
+        tuple(sorted((ownership for ownership in drawn if ownership.bars), key=_moves, reverse=True)),
         tuple(not_drawn),
     )
 
 
 def owner_hover(bar: Bar) -> str:
     """Hover text of a bar of a group's queues, in Plotly's markup."""
-    each = bar.source
-    queue = f"{named(each['topic'])} {named(each['broker_name'])}:{each['queue_id']}"
+    interval = bar.source
+    queue = f"{named(interval['topic'])} {named(interval['broker_name'])}:{interval['queue_id']}"
     head = f"<b>{queue}</b><br>{named(bar.kind)}"
     when = interval_words(bar.start_ms, bar.end_ms)
     return f"{head}<br>{when}" + (f"<br>{bar.rows:,} intervals, drawn as one" if bar.rows > 1 else "")
@@ -105,22 +105,22 @@ def _moves(ownership: Ownership) -> int:
 
 def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, Any]]) -> Ownership:
     table, known_from, intervals = _intervals(published, group)
-    changes = Counter((each["topic"], each["broker_name"], each["queue_id"]) for each in intervals)
+    changes = Counter((interval["topic"], interval["broker_name"], interval["queue_id"]) for interval in intervals)
     order = sorted(changes, key=lambda queue: (queue[0].startswith("%"), -changes[queue], queue))
     rows = sorted(_few_enough(order, changes), key=lambda queue: (queue[0].startswith("%"), queue))
     place = {queue: number for number, queue in enumerate(rows)}
-    drawn = [each for each in intervals if tuple(each[name] for name in QUEUE) in place]
+    drawn = [interval for interval in intervals if tuple(interval[name] for name in QUEUE) in place]
     bars = merged(
         (
             Bar(
-                place[each["topic"], each["broker_name"], each["queue_id"]],
-                NOBODY if each["client_id"] is None else each["client_id"],
-                each["client_id"] is None,
-                each["start_ms"],
-                each["end_ms"],
-                each,
+                place[interval["topic"], interval["broker_name"], interval["queue_id"]],
+                NOBODY if interval["client_id"] is None else interval["client_id"],
+                interval["client_id"] is None,
+                interval["start_ms"],
+                interval["end_ms"],
+                interval,
             )
-            for each in drawn
+            for interval in drawn
         ),
         MOST_BARS,
         SEVERAL,

@@ -59,15 +59,12 @@ def minutes(published: Published, most_brokers: int) -> Minutes:
     totals = windows.group_by("broker_name").aggregate([(name, "sum") for name in _SUMS]).to_pylist()
     worst = sorted(
         totals,
-        key=lambda each: (-each["isolated_ms_sum"], -each["failures_sum"], -each["sends_sum"], each["broker_name"]),
+        key=lambda row: (-row["isolated_ms_sum"], -row["failures_sum"], -row["sends_sum"], row["broker_name"]),
     )[:most_brokers]
     return Minutes(
         width_ms,
         _points(windows),
-        {
-            each["broker_name"]: _points(windows.filter(pc.field("broker_name") == each["broker_name"]))
-            for each in worst
-        },
+        {row["broker_name"]: _points(windows.filter(pc.field("broker_name") == row["broker_name"])) for row in worst},
         len(totals),
     )
 
@@ -78,7 +75,7 @@ def _width_ms(windows: pa.Table) -> int:
         return _MINUTE_MS
     bounds = pc.min_max(windows["window_start_ms"])
     minutes_there = (bounds["max"].as_py() - bounds["min"].as_py()) // _MINUTE_MS + 1
-    width = next((each for each in _WIDTHS if minutes_there <= each * MOST_POINTS), _WIDTHS[-1])
+    width = next((width for width in _WIDTHS if minutes_there <= width * MOST_POINTS), _WIDTHS[-1])
     return width * _MINUTE_MS
 
 

@@ -101,7 +101,9 @@ def _holding(
 def _tables_of(column: str) -> list[Table]:
     """Tables that hold a name, the largest last; a client id is a producer's where the row has a producer group."""
     needed = {column, "producer_group"} if column == "client_id" else {column}
-    return sorted((table for table in TABLES if needed <= {*table.schema.fieldNames()}), key=lambda each: each is SENDS)
+    return sorted(
+        (table for table in TABLES if needed <= {*table.schema.fieldNames()}), key=lambda table: table is SENDS
+    )
 
 
 def _named(known: list[str]) -> str:

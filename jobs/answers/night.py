@@ -98,9 +98,9 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
     whole = _whole(published, [counts[day] for day in published.days])
     incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames(), ~_minor()).to_pylist()
     findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
-    longest = sorted(incidents, key=lambda each: (each["start_ms"] - each["end_ms"], each["start_ms"]))
+    longest = sorted(incidents, key=lambda incident: (incident["start_ms"] - incident["end_ms"], incident["start_ms"]))
     gravest = sorted(
-        findings, key=lambda each: (_SEVERITIES.index(each["severity"]), each["start_ms"], each["sentence"])
+        findings, key=lambda finding: (_SEVERITIES.index(finding["severity"]), finding["start_ms"], finding["sentence"])
     )
     not_drawn = [
         f"{counted(len(found) - most, what)} beyond the {most} {which}"
@@ -115,9 +115,9 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
         whole,
         tuple(counts[day] for day in days),
         counts_sends,
-        tuple(sorted(longest[:MOST_INCIDENTS], key=lambda each: (each["start_ms"], each["broker_name"]))),
+        tuple(sorted(longest[:MOST_INCIDENTS], key=lambda incident: (incident["start_ms"], incident["broker_name"]))),
         tuple(gravest[:MOST_FINDINGS]),
-        dict(Counter(each["kind"] for each in findings).most_common()),
+        dict(Counter(finding["kind"] for finding in findings).most_common()),
         tuple(not_drawn),
         not_given(published, FAULT_LATENCY),
         not_given(published, ALLOCATION),

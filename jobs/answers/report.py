@@ -77,7 +77,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     figures = {
         "timeline": figure,
         "views": views,
-        "groups": [group_figure(each, published.window) for each in groups.ownership],
+        "groups": [group_figure(ownership, published.window) for ownership in groups.ownership],
     }
     return (
         _environment(several_days=len(published.days) > 1, owners=owners)

@@ -74,7 +74,7 @@ def _contradictions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     total = counts.total()
     if not total:
         return []
-    most = [each for each in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if each[1]][:_MOST_NAMED]
+    most = [pair for pair in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if pair[1]][:_MOST_NAMED]
     who = [f"{count:,} of {safe(client)}{f' ({safe(group)})' if group else ''}" for (client, group), count in most]
     if rest := total - sum(count for _, count in most):
         who.append(f"{rest:,} of others")

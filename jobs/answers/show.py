@@ -91,7 +91,7 @@ def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str
     if not found:
         check_known(published, question, narrowed.equal)
     missing = not_given(published, question.flow)
-    shown, group = rows.to_pylist(), next((each for each in _GROUPS if each in rows.column_names), None)
+    shown, group = rows.to_pylist(), next((column for column in _GROUPS if column in rows.column_names), None)
     has_owners = bool(owners) and group is not None
     if has_owners:
         shown = [{**row, "owner": owner_of(row[group], owners)} for row in shown]
@@ -119,7 +119,9 @@ def _equal(column: str, value: object) -> pc.Expression:
         return field == pc.scalar(value)
     of_class = OUTCOME_CLASSES[f"{value}"]
     return (
-        field.isin(of_class) if of_class else ~field.isin([each for some in OUTCOME_CLASSES.values() for each in some])
+        field.isin(of_class)
+        if of_class
+        else ~field.isin([outcome for outcomes in OUTCOME_CLASSES.values() for outcome in outcomes])
     )
 
 
@@ -152,7 +154,7 @@ def _found(published: Published, name: str, table: Table, narrowed: Narrowed) ->
 def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Table, int]:
     """Rows as of `_found`: owners of queues, and with source STRATEGY those who should be; equal columns."""
     source = narrowed.equal.get("source")
-    columns = pa.schema([(each.name, arrow_type(each.dataType)) for each in QUEUE_OWNERSHIP.columns])
+    columns = pa.schema([(column.name, arrow_type(column.dataType)) for column in QUEUE_OWNERSHIP.columns])
     rows, found = columns.empty_table(), 0
     if source != STRATEGY:
         rows, found = _found(published, name, QUEUE_OWNERSHIP, narrowed)

@@ -91,14 +91,14 @@ def timeline(published: Published) -> Timeline:
     bars = merged(
         (
             Bar(
-                place[each["broker_name"], each["client_id"], each["producer_group"]],
-                cause_class(each["cause"]),
-                not each["enforced"],
-                each["start_ms"],
-                each["end_ms"],
-                each,
+                place[interval["broker_name"], interval["client_id"], interval["producer_group"]],
+                cause_class(interval["cause"]),
+                not interval["enforced"],
+                interval["start_ms"],
+                interval["end_ms"],
+                interval,
             )
-            for each in intervals
+            for interval in intervals
         ),
         MOST_BARS,
     )
@@ -108,23 +108,23 @@ def timeline(published: Published) -> Timeline:
 
 def isolation_hover(bar: Bar) -> str:
     """Hover text of a bar of the timeline, in Plotly's markup."""
-    each = bar.source
-    verb = "held" if each["enforced"] else "would have held, with its switch on,"
-    head = f"<b>{named(each['broker_name'])}</b><br>{named(each['client_id'])} {verb} it off"
+    row = bar.source
+    verb = "held" if row["enforced"] else "would have held, with its switch on,"
+    head = f"<b>{named(row['broker_name'])}</b><br>{named(row['client_id'])} {verb} it off"
     when = interval_words(bar.start_ms, bar.end_ms)
     if bar.rows > 1:
-        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {named(each['cause'])}"
+        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {named(row['cause'])}"
     lines = [
         head,
         when,
-        f"cause {named(each['cause'])}, {each['opener_latency_ms']:,} ms; ended: {named(each['ended_by'])}",
-        f"client {named(each['client_version'] or '?')}, group {named(each['producer_group'] or '–')}",
-        f"evidence {named(each['evidence'])}",
+        f"cause {named(row['cause'])}, {row['opener_latency_ms']:,} ms; ended: {named(row['ended_by'])}",
+        f"client {named(row['client_version'] or '?')}, group {named(row['producer_group'] or '–')}",
+        f"evidence {named(row['evidence'])}",
     ]
-    if each["extensions"]:
-        lines.append(f"extended {counted(each['extensions'], 'time')}")
-    if each["end_earliest_ms"] != each["end_latest_ms"]:
-        lines.append(f"the end lies in {interval_words(each['end_earliest_ms'], each['end_latest_ms'])}")
+    if row["extensions"]:
+        lines.append(f"extended {counted(row['extensions'], 'time')}")
+    if row["end_earliest_ms"] != row["end_latest_ms"]:
+        lines.append(f"the end lies in {interval_words(row['end_earliest_ms'], row['end_latest_ms'])}")
     return "<br>".join(lines)
 
 
@@ -154,7 +154,7 @@ def _chosen(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     worst = sorted(brokers, key=lambda name: _summed(brokers[name]))[:MOST_BROKERS]
     turns = [(turn, place) for place, name in enumerate(worst) for turn in range(len(brokers[name]))]
     taken = sorted(turns)[: MOST_ROWS - len(worst)]
-    return [brokers[worst[place]][turn] for turn, place in sorted(taken, key=lambda each: (each[1], each[0]))]
+    return [brokers[worst[place]][turn] for turn, place in sorted(taken, key=lambda slot: (slot[1], slot[0]))]
 
 
 def _summed(pairs: list[dict[str, Any]]) -> tuple[int, int, str]:
@@ -167,7 +167,7 @@ def _rows(chosen: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> list[Row
     for pair in chosen:
         broker = pair["broker_name"]
         if not rows or rows[-1].broker_name != broker:
-            of_broker = [each for each in pairs if each["broker_name"] == broker]
+            of_broker = [other for other in pairs if other["broker_name"] == broker]
             rows.append(_row(broker, None, None, of_broker))
         rows.append(_row(broker, pair["client_id"], pair["producer_group"], [pair]))
     return rows
@@ -182,7 +182,7 @@ def _not_drawn(
     pairs: list[dict[str, Any]], chosen: list[dict[str, Any]], empty: int, drawn: int, bars: int
 ) -> list[str]:
     found = []
-    left = pairs if not chosen else [pair for pair in pairs if not any(pair is each for each in chosen)]
+    left = pairs if not chosen else [pair for pair in pairs if not any(pair is other for other in chosen)]
     if left:
         brokers = {pair["broker_name"] for pair in pairs} - {pair["broker_name"] for pair in chosen}
         found.append(

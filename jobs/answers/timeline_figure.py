@@ -117,9 +117,9 @@ def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]
 def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A thin bar on the broker's heading; its band over the producers is a shape."""
     bars = [
-        Bar(rows[0], "incident", False, each["start_ms"], each["end_ms"], each)
-        for each in incidents
-        if (rows := drawn.rows_of(each["broker_name"]))
+        Bar(rows[0], "incident", False, incident["start_ms"], incident["end_ms"], incident)
+        for incident in incidents
+        if (rows := drawn.rows_of(incident["broker_name"]))
     ]
     places = [bar.row for bar in bars], [0.5] * len(bars)
     marker = {"color": _INCIDENT, "line": {"color": _INCIDENT, "width": 1}}
@@ -128,10 +128,10 @@ def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> 
 
 
 def _incident_hover(bar: Bar) -> str:
-    each = bar.source
+    incident = bar.source
     return (
-        f"<b>incident at {named(each['broker_name'])}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
-        f"isolated by {each['peak_producers']:,} of {each['producers']:,} producers at the peak"
+        f"<b>incident at {named(incident['broker_name'])}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
+        f"isolated by {incident['peak_producers']:,} of {incident['producers']:,} producers at the peak"
     )
 
 
@@ -207,16 +207,16 @@ def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict
             "type": "rect",
             "xref": "x2",
             "yref": "y",
-            "x0": each["start_ms"],
-            "x1": each["end_ms"],
+            "x0": incident["start_ms"],
+            "x1": incident["end_ms"],
             "y0": rows[0] - 0.5,
             "y1": rows[1] + 0.5,
             "fillcolor": "rgba(122,130,142,0.28)",
             "line": {"width": 0},
             "layer": "below",
         }
-        for each in incidents
-        if (rows := drawn.rows_of(each["broker_name"]))
+        for incident in incidents
+        if (rows := drawn.rows_of(incident["broker_name"]))
     ]
 
 

@@ -86,9 +86,9 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
     found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for change in rows.rebalances:
         changes[change["consumer_group"]].append(change)
-    for each in rows.findings:
-        if each["consumer_group"] is not None:
-            found[each["consumer_group"]].append(each)
+    for finding in rows.findings:
+        if finding["consumer_group"] is not None:
+            found[finding["consumer_group"]].append(finding)
     groups = [
         Group(
             name,
@@ -96,7 +96,7 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
             sum(change["moved"] for change in changes[name]),
             sum(change["fewest_moves"] for change in changes[name]),
             len(found[name]),
-            _fault_ms([each for each in found[name] if each["kind"] in _FAULTS], within),
+            _fault_ms([finding for finding in found[name] if finding["kind"] in _FAULTS], within),
         )
         for name in {*rows.names, *changes, *found}
     ]
@@ -106,17 +106,17 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
 def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
     """Longest first; the sentence is that of the longest finding."""
     alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for each in findings:
-        alike[each["consumer_group"], each["kind"], each["cause"]].append(each)
+    for finding in findings:
+        alike[finding["consumer_group"], finding["kind"], finding["cause"]].append(finding)
     kinds = [
         FindingKind(
             consumer_group=group,
             kind=kind,
             cause=cause,
             count=len(found),
-            first_ms=min(each["start_ms"] for each in found),
-            longest_ms=max(_length(each) for each in found),
-            sentence=max(found, key=lambda each: (_length(each), each["sentence"]))["sentence"],
+            first_ms=min(finding["start_ms"] for finding in found),
+            longest_ms=max(_length(finding) for finding in found),
+            sentence=max(found, key=lambda finding: (_length(finding), finding["sentence"]))["sentence"],
         )
         for (group, kind, cause), found in alike.items()
     ]
@@ -127,10 +127,10 @@ def _fault_ms(findings: Sequence[Mapping[str, Any]], within: Window | None) -> i
     """Time × queues that the findings cover; a queue with several findings at a time counts once."""
     covered = 0
     until: dict[tuple[Any, ...], int] = {}
-    for each in sorted(findings, key=lambda each: each["start_ms"]):
-        queue = tuple(each[name] for name in QUEUE)
-        start = max(each["start_ms"], until.get(queue, each["start_ms"]))
-        end = max(each["end_ms"], start)
+    for finding in sorted(findings, key=lambda finding: finding["start_ms"]):
+        queue = tuple(finding[name] for name in QUEUE)
+        start = max(finding["start_ms"], until.get(queue, finding["start_ms"]))
+        end = max(finding["end_ms"], start)
         covered += end - start if within is None else within.length_ms(start, end)
         until[queue] = end
     return covered

@@ -43,7 +43,7 @@ def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
         case int():
             return f"{value:,}"
         case list():
-            return one_line(", ".join(safe(str(each)) for each in value)) or NOTHING
+            return one_line(", ".join(safe(str(part)) for part in value)) or NOTHING
         case _:
             return one_line(str(value)) if column in _SENTENCES else safe(str(value))
 
