@@ -69,7 +69,7 @@ class Answer:
         told = {
             "run_id": self.run.run_id,
             "lake": redacted(self.settings.lake),
-            "flows": {each.flow: asdict(each) for each in self.facts},
-            "nights": None if nights is None else [asdict(each) for each in nights],
+            "flows": {facts.flow: asdict(facts) for facts in self.facts},
+            "nights": None if nights is None else [asdict(night) for night in nights],
         }
         return json.dumps(told, indent=1)

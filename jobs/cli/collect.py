@@ -120,13 +120,13 @@ def collect(call: Call, how: AskOptions) -> None:
             name = f"{socket.gethostname()}-{os.getpid()}"
             files = {kind: HourlyFiles(out / kind, name) for kind in _KINDS}
             loop = Loop(collector, files, pace, call.clock, stop.wait, _say)
-            for left in (each for kind in files.values() for each in kind.finished):
-                _say(f"finished {one_line(str(left))}, which an earlier collector left")
+            for path in (path for kind in files.values() for path in kind.finished):
+                _say(f"finished {one_line(str(path))}, which an earlier collector left")
             loop.run()
     lost = f", {counted(loop.lost, 'line')} lost" if loop.lost else ""
-    refused = sum(each.count for each in asking.refusals.values())
-    for each in asking.refusals.values():
-        _say(f"refused {counted(each.count, 'time')}: {each}")
+    refused = sum(refusal.count for refusal in asking.refusals.values())
+    for refusal in asking.refusals.values():
+        _say(f"refused {counted(refusal.count, 'time')}: {refusal}")
     _say(f"stopped: {counted(asking.requests, 'request')}, {asking.unanswered:,} without an answer,"
          f" {refused:,} refused, {counted(loop.lines, 'line')} written{lost}")  # fmt: skip
 
@@ -173,7 +173,7 @@ def _security(how: AskOptions, secrets: set[str]) -> Security:
     """
     names = ("ROCKETMQ_ACCESS_KEY", "ROCKETMQ_SECRET_KEY", "ROCKETMQ_SECURITY_TOKEN")
     access_key, secret_key, token = (os.environ.get(name) or None for name in names)
-    secrets.update(each for each in (secret_key, token) if each)
+    secrets.update(secret for secret in (secret_key, token) if secret)
     if bool(access_key) != bool(secret_key):
         raise UsageError(f"{names[0]} and {names[1]} go together; set both, or none")
     keys = Keys(access_key, secret_key, token) if access_key and secret_key else None

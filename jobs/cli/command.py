@@ -28,10 +28,10 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in the order in which its first option was declared; `--help` comes last."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for each in self.get_params(ctx):
-            record = each.get_help_record(ctx)
-            if isinstance(each, click.Option) and record is not None:
-                sections.setdefault(each.section if isinstance(each, Option) else "options", []).append(record)
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                sections.setdefault(param.section if isinstance(param, Option) else "options", []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
@@ -47,8 +47,8 @@ class Command(click.Command):
             raise
 
     def _refuse_options_as_values(self, args: list[str]) -> None:
-        options = [each for each in self.params if isinstance(each, click.Option)]
-        valued = {name for each in options if each.flag_activation_value is None for name in each.opts}
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        valued = {name for option in options if option.flag_activation_value is None for name in option.opts}
         given = args[: args.index("--")] if "--" in args else args
         for name, value in itertools.pairwise(given):
             if name in valued and re.match("-[^0-9]", value):
@@ -78,7 +78,7 @@ def usage_sentence(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     match error:
         case click.NoSuchOption() if context:
-            known = [name for each in context.command.get_params(context) for name in each.opts if name[:1] == "-"]
+            known = [name for param in context.command.get_params(context) for name in param.opts if name[:1] == "-"]
             what = f"unknown option {error.option_name!r}{did_you_mean(error.option_name, known)}"
         case click.NoSuchCommand() if context and isinstance(context.command, click.Group):
             known = context.command.list_commands(context)

@@ -97,6 +97,10 @@ def check_differences(conditions: Sequence[Condition], *, differing: int, unexpl
 
 
 def _check(conditions: Sequence[Condition], counts: Mapping[str, int]) -> None:
-    met = [f"{each.what} {counts[each.what]}" for each in conditions if counts[each.what] > each.above]
+    met = [
+        f"{condition.what} {counts[condition.what]}"
+        for condition in conditions
+        if counts[condition.what] > condition.above
+    ]
     if met:
         raise ConditionMetError(f"--fail-on held: {', '.join(met)}; the tables are published")

@@ -58,7 +58,7 @@ def option(*names: str, **how: Any) -> Decorator:
 
 def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
     """Add the options to a command, which takes their values as one `kind`, under `name`."""
-    parts = [each.name for each in fields(kind)]
+    parts = [field.name for field in fields(kind)]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -67,8 +67,8 @@ def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
             return command(*given, **values, **{name: own})
 
         decorated: Callable[..., Any] = call
-        for each in reversed(options):
-            decorated = each(decorated)
+        for decorator in reversed(options):
+            decorated = decorator(decorated)
         return decorated
 
     return decorate

@@ -138,7 +138,7 @@ class Word(click.Choice[str]):
 
     def get_invalid_choice_message(self, value: Any, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
         """Name the nearest word, and all of them."""
-        words = [f"{each}" for each in self.choices]
+        words = [f"{choice}" for choice in self.choices]
         return f"{value!r} is none of {', '.join(words)}{did_you_mean(value, words)}"
 
 

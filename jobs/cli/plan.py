@@ -88,8 +88,8 @@ def _read(settings: Settings, kind: str) -> Iterator[str]:
     for path in paths:
         yield f"  read     {kind}: {_found(path, settings) if path in local else path}"
     listing = list_local(local, settings.lake)
-    said = [*(f"left out: {each}" for each in listing.left_out), *(f"WRONG: {each}" for each in listing.problems)]
-    yield from (f"           {each}" for each in said[:_MOST_SAID])
+    said = [*(f"left out: {path}" for path in listing.left_out), *(f"WRONG: {problem}" for problem in listing.problems)]
+    yield from (f"           {line}" for line in said[:_MOST_SAID])
     if said[_MOST_SAID:]:
         yield f"           … and {len(said) - _MOST_SAID} more"
 
@@ -119,9 +119,9 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
     def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            for each in dataclasses.fields(value):
-                if each.name != "origins":
-                    yield from walk(getattr(value, each.name), f"{name}.{each.name}" if name else each.name)
+            for field in dataclasses.fields(value):
+                if field.name != "origins":
+                    yield from walk(getattr(value, field.name), f"{name}.{field.name}" if name else field.name)
         elif isinstance(value, Mapping):
             for key, item in value.items():
                 yield from walk(item, setting_name(f"{name}.", key))

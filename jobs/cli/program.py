@@ -54,8 +54,8 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for each in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, doctor, maintain):
-    faultline.add_command(each)
+for command in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, doctor, maintain):
+    faultline.add_command(command)
 
 
 def run(words: Sequence[str], call: Call) -> int:

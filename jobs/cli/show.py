@@ -100,7 +100,7 @@ class RowOptions:
         }
         for name in given:
             if name not in narrowed_by:
-                takes = ", ".join(f"--{each}" for each in narrowed_by)
+                takes = ", ".join(f"--{option}" for option in narrowed_by)
                 raise UsageError(f"--{name} does not narrow {subject}; use {takes}")
         equal = {narrowed_by[name]: value for name, value in given.items()}
         if self.queue is not None:
