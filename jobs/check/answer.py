@@ -48,7 +48,7 @@ def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answe
     exit_code = 0
     for kind in dict.fromkeys(kind for kind, _ in named):
         elsewhere = [
-            path for each, path in named if each == kind and not is_local(path, settings.spark.get(DEFAULT_STORE))
+            path for other, path in named if other == kind and not is_local(path, settings.spark.get(DEFAULT_STORE))
         ]
         lines += [f"{kind}: {path} lies on another store, unchecked" for path in elsewhere]
         try:
@@ -81,7 +81,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         f"sends: {_count(files, 'file')}, the first lines of {len(heads)} of them: {_count(rows + bad, 'line')}",
         "",
         *((*_table(found.fields), "") if found.fields else ()),
-        *(f"  {each}" for each in wrong),
+        *(f"  {problem}" for problem in wrong),
         *([f"  no field comes from {', '.join(found.unmapped[:20])}"] if found.unmapped else []),
         *_counts("days", found.days),
         *_counts("versions", found.versions),
@@ -89,15 +89,15 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
         *_counts("failures", found.failures),
         *_counts("a run would publish", {"attempts": found.attempts, "calls without an attempt": found.calls}),
     ]
-    return Answer(tuple(lines), 2 if any(each.startswith("WRONG") for each in wrong) else 0)
+    return Answer(tuple(lines), 2 if any(problem.startswith("WRONG") for problem in wrong) else 0)
 
 
 def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
     """A line per field: where it comes from, the shares without a usable value, examples."""
     rows = [("field", "from", "missing", "unusable", "such as")]
-    for each in fields:
-        missing, unusable = (_share(count, each.rows) for count in (each.missing, each.unusable))
-        rows.append((each.name, each.source[:40], missing, unusable, ", ".join(each.examples)))
+    for field in fields:
+        missing, unusable = (_share(count, field.rows) for count in (field.missing, field.unusable))
+        rows.append((field.name, field.source[:40], missing, unusable, ", ".join(field.examples)))
     widths = [max(len(row[place]) for row in rows) for place in range(4)]
     for name, source, missing, unusable, examples in rows:
         cells = (f"{name:{widths[0]}}", f"{source:{widths[1]}}", f"{missing:>{widths[2]}}", f"{unusable:>{widths[3]}}")
@@ -113,8 +113,8 @@ def _wrong(found: Found, heads: Sequence[Head], sends: SendsInput, *, has_routes
     for names in found.lacking if any(head.columns for head in heads) else ():
         if not any(name in found.missing_columns for name in names):
             yield f"WRONG: no column for {' or '.join(names)}, which each line needs; map it in [inputs.sends.fields]"
-    for each in found.fields:
-        yield from _problems(each)
+    for field in found.fields:
+        yield from _problems(field)
     rows = sum(len(head.records) for head in heads)
     for names, count in found.lines_lacking.items():
         verdict = "WRONG" if count == rows else "WARNING"
@@ -155,19 +155,19 @@ def _in_some_lines(found: Found, rows: int, *, has_routes: bool) -> Iterator[str
 
 def _doubtful_times(found: Found, now: dt.datetime) -> Iterator[str]:
     """A WARNING for times that are read by a zone that nobody says, and for those that are to come."""
-    for each in found.fields:
-        if each.without_zone:
-            yield f"WARNING: {zone_missing(each.name, each.without_zone)}"
-        if each.last_ms > (now.timestamp() + CLOCKS_DIFFER_S) * 1000:
-            yield f"WARNING: {time_to_come(each.name, each.last_ms)}"
+    for field in found.fields:
+        if field.without_zone:
+            yield f"WARNING: {zone_missing(field.name, field.without_zone)}"
+        if field.last_ms > (now.timestamp() + CLOCKS_DIFFER_S) * 1000:
+            yield f"WARNING: {time_to_come(field.name, field.last_ms)}"
 
 
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
     """A WARNING for values missing from both lines and settings, without which nothing is replayed."""
-    of_producers = [vars(producer) for producer in settings.producers.values()]
+    own_settings = [vars(producer) for producer in settings.producers.values()]
     for name, (costs, example) in _REPLAYED_BY.items():
-        has_none = all(each.missing == each.rows for each in found.fields if each.name == name)
-        if found.producers and has_none and all(each[name] is None for each in of_producers):
+        has_none = all(field.missing == field.rows for field in found.fields if field.name == name)
+        if found.producers and has_none and all(own[name] is None for own in own_settings):
             yield (
                 f"WARNING: no line has {name}, so {costs}; give it in [inputs.sends.fields], such as {name} ="
                 f' {{ value = {example} }}, or by producer group in [producers."GROUP"]'
@@ -176,7 +176,10 @@ def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
 
 def _calls(found: Found, settings: Settings) -> Iterator[str]:
     """A WARNING for lines that look like calls where no setting says what a line is."""
-    said = (settings.inputs.sends.one_line_per == "call", *(each.one_line_per for each in settings.producers.values()))
+    said = (
+        settings.inputs.sends.one_line_per == "call",
+        *(producer.one_line_per for producer in settings.producers.values()),
+    )
     if found.looks_like_calls and not any(said):
         yield (
             "WARNING: a line looks like a call of send(), not like an attempt: no failure has a broker, and"

@@ -94,7 +94,7 @@ class Found:
     @property
     def looks_like_calls(self) -> bool:
         """Whether lines look like calls of `send()`: an attempt that times out has a broker."""
-        return self.long_calls > 0 and not any(each.endswith(_WITH_BROKER) for each in self.failures)
+        return self.long_calls > 0 and not any(failure.endswith(_WITH_BROKER) for failure in self.failures)
 
 
 def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
@@ -142,7 +142,7 @@ def find_fields(heads: Sequence[Head], sends_input: SendsInput) -> Found:
         dict(sorted(days.items())),
         dict(versions.most_common()),
         dict(producers.most_common()),
-        tuple(column for column in columns if any(_holds_objects(each.get(column)) for each in records)),
+        tuple(column for column in columns if any(_holds_objects(record.get(column)) for record in records)),
         lines["attempts"],
         lines["calls"],
         dict(failures.most_common()),
@@ -171,9 +171,9 @@ def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bo
         absent: all fields whose column is.
         sends_input: the settings.
     """
-    others = [each for names in REQUIRED if name in names for each in names if each != name]
+    others = [other for names in REQUIRED if name in names for other in names if other != name]
     is_one_of = any(name in names for names in REQUIRED)
-    return is_one_of and not any(each in sends_input.fields and each not in absent for each in others)
+    return is_one_of and not any(other in sends_input.fields and other not in absent for other in others)
 
 
 def nearest(name: str, columns: Collection[str]) -> str:
@@ -182,7 +182,7 @@ def nearest(name: str, columns: Collection[str]) -> str:
     >>> nearest("costUs", ["at", "cost_us"]), nearest("x", ["at"])
     ('cost_us', '')
     """
-    bare = {plain(each): each for each in columns}
+    bare = {plain(column): column for column in columns}
     near = difflib.get_close_matches(plain(name), bare, n=1)
     return bare[near[0]] if near else ""
 

@@ -76,7 +76,11 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
         "# Guessed from the names and values in the first lines of the log: correct it, then pass it with",
         "# --settings beside your own, and run faultline check again.",
         "[inputs.sends.fields]",
-        *(_field(each, columns[each], texts) for each in columns if each != columns[each] or _unit(each, each, texts)),
+        *(
+            _field(column, columns[column], texts)
+            for column in columns
+            if column != columns[column] or _unit(column, column, texts)
+        ),
         *_constants(sends),
     ]
     known = {*columns, *(name for name, source in sends.fields.items() if source.value is not None)}
@@ -86,7 +90,7 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
     if found.looks_like_calls:
         lines[2:2] = ["[inputs.sends]", 'one_line_per = "call"  # long lines, and no failure has a broker', ""]
     lines += [
-        f"# {each} is a list: no field can come from inside it; write a line for each send" for each in found.lists
+        f"# {column} is a list: no field can come from inside it; write a line for each send" for column in found.lists
     ]
     lacking = [names for names in REQUIRED if not known & {*names}]
     lines += [f"# {' or '.join(names)}: each line needs it, and no column looks like it" for names in lacking]
@@ -114,8 +118,8 @@ def _guessed(texts: Mapping[str, Counter[str]], sends: SendsInput) -> dict[str, 
     left = [name for name in FIELD_KINDS if name not in chosen and name not in constants]
     for is_alike in (_is_same, _is_synonym):
         for name in left:
-            free = [each for each in texts if each not in chosen.values() and _may_be(name, texts[each])]
-            if name not in chosen and (column := next((each for each in free if is_alike(name, each)), None)):
+            free = [column for column in texts if column not in chosen.values() and _may_be(name, texts[column])]
+            if name not in chosen and (column := next((alike for alike in free if is_alike(name, alike)), None)):
                 chosen[name] = column
     return {name: chosen[name] for name in FIELD_KINDS if name in chosen}
 
@@ -197,7 +201,7 @@ def _values(name: str, texts: Counter[str], rows: int, sends: SendsInput) -> Ite
 def _ours(name: str, text: str) -> str:
     """Our text with the same meaning; empty when there is none."""
     allowed = CLOSED.get(name, OUTCOMES if name == "outcome" else ("true", "false"))
-    by_letters = {plain(each): each for each in allowed}
+    by_letters = {plain(value): value for value in allowed}
     if (same := by_letters.get(plain(text))) or (same := by_letters.get(f"{plain(text)}exception")):
         return same
     other = _OTHER_WORDS.get(plain(text), "")
