@@ -119,8 +119,10 @@ def _cause() -> Column:
 def _lengths_ms(policy: Column, policies: Sequence[Policy]) -> Column:
     """All isolations that the ladder of the policy gives, failures included; empty for a policy that is unknown."""
     of_policies = {
-        each.name: sorted({each.failure_isolation_ms or 0, *each.ladder.isolations_ms[: len(each.ladder.floors_ms)]})
-        for each in policies
+        candidate.name: sorted(
+            {candidate.failure_isolation_ms or 0, *candidate.ladder.isolations_ms[: len(candidate.ladder.floors_ms)]}
+        )
+        for candidate in policies
     }
     by_name = F.create_map(
         *(part for name, lengths in of_policies.items() for part in (F.lit(name), _bigints(lengths)))

@@ -57,7 +57,7 @@ class StagedLogs(Staged):
     def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:  # noqa: ARG002 - of some inputs
         """The logs without a line of the days, in the cluster that settings say."""
         of_days = {file.file for day in self.with_sends for file in self.log_files(day)}
-        others = [file.file for each in self.inputs for file in each.log_files if file.file not in of_days]
+        others = [file.file for source in self.inputs for file in source.log_files if file.file not in of_days]
         where = f"of these days in cluster {self.cluster!r}"
         return [f"client logs: no line of {some_of(others)} is {where}"] if others else []
 
