@@ -43,7 +43,7 @@ class WhatIf:
 
 def lead_in_ms(requested: RequestedPolicies, settings: Settings) -> int:
     """How long before midnight a send can still isolate after it, at most one day."""
-    return max((each.ladder.longest_ms for each in requested.followed(_own(settings))), default=0)
+    return max((policy.ladder.longest_ms for policy in requested.followed(_own(settings))), default=0)
 
 
 def what_if(
@@ -73,7 +73,7 @@ def what_if(
         with_tries(all_attempts, all_attempts, names, has_async=True)
         .where("not_replayed IS NULL")
         .withColumn("enforced", F.lit(True))
-        .select("event_date", *(each.name for each in ATTEMPTS.columns))
+        .select("event_date", *(column.name for column in ATTEMPTS.columns))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
     ends = process_ends(per_process, no_items)

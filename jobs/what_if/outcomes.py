@@ -67,12 +67,12 @@ def _policies(spark: SparkSession, requested: RequestedPolicies) -> DataFrame:
     """One row per requested policy, with its ladder; `AS_RUN` has no ladder of its own."""
     policies = [
         {
-            "policy": each.name,
-            "profile": each.profile,
-            "latency_max_ms": each.ladder.floors_ms,
-            "not_available_ms": each.ladder.isolations_ms,
+            "policy": policy.name,
+            "profile": policy.profile,
+            "latency_max_ms": policy.ladder.floors_ms,
+            "not_available_ms": policy.ladder.isolations_ms,
         }
-        for each in requested.policies
+        for policy in requested.policies
     ]
     if requested.as_run:
         policies.append({"policy": AS_RUN, "profile": AS_RUN} | dict.fromkeys(_LADDER, ()))

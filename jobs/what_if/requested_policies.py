@@ -37,16 +37,16 @@ class RequestedPolicies:
     @property
     def names(self) -> tuple[str, ...]:
         """Every policy's name."""
-        return (*([AS_RUN] if self.as_run else []), *(each.name for each in self.policies))
+        return (*([AS_RUN] if self.as_run else []), *(policy.name for policy in self.policies))
 
     def followed(self, own: Sequence[Policy]) -> tuple[Policy, ...]:
         """Every policy that an attempt may follow in the run; `own` are those that a producer may have of its own."""
-        asked = (replace(each, name=_followed(each)) for each in self.policies)
+        asked = (replace(policy, name=_followed(policy)) for policy in self.policies)
         return (*(own if self.as_run else ()), *asked)
 
     def followed_by_name(self) -> dict[str, Column]:
         """Requested name to the name of the policy that the attempt of the row then follows."""
-        asked = {each.name: F.lit(_followed(each)) for each in self.policies}
+        asked = {policy.name: F.lit(_followed(policy)) for policy in self.policies}
         return ({AS_RUN: F.col("policy")} if self.as_run else {}) | asked
 
 
@@ -73,7 +73,7 @@ def requested_policies(
     Raises:
         UsageError: a text that has not this form, a value that makes no sense, or two policies of one name.
     """
-    released = {each.name: each for each in profiles}
+    released = {profile.name: profile for profile in profiles}
     if not (names or ladders or sweeps):
         names = (AS_RUN, *released)
     policies = (
@@ -82,7 +82,7 @@ def requested_policies(
         *(policy for text in sweeps for policy in _of_sweep(released, text)),
     )
     requested = RequestedPolicies(policies, AS_RUN in names)
-    _check_names([*(name for name in names if name == AS_RUN), *(each.name for each in policies)])
+    _check_names([*(name for name in names if name == AS_RUN), *(policy.name for policy in policies)])
     return requested
 
 

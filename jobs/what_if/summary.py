@@ -110,7 +110,7 @@ def _line(row: dict[str, Any]) -> PolicyLine:
 
 def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:
     """The lines with `is_best`, most bad sends avoided first, of equal ones those with fewer good ones steered away."""
-    ordered = sorted(lines, key=lambda each: (-each.hits, each.false_alarms, each.policy))
+    ordered = sorted(lines, key=lambda line: (-line.hits, line.false_alarms, line.policy))
     marked, fewest = [], None
     for line in ordered:
         beaten = fewest is not None and (line.hits, line.false_alarms) != fewest and line.false_alarms >= fewest[1]
