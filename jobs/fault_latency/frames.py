@@ -244,9 +244,9 @@ INCIDENTS = Frame(
     grain="one interval in which many producers isolate one broker",
     keys=("cluster", "broker_name", "start_ms"),
     columns=tuple(
-        each
-        for each in BROKER_INCIDENTS.columns
-        if each.name not in {"event_date", "is_minor"} and not each.name.endswith("_at")
+        field
+        for field in BROKER_INCIDENTS.columns
+        if field.name not in {"event_date", "is_minor"} and not field.name.endswith("_at")
     ),
 )
 

@@ -131,9 +131,13 @@ def _together(attempts: DataFrame) -> DataFrame:
     )
     calls = attempts.groupBy(*OWNER, "send", "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
-    brokers = F.flatten(F.transform("tries", lambda each: _brokers(each["broker_name"], each["result_broker_name"])))
-    numbers = F.array_distinct(F.transform("tries", lambda each: F.coalesce(each["attempt"], each["row_hash"])))
-    chosen = F.array_min(F.transform("tries", lambda each: each["chosen_at_ms"]))
+    brokers = F.flatten(
+        F.transform("tries", lambda attempt: _brokers(attempt["broker_name"], attempt["result_broker_name"]))
+    )
+    numbers = F.array_distinct(
+        F.transform("tries", lambda attempt: F.coalesce(attempt["attempt"], attempt["row_hash"]))
+    )
+    chosen = F.array_min(F.transform("tries", lambda attempt: attempt["chosen_at_ms"]))
     return calls.select(
         *OWNER,
         "send",

@@ -122,11 +122,11 @@ def _isolated_of(hosts: Column) -> Column:
 
 def _brokers(met: Column) -> Column:
     """Their brokers; one may be among them twice."""
-    return F.transform(met, lambda each: each["held_broker"])
+    return F.transform(met, lambda interval: interval["held_broker"])
 
 
 def _starts(met: Column) -> Column:
-    return F.transform(met, lambda each: each["start_ms"])
+    return F.transform(met, lambda interval: interval["start_ms"])
 
 
 def has_other_available() -> Column:

@@ -38,7 +38,9 @@ def intervals_met(intervals: DataFrame, attempts: DataFrame) -> DataFrame:
     return (
         _near(attempts, by_bucket)
         .join(by_bucket, [*OWNER, "bucket"])
-        .withColumn("met", F.filter("near", lambda each: (at_ms > each["after_ms"]) & (at_ms <= each["until_ms"])))
+        .withColumn(
+            "met", F.filter("near", lambda interval: (at_ms > interval["after_ms"]) & (at_ms <= interval["until_ms"]))
+        )
         .where(F.size("met") > 0)
         .drop("bucket", "near")
     )

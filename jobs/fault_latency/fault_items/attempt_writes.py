@@ -79,7 +79,7 @@ def direct(policies: Sequence[Policy]) -> Column:
 
 
 def _not_exist_isolates(policies: Sequence[Policy]) -> Column:
-    return F.col("policy").isin([each.name for each in policies if each.not_exist_isolates])
+    return F.col("policy").isin([policy.name for policy in policies if policy.not_exist_isolates])
 
 
 def logged_async() -> list[Column]:

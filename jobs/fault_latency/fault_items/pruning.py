@@ -104,8 +104,8 @@ def spans_of_attempts(attempts: DataFrame, policies: Sequence[Policy]) -> DataFr
     took_ms = F.col("took_ms")
     other_broker = F.coalesce(F.col("result_broker_name") != F.col("broker_name"), F.lit(False))
     may_fail = ~is_answer(F.col("outcome")) | ((F.col("mode") == "ASYNC") & other_broker)
-    lowest_ms = min((each.ladder.lowest_ms for each in policies), default=0)
-    rising = [replace(each, ladder=_rising(each.ladder)) for each in policies]
+    lowest_ms = min((policy.ladder.lowest_ms for policy in policies), default=0)
+    rising = [replace(policy, ladder=_rising(policy.ladder)) for policy in policies]
 
     def earned(latency_ms: Column, *, is_failure: bool) -> Column:
         return F.coalesce(not_available_ms(F.col("policy"), latency_ms, F.lit(is_failure), rising), F.lit(0))
@@ -148,7 +148,7 @@ def _first_and_last(sends_per_process: DataFrame) -> DataFrame:
 
 def _all_day(sends_per_process: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:
     """Producers whose ladder is uneven: an attempt at which the client fails writes nothing."""
-    uneven = F.col("policy").isin([each.name for each in policies if not each.ladder.is_even])
+    uneven = F.col("policy").isin([policy.name for policy in policies if not policy.ladder.is_even])
     return (
         sends_per_process.where(uneven)
         .select(*PRODUCER)

@@ -52,8 +52,8 @@ def writes(rows: DataFrame, item: Sequence[str] = ITEM, **columns: Column) -> Da
         columns: those that `rows` do not have, or have otherwise.
     """
     given = {name: F.col(name) for name in rows.columns} | columns
-    each = (given.get(name, F.lit(value)).cast(kind).alias(name) for name, (kind, value) in _WRITE.items())
-    return rows.select(*item, *each)
+    written = (given.get(name, F.lit(value)).cast(kind).alias(name) for name, (kind, value) in _WRITE.items())
+    return rows.select(*item, *written)
 
 
 def replay(

@@ -62,7 +62,7 @@ def updates(
     evidence = F.when(F.col("call_timeout_ms").isNotNull(), Evidence.CALL).otherwise(F.col("evidence"))
     made = writes(written, (*owner, "broker_name"), not_available_ms=_earned(policies), evidence=evidence)
     # Only an uneven ladder makes a client fail; without one nothing is null, so nothing is looked at.
-    return made if all(each.ladder.is_even for each in policies) else made.where("not_available_ms IS NOT NULL")
+    return made if all(policy.ladder.is_even for policy in policies) else made.where("not_available_ms IS NOT NULL")
 
 
 def within_day(writes: DataFrame, day: Day) -> DataFrame:
@@ -73,7 +73,7 @@ def within_day(writes: DataFrame, day: Day) -> DataFrame:
 def _earned(policies: Sequence[Policy]) -> Column:
     """The isolation that a write earns; most stay below every ladder, so none is looked up for them."""
     latency_ms, is_failure = F.col("current_latency_ms"), F.col("is_failure")
-    lowest = min((each.ladder.lowest_ms for each in policies), default=0)
+    lowest = min((policy.ladder.lowest_ms for policy in policies), default=0)
     earned = not_available_ms(F.col("policy"), latency_ms, is_failure, policies)
     return F.when(~is_failure & (latency_ms < lowest), F.lit(0).cast("bigint")).otherwise(earned)
 

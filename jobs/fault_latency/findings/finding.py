@@ -39,7 +39,7 @@ def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column,
         for name, of in _EVIDENCE.items()
     }
     until = F.greatest(F.col("end_ms"), F.col("start_ms") + 1)
-    sentence = F.concat(*(F.lit(each) if isinstance(each, str) else each.cast("string") for each in words))
+    sentence = F.concat(*(F.lit(word) if isinstance(word, str) else word.cast("string") for word in words))
     return rows.select(
         "cluster",
         F.lit(kind).alias("kind"),

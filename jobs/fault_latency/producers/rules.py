@@ -20,10 +20,12 @@ def policies(profiles: Sequence[Profile], producers: Mapping[str, ProducerSettin
     """Every policy a producer may replay under: each profile, and each profile with each own ladder."""
     released = [profile.policy(profile.name) for profile in profiles]
     own = [
-        profile.policy(_own_policy(profile.name, name), Ladder(each.latency_max_ms, each.not_available_ms or ()))
+        profile.policy(
+            _own_policy(profile.name, name), Ladder(producer.latency_max_ms, producer.not_available_ms or ())
+        )
         for profile in profiles
-        for name, each in producers.items()
-        if each.latency_max_ms is not None
+        for name, producer in producers.items()
+        if producer.latency_max_ms is not None
     ]
     return (*released, *own)
 
@@ -74,7 +76,7 @@ def with_rules(sends: DataFrame, producers: Mapping[str, ProducerSettings]) -> D
 def _profile(version_number: Column) -> Column:
     """The newest released profile that the version has; null when it has none."""
     newest_first = sorted(released_profiles(), key=lambda profile: -profile.since_number)
-    return F.coalesce(*(F.when(version_number >= each.since_number, each.name) for each in newest_first))
+    return F.coalesce(*(F.when(version_number >= profile.since_number, profile.name) for profile in newest_first))
 
 
 def _own_policy(profile: str, owner: str) -> str:
@@ -83,13 +85,13 @@ def _own_policy(profile: str, owner: str) -> str:
 
 def _setting(producers: Mapping[str, ProducerSettings], attribute: str) -> Column:
     """The setting of the attempt's client id, else of its group, as text; null when neither has it."""
-    values = {name: getattr(each, attribute) for name, each in producers.items()}
+    values = {name: getattr(producer, attribute) for name, producer in producers.items()}
     texts = {name: str(value) for name, value in values.items() if value is not None}
     return _lookup(texts)
 
 
 def _ladder_owner(producers: Mapping[str, ProducerSettings]) -> Column:
-    return _lookup({name: name for name, each in producers.items() if each.latency_max_ms is not None})
+    return _lookup({name: name for name, producer in producers.items() if producer.latency_max_ms is not None})
 
 
 def _lookup(texts: Mapping[str, str]) -> Column:
