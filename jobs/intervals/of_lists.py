@@ -40,7 +40,7 @@ def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Ro
 
 def in_time(intervals: Iterable[AnInterval]) -> list[AnInterval]:
     """By start, then by end; a stable sort."""
-    return sorted(intervals, key=lambda each: (each.start_ms, each.end_ms))
+    return sorted(intervals, key=lambda interval: (interval.start_ms, interval.end_ms))
 
 
 def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -67,11 +67,11 @@ def touching(intervals: Iterable[AnInterval], value: Callable[[AnInterval], obje
     [[(0, 5), (5, 7)], [(7, 9)]]
     """
     runs: list[list[AnInterval]] = []
-    for each in in_time(intervals):
-        if runs and runs[-1][-1].end_ms == each.start_ms and value(runs[-1][-1]) == value(each):
-            runs[-1].append(each)
+    for interval in in_time(intervals):
+        if runs and runs[-1][-1].end_ms == interval.start_ms and value(runs[-1][-1]) == value(interval):
+            runs[-1].append(interval)
         else:
-            runs.append([each])
+            runs.append([interval])
     return runs
 
 
