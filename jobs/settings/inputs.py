@@ -123,15 +123,15 @@ class SendsInput:
             raise SettingValueError(f"pattern {problem}") from None
         columns = {self.source_of(name).column: name for name in FIELD_KINDS}
         if column := next(
-            (each.column for each in self.fields.values() if each.column and each.column not in names), ""
+            (source.column for source in self.fields.values() if source.column and source.column not in names), ""
         ):
             raise SettingValueError(f"pattern has no group {column!r}, which fields use; {near_names(column, names)}")
-        if group := next((each for each in names if each not in columns), None):
+        if group := next((name for name in names if name not in columns), None):
             raise SettingValueError(
                 f"pattern has a group {group!r} that is not a field; map it in fields, or write (?:…);"
                 f" {near_names(group, FIELD_KINDS)}"
             )
-        fields = {columns[each] for each in names} | {name for name, source in self.fields.items() if source.constant}
+        fields = {columns[name] for name in names} | {name for name, source in self.fields.items() if source.constant}
         for any_of in REQUIRED:
             if not fields & set(any_of):
                 raise SettingValueError(

@@ -161,7 +161,7 @@ class Settings:
         Args:
             flow: only settings that this flow reads, as in the run log; None = both flows.
         """
-        names = [each.name for each in dataclasses.fields(self) if each.name not in _WITHOUT_ROWS]
+        names = [setting.name for setting in dataclasses.fields(self) if setting.name not in _WITHOUT_ROWS]
         unread = _UNREAD_BY.get(flow or "", ())
         return self._hash_of((name for name in names if name not in unread), flow)
 

@@ -136,9 +136,9 @@ def _problem_of_number(text: str, limit: int, unit: Unit | None) -> str | None:
 
 def _nearest(text: str, known: Collection[str]) -> str:
     """The nearest of the known texts, ignoring letter case, after a semicolon; those that contain the word first."""
-    lower = {each.lower(): each for each in known}
-    with_word = [each for each in known if text.lower() in map(str.lower, _WORD.findall(each))]
-    near = with_word or [lower[each] for each in difflib.get_close_matches(text.lower(), lower, n=2, cutoff=0.5)]
+    lower = {name.lower(): name for name in known}
+    with_word = [name for name in known if text.lower() in map(str.lower, _WORD.findall(name))]
+    near = with_word or [lower[name] for name in difflib.get_close_matches(text.lower(), lower, n=2, cutoff=0.5)]
     return (
         f"; nearest: {', '.join(near[:3])}" if near else f"; known: {', '.join((*ANSWERS, SENT))}, exceptions by name"
     )
