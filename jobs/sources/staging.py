@@ -170,7 +170,9 @@ def _written(spark: SparkSession, name: str, manifest: Manifest, read: _Read, fo
 def _staged(spark: SparkSession, inputs: Sequence[_Written]) -> tuple[StagedInput, ...]:
     """The lines of all inputs, counted by one query; copies are searched only where it counts some."""
     counts = reduce(_with_rows_of, map(_line_counts, inputs)).collect()
-    return tuple(_reconciled(spark, each, [row for row in counts if row["input"] == each.name]) for each in inputs)
+    return tuple(
+        _reconciled(spark, source, [row for row in counts if row["input"] == source.name]) for source in inputs
+    )
 
 
 def _with_rows_of(counts: DataFrame, other: DataFrame) -> DataFrame:
