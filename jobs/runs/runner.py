@@ -120,7 +120,7 @@ def _publish(flow: Flow[S], context: RunContext, day: Day, staged: S) -> DayResu
 
 
 def _quarantine(flow: Flow[S], context: RunContext, day: Day, staged: S) -> Commit:
-    sources = dict.fromkeys([*flow.sources, *(each.name for each in staged.read)])
+    sources = dict.fromkeys([*flow.sources, *(source.name for source in staged.read)])
     bad = staged.rows_quarantined(day)
     commit = context.lake.publish_day(
         QUARANTINE,
