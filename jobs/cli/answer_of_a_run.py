@@ -1,4 +1,4 @@
-"""What a command that publishes days says in the end: facts of its flows, then each night as `show night` says it."""
+"""What a command that publishes days prints at the end: facts of its flows, then each night as `show night` does."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # they import Spark, and what reads Delta
 
 @dataclass
 class Answer:
-    """The answer of a run under way.
+    """The answer of a run, gathered while it runs.
 
     Attributes:
-        facts: of the flows that have published their days.
+        facts: of the flows that have published their days so far.
         spark_settings: of the session; they may hold secrets.
     """
 
@@ -37,7 +37,7 @@ class Answer:
     def nights(self) -> list[Digest] | None:
         """The published nights; None, and a sentence on stderr, where the lake cannot be read without Spark.
 
-        The days are published by then: whatever keeps them from being read here changes nothing of that.
+        The days are published by then, so a failure to read them back is not an error.
         """
         try:
             from jobs.answers.digest import digests

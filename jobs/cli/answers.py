@@ -12,18 +12,18 @@ from jobs.cli.days import DayOptions
 from jobs.cli.options import LakeOptions
 from jobs.cli.times import TimeOptions
 
-if TYPE_CHECKING:  # it imports what an extra brings
+if TYPE_CHECKING:  # it imports packages of an extra
     from jobs.answers.published import Published
 
 
 @dataclass(frozen=True)
 class Where:
-    """What is read, and what settings add to it.
+    """The lake to read, and the settings that matter for it.
 
     Attributes:
         lake: root of the lake.
-        cluster: where an option or a setting names one.
-        owners: producer or consumer group, or a glob of such, to its owner.
+        cluster: from an option or a setting; None when neither names one.
+        owners: producer or consumer group, or a glob of groups, to its owner.
         options: for delta-rs; never shown, as they may hold secrets.
     """
 
@@ -39,7 +39,7 @@ def lake_of(call: Call, command: str, packages: Sequence[str], lake: LakeOptions
     Args:
         call: of the command.
         command: its name.
-        packages: what it needs of the extra `report`.
+        packages: those of the extra `report` that it needs.
         lake: where the tables lie.
         cluster: the option.
 

@@ -1,4 +1,4 @@
-"""One call of the program: its clock and its secrets, and what every command does with them."""
+"""One call of the program: its clock, its secrets, and what all commands do with them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:  # it imports Spark
 
 @dataclass(frozen=True)
 class Call:
-    """What a command has beside its own options.
+    """What a command gets besides its own options.
 
     Attributes:
-        clock: the instant now, UTC.
-        secrets: values that nothing may show; loading settings adds theirs.
+        clock: returns the current time, UTC.
+        secrets: values that must never be printed; loading settings adds theirs.
     """
 
     clock: Callable[[], dt.datetime]
     secrets: set[str] = field(default_factory=set)
 
     def utc_day(self) -> dt.date:
-        """The UTC day now."""
+        """The current UTC day."""
         return self.clock().date()
 
     def settings(self, lake: LakeOptions, inputs: InputOptions | None = None, *, with_lake: bool = True) -> Settings:
-        """All settings; those of the shipped samples where no file, lake or input is named.
+        """All settings; those of the shipped samples if no settings file, lake or input is given.
 
         Args:
             lake: where the tables lie, and what else is set.
@@ -62,7 +62,7 @@ class Call:
         return settings
 
     def settings_for_spark(self, lake: LakeOptions, inputs: InputOptions | None = None) -> Settings:
-        """All settings, once it is sure that Spark can start on this machine.
+        """All settings, after a check that Spark can start on this machine.
 
         Raises:
             FaultlineError: as of `settings`, or a `PlatformError`.
@@ -89,7 +89,7 @@ class Call:
 
 
 def _samples() -> list[Path]:
-    """The settings of the shipped samples, for who names neither settings nor a lake nor input."""
+    """The settings of the shipped samples, used if neither settings nor a lake nor input is given."""
     local = Path("conf/local.toml")
     homes = [Path.cwd(), *([Path(os.environ["FAULTLINE_HOME"])] if "FAULTLINE_HOME" in os.environ else [])]
     return next(([home / local] for home in homes if (home / local).is_file()), [])

@@ -1,4 +1,4 @@
-"""`faultline check`: what the heads of the input show of a run, before there is one."""
+"""`faultline check`: what the first lines of the input say about a run, before you start it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(
     most_lines: int,
     verbose: bool,  # noqa: ARG001 - main reads it from the words, as it may be needed before they are parsed
 ) -> int:
-    """Print what is found; exit code 2 where no line could be used, 3 where input is missing."""
+    """Print the result; exit code 2 if no line could be used, 3 if input is missing."""
     from jobs.check.answer import check_inputs
     from jobs.check.before import local_files, read_heads
     from jobs.check.proposal import propose as proposal

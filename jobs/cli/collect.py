@@ -1,4 +1,4 @@
-"""`faultline collect`: ask name server and brokers what they know of consumers, and write their answers."""
+"""`faultline collect`: ask the name server and brokers about consumers, and write down their answers."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ class AskOptions:
 )
 @click.pass_obj
 def collect(call: Call, how: AskOptions) -> None:
-    """Ask until it must stop."""
+    """Ask until stopped."""
     pace = Pace(seconds("--every", how.every), _running_info_every(how.running_info_every), how.rounds)
     if how.requests_per_second <= 0:
-        raise UsageError(f"--requests-per-second {how.requests_per_second:g} is none; give more than 0")
+        raise UsageError(f"--requests-per-second {how.requests_per_second:g} is out of range; give more than 0")
     stop = threading.Event()
     asking = Asking(seconds("--timeout", how.timeout), how.requests_per_second, _security(how, call.secrets), stop.wait)
     wanted = Wanted(how.groups, how.topics, how.cluster)
@@ -138,7 +138,7 @@ def seconds(option: str, text: str) -> float:
     (90.0, 10.0)
 
     Raises:
-        UsageError: it is none, or 0.
+        UsageError: it is not a time, or 0.
     """
     match = _SECONDS.fullmatch(text.strip())
     found = float(match[1]) * _UNITS[match[2]] if match else 0.0
@@ -155,7 +155,7 @@ def _addresses(texts: tuple[str, ...]) -> list[str]:
     """The addresses of name servers.
 
     Raises:
-        UsageError: one is none.
+        UsageError: one of them is not an address.
     """
     addresses = [address.strip() for text in texts for address in text.split(";") if address.strip()]
     for address in addresses:
@@ -166,7 +166,7 @@ def _addresses(texts: tuple[str, ...]) -> list[str]:
 
 
 def _security(how: AskOptions, secrets: set[str]) -> Security:
-    """TLS and keys, as options and environment say.
+    """TLS and keys, from options and the environment.
 
     Raises:
         UsageError: half a pair of keys, or a file that holds no certificates.
@@ -192,7 +192,7 @@ def _security(how: AskOptions, secrets: set[str]) -> Security:
 
 
 def _plan(scope: Scope, pace: Pace, per_second: float) -> str:
-    """What a round asks, and how long that takes at least."""
+    """What a round asks, and how long it takes at least."""
     takes_s = scope.requests / per_second
     members = f"{counted(len(scope.groups), 'group')} at {counted(len(scope.brokers), 'broker')}"
     sentence = (
@@ -207,7 +207,7 @@ def _plan(scope: Scope, pace: Pace, per_second: float) -> str:
 
 @contextmanager
 def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM and SIGINT end the loop, not the process; as they were afterwards."""
+    """Within the block SIGTERM and SIGINT end the loop, not the process; their handlers are restored afterwards."""
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
@@ -218,7 +218,7 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def _alone_in(out: Path) -> Iterator[Path]:
-    """The folder, held by this process: a second collector would finish the first one's files.
+    """Lock the folder for this process: a second collector would finish the first one's files.
 
     Raises:
         UsageError: the folder cannot be made.

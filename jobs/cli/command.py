@@ -1,4 +1,4 @@
-"""How commands look and refuse: options in sections of help, and a mistake as one sentence that names the help."""
+"""Help pages with options in sections, and usage errors as one sentence that points to the help."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import click
 from jobs.text.nearest import did_you_mean
 
 WIDTH = 100
-"""Columns of a help page, whatever the terminal, so that a page is the same everywhere."""
+"""Columns of a help page on any terminal, so that a page is the same everywhere."""
 
 
 class Option(click.Option):
-    """An option below a heading of the help page."""
+    """An option listed under a heading of the help page."""
 
     def __init__(self, *names: Any, section: str = "how", **how: Any) -> None:
         super().__init__(*names, **how)
@@ -23,7 +23,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose options stand in sections, and whose options take no option for a value."""
+    """A command whose help lists options in sections, and that refuses an option as the value of another."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section in the order in which its first option was declared; `--help` comes last."""
@@ -37,13 +37,13 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, once no option stands where a value is missing: `--lake --json` names no lake."""
+        """Parse, but refuse an option where a value is missing, such as `--lake --json`."""
         try:
             if not ctx.resilient_parsing:
                 self._refuse_options_as_values(args)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # click's parser names none
+            error.ctx = error.ctx or ctx  # click's parser leaves it unset
             raise
 
     def _refuse_options_as_values(self, args: list[str]) -> None:
@@ -65,7 +65,7 @@ class Group(click.Group):
 
 
 def in_full(does: str) -> str:
-    """What a command does, as a sentence.
+    """A command's short help as a sentence.
 
     >>> in_full("answer SQL over the tables")
     'Answer SQL over the tables.'
@@ -74,7 +74,7 @@ def in_full(does: str) -> str:
 
 
 def usage_sentence(error: click.ClickException) -> str:
-    """Click's error in one sentence: the thing, the value, and which help to read."""
+    """Click's error as one sentence: the thing, the value, and which help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     match error:
         case click.NoSuchOption() if context:

@@ -26,10 +26,10 @@ class DayOptions:
     last: dt.date | None = None
 
     def span(self) -> tuple[dt.date | None, dt.date | None]:
-        """First and last day named, else None twice.
+        """First and last day; None twice if no option gives them.
 
         Raises:
-            UsageError: `--date` and a span together, or a span that is none.
+            UsageError: `--date` and a span together, half a span, or a span that ends before it starts.
         """
         if self.date and (self.first or self.last):
             raise UsageError("--date and --from/--to exclude each other; give one of them")
@@ -41,11 +41,11 @@ class DayOptions:
 
 
 def run_days(options: DayOptions, settings: Settings, today: dt.date) -> tuple[tuple[dt.date, ...], str]:
-    """The days in order, and why these.
+    """The days in order, and why these days.
 
     Raises:
-        UsageError: `--date` and a span together, a span that is none or too long.
-        SettingValueError: a day that no log can be of.
+        UsageError: `--date` and a span together, or an invalid or too long span.
+        SettingValueError: a day that is out of range for a log.
     """
     first, last = options.span()
     if first and last:

@@ -1,4 +1,4 @@
-"""`faultline doctor`: is this machine, and the lake, fit for a run; works where packages are missing."""
+"""`faultline doctor`: check that this machine and the lake are fit for a run; works even if packages are missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jobs.cli import options
 from jobs.cli.call import Call
 from jobs.cli.command import Command, in_full
 
-_DOES = "whether this machine and lake are fit for a run: a line per check, with the fix; exit 2 if something is wrong"
+_DOES = "check whether this machine and lake are fit for a run: a line per check, with the fix; exit 2 if one fails"
 
 
 @click.command(cls=Command, short_help=_DOES, help=in_full(_DOES))

@@ -1,4 +1,4 @@
-"""`--fail-on`: conditions on a night that a scheduler wants to hear about as an exit code."""
+"""`--fail-on`: conditions on a night that a scheduler wants as an exit code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def parse_condition(text: str, known: Sequence[str] = WORDS) -> Condition:
 
 
 def check_asked_of(flows: Sequence[str], conditions: Sequence[Condition]) -> None:
-    """Refuse a condition where no flow reads send attempts.
+    """Refuse conditions if no flow reads send attempts.
 
     Raises:
         UsageError: there is one.
@@ -60,11 +60,11 @@ def check_asked_of(flows: Sequence[str], conditions: Sequence[Condition]) -> Non
 
 
 def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] | None) -> None:
-    """Fail when a condition holds in the nights together; the tables are published all the same.
+    """Fail if a condition holds over all nights together; the tables stay published.
 
     Args:
-        conditions: what is asked.
-        nights: the published ones; None where they cannot be read.
+        conditions: those to judge.
+        nights: the published ones; None if they cannot be read.
 
     Raises:
         ConditionMetError: naming each condition that held and its count, or that none could be judged.
@@ -88,7 +88,7 @@ def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] |
 
 
 def check_differences(conditions: Sequence[Condition], *, differing: int, unexplained: int) -> None:
-    """Fail when a condition of `faultline verify` holds; its table is published all the same.
+    """Fail if a condition of `faultline verify` holds; its table stays published.
 
     Raises:
         ConditionMetError: naming each condition that held and its count.

@@ -1,4 +1,4 @@
-"""The way in: words to one call, an exit code, and a sentence where it failed.
+"""Entry point: runs one command line, prints a failure as one sentence, returns the exit code.
 
 Exit codes: 0 done · 2 wrong usage, settings or machine · 3 input missing or unreadable · 4 too many bad lines ·
 5 the lake is busy · 6 counts do not add up · 7 a `--fail-on` condition held · 1 anything else ·
@@ -29,14 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with heeding_signals(to_the_end=arguments is None):
             code = _run(words, secrets)
-            sys.stdout.flush()  # a reader that left is met here, and not while Python ends
+            sys.stdout.flush()  # a closed pipe fails here, not while Python exits
             return code
     except (FaultlineError, Interrupted) as error:
         with suppress(OSError):  # the terminal may be gone
             _complain(str(error), secrets, verbose=verbose)
         return error.exit_code
     except BrokenPipeError:
-        if arguments is None:  # Python flushes once more when it ends
+        if arguments is None:  # Python flushes once more at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a JVM trace
@@ -46,14 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(sentence: str, secrets: set[str], *, verbose: bool) -> None:
-    """The sentence on stderr, below the trace if that is wished for; without secrets."""
+    """Print the sentence on stderr, after the trace if asked for; secrets are redacted."""
     if verbose:
         print(redacted(traceback.format_exc(), secrets), file=sys.stderr)
     print(f"faultline: {one_line(redacted(sentence, secrets))}", file=sys.stderr)
 
 
 def _run(words: Sequence[str], secrets: set[str]) -> int:
-    """Run the command; `secrets` learns those of the settings, for what is said when it fails."""
+    """Run the command; secrets of the settings are added to `secrets`, so that an error can redact them."""
     try:
         import click  # noqa: F401 - a machine may lack it, which the sentence below names
     except ModuleNotFoundError:

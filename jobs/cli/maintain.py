@@ -1,4 +1,4 @@
-"""`faultline maintain`: small files and old files."""
+"""`faultline maintain`: merge small files and delete old ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DOES = "merge small files, delete what only old versions need; a dry run unless
 def maintain(
     call: Call, lake: options.LakeOptions, *, apply: bool, break_lock: bool, as_json: bool, verbose: bool
 ) -> None:
-    """Look at the tables or mend them, and say what was found."""
+    """Inspect the tables, with `--apply` also tidy them, and print the result."""
     settings = call.settings_for_spark(lake)
     from jobs.spark.session import running
     from jobs.upkeep.maintain import run_maintain

@@ -1,4 +1,4 @@
-"""The options that several commands share, each in one place; what goes together reaches a command as one value."""
+"""Options that several commands share; a command gets related options as one value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jobs.serving.database import DATABASE
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DAYS = "days (UTC)"
-"""Heading of the options that say when."""
+"""Heading of the options for days and times."""
 _INPUTS = "input and lake (a PATH is a file, a folder or a glob)"
 
 
@@ -41,7 +41,7 @@ class LakeOptions:
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The paths of each kind of input."""
+    """Paths of each kind of input."""
 
     sends: tuple[str, ...] = ()
     fault_item_updates: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
 
 
 def days(default: str) -> Decorator:
-    """`days`: the day or span to run over; `default` says which it is without these options."""
+    """`days`: the day or span to run over; `default` describes the one used without these options."""
     return gathered(
         "days",
         DayOptions,
@@ -86,11 +86,11 @@ def days(default: str) -> Decorator:
 
 
 def times(*names: str) -> Decorator:
-    """`times`: the time to ask about, by those of `--since`, `--until` and `--at` that are named."""
+    """`times`: the time to ask about, by those of `--since`, `--until` and `--at` that `names` lists."""
     texts = {
         "since": "what lasts beyond it or comes later; like 2026-11-21T00:26:51, or 00:26:51 with --date",
         "until": "what begins before it",
-        "at": "what stands then",
+        "at": "what is valid then",
     }
     offered = (option(f"--{name}", type=TIME, metavar="TIME", section=DAYS, help=texts[name]) for name in names)
     return gathered("times", TimeOptions, *offered)
@@ -137,7 +137,7 @@ def lake(section: str = "lake") -> Decorator:
 
 
 def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`lake` and `cluster`: where published tables lie, for who reads them without Spark."""
+    """`lake` and `cluster`: where published tables lie, for commands that read them without Spark."""
     where = gathered(
         "lake",
         LakeOptions,
@@ -154,7 +154,7 @@ def published_lake(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def one_cluster(what: str, more: str = "") -> Decorator:
-    """`lake.run_cluster`: the only cluster that a command which replays published days is to take."""
+    """`lake.run_cluster`: the only cluster for a command that replays published days."""
     text = f"the only cluster that is {what}{more}; default: each that has sends"
     return option("--cluster", "run_cluster", metavar="NAME", section="lake", help=text)
 

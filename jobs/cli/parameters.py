@@ -1,4 +1,4 @@
-"""The types of what stands on the command line: each reads one text, or refuses it with what to write instead."""
+"""Types of command-line values: each parses one text, or refuses it and says what to write instead."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _Context = click.Context | None
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue by its number, of one broker or of each."""
+    """A queue by its number, of one broker or of every broker."""
 
     queue_id: int
     broker_name: str | None = None
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Column to the value it has to equal."""
+        """Column to the value that it must equal."""
         broker = {} if self.broker_name is None else {"broker_name": self.broker_name}
         return {**broker, "queue_id": self.queue_id}
 
@@ -57,7 +57,7 @@ class DayType(click.ParamType[dt.date]):
 
 
 class TimeType(click.ParamType[Time]):
-    """A time such as 2026-11-21T00:26:51Z, or 00:26:51 of the day asked about; UTC where it names no zone."""
+    """A time such as 2026-11-21T00:26:51Z, or 00:26:51 of the day asked about; UTC without a zone."""
 
     name = "time"
 
@@ -81,7 +81,7 @@ class TimeType(click.ParamType[Time]):
 
 
 class QueueType(click.ParamType[Queue]):
-    """A queue such as broker-a:3, or 3 for that of each broker."""
+    """A queue such as broker-a:3, or 3 for queue 3 of every broker."""
 
     name = "queue"
 
@@ -121,7 +121,7 @@ class ConditionType(click.ParamType[Condition]):
     name = "condition"
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Of these words."""
+        """Take the words that a condition may use."""
         self._words = words
 
     def convert(self, value: Any, param: _Param, ctx: _Context) -> Condition:  # noqa: ARG002 - click's signature
@@ -143,17 +143,17 @@ class Word(click.Choice[str]):
 
 
 class PathText(click.ParamType[str]):
-    """A path, URI or glob as it was written; a shell completes it as one of this machine's."""
+    """A path, URI or glob, unchanged; the shell completes it as a local path."""
 
     def __init__(self, completed_as: str = "file") -> None:
         self.name = completed_as
 
     def convert(self, value: Any, param: _Param, ctx: _Context) -> str:  # noqa: ARG002 - click's signature
-        """Keep it as it is: what is there is asked when it is opened."""
+        """Keep it as it is; whether it exists is checked when it is opened."""
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Leave it to the shell: `file`, or `dir` for folders alone."""
+        """Leave it to the shell: `file`, or `dir` for folders only."""
         return [CompletionItem(incomplete, type=self.name)]
 
 
@@ -163,12 +163,12 @@ FILE, FOLDER = PathText("file"), PathText("dir")
 
 
 def _name(param: _Param) -> str:
-    """Of the option, and a blank."""
+    """Name of the option and a blank."""
     return f"{param.opts[0]} " if param else ""
 
 
 def _read_time(text: str) -> dt.datetime | dt.time:
-    """With its zone, UTC if it names none; without a date a time of the day, UTC.
+    """A time with its zone, UTC by default; without a date a time of day, UTC.
 
     Raises:
         ValueError: it is neither.
@@ -183,5 +183,5 @@ def _read_time(text: str) -> dt.datetime | dt.time:
 
 
 def _is_count(text: str) -> bool:
-    """Whether it is a number of queues or rows, as Java counts them."""
+    """Whether it is a decimal number that fits a Java int."""
     return text.isdecimal() and len(text) <= _MOST_DIGITS

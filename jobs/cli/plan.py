@@ -43,7 +43,7 @@ def plan(
     lake: options.LakeOptions,
     how: RunOptions,
 ) -> None:
-    """Print what the command would do."""
+    """Print the plan of the command."""
     check_recompute(planned, how, inputs)
     settings = call.settings(lake, inputs)
     dates, why = run_days(days, settings, call.utc_day())
@@ -54,8 +54,8 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
     """The plan of the command `planned` as text.
 
     Raises:
-        UsageError: the command would refuse `--fail-on`.
-        SettingValueError: it would refuse where the lake lies.
+        UsageError: the command would refuse its `--fail-on`.
+        SettingValueError: it would refuse the location of the lake.
     """
     flows = flows_of(planned, settings)
     if not how.recompute:
@@ -82,7 +82,7 @@ def describe_plan(planned: str, how: RunOptions, settings: Settings, days: tuple
 
 
 def _read(settings: Settings, kind: str) -> Iterator[str]:
-    """A line for each path of an input, then one for each thing that is not read, and for each that stops the run."""
+    """A line for each path of an input, then for each file that is not read and each problem that stops the run."""
     paths = getattr(settings.inputs, kind).path
     local = [path for path in paths if is_local(path, settings.spark.get(DEFAULT_STORE))]
     for path in paths:
@@ -115,7 +115,7 @@ def _is_there(lake: str) -> bool:
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Dotted name and value of every setting that is not a table; secrets stay out of sight."""
+    """Dotted name and value of every setting that is not a table, without secrets."""
 
     def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -132,7 +132,7 @@ def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """What a setting may show of its value; a producer or group is not a secret, whatever its name."""
+    """A setting's value with secrets redacted; producers and groups are not secrets, even if named like one."""
     if not name.startswith("spark."):
         return value
     return HIDDEN if is_secret(name) else redacted(value)

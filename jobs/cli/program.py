@@ -1,4 +1,4 @@
-"""The program `faultline`: its commands, and what its words come to."""
+"""The program `faultline`: its commands and how a command line runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jobs.spark.environment import code_version
 
 NAME = "faultline"
 COMPLETE = "_FAULTLINE_COMPLETE"
-"""Environment variable by which a shell asks how a line goes on."""
+"""Environment variable by which a shell asks for completions."""
 
 
 def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
@@ -49,7 +49,7 @@ def _version(context: click.Context, _: click.Parameter, value: bool) -> None:  
 )
 @click.pass_context
 def faultline(context: click.Context) -> None:
-    """Refuse to do nothing."""
+    """Refuse a line without a command."""
     if context.invoked_subcommand is None:
         raise click.UsageError("a COMMAND is missing", context)
 
@@ -59,12 +59,12 @@ for command in (*publish.COMMANDS, check, collect, what_if, verify, plan, report
 
 
 def run(words: Sequence[str], call: Call) -> int:
-    """Run what the words name, and return its exit code.
+    """Run the command and return its exit code.
 
-    Not by click's own `main`, which ends the process when a pipe breaks, whatever broke it.
+    Replaces click's own `main`, which exits the process on any broken pipe.
 
     Raises:
-        FaultlineError: one of its subclasses; `UsageError` for all that click refuses.
+        FaultlineError: one of its subclasses; `UsageError` for everything that click refuses.
     """
     try:
         with faultline.make_context(NAME, list(words), obj=call) as context:
@@ -73,9 +73,9 @@ def run(words: Sequence[str], call: Call) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        raise UsageError(usage_sentence(error)) from None  # its words are not escaped
+        raise UsageError(usage_sentence(error)) from None  # click's message is not escaped
 
 
 def complete(instruction: str) -> int:
-    """Print what a shell asked for by `COMPLETE`: its script, or how the line goes on."""
+    """Print what a shell asked for by `COMPLETE`: its script, or completions of the line."""
     return shell_complete(faultline, {}, NAME, COMPLETE, instruction)

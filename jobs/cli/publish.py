@@ -35,7 +35,7 @@ FLOWS = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How days are published, and what is said of them.
+    """How days are published and reported.
 
     Attributes:
         fail_on: conditions that end the command with an exit code of their own.
@@ -52,7 +52,7 @@ class RunOptions:
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`days`, `inputs`, `lake` and `how`: all that a run is asked with."""
+    """`days`, `inputs`, `lake` and `how`: all options of a run."""
     how = options.gathered(
         "how",
         RunOptions,
@@ -80,7 +80,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _publishing(name: str, does: str) -> click.Command:
-    """The command of that name."""
+    """The click command `name`."""
 
     @click.command(name, cls=Command, short_help=does, help=in_full(does))
     @run_options
@@ -101,10 +101,10 @@ COMMANDS = tuple(_publishing(name, does) for name, does in FLOWS.items())
 
 
 def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions) -> None:
-    """Refuse `--recompute` where the input is needed or asked for.
+    """Refuse `--recompute` of a flow that needs its input, or together with input options.
 
     Raises:
-        UsageError: it is.
+        UsageError: it does not go with the command or its options.
     """
     if not how.recompute:
         return
@@ -118,7 +118,7 @@ def check_recompute(command: str, how: RunOptions, inputs: options.InputOptions)
 
 
 def flows_of(command: str, settings: Settings) -> list[str]:
-    """What the command runs; `nightly` every flow that has input, the first one if none has."""
+    """Flows that the command runs; `nightly` runs every flow that has input, or the first one if none has."""
     if command != "nightly":
         return [command]
     has_input = {"fault-latency": settings.inputs.sends.path, "allocation": settings.inputs.consumers.path}
@@ -134,14 +134,14 @@ def run_flows(
     *,
     cluster: str | None = None,
 ) -> None:
-    """Publish the run's days and say what they show.
+    """Publish the run's days and print their answer.
 
     Args:
         how: the command's own options.
         settings: all settings.
         run: what runs.
-        days: the days, and why these, in words.
-        say: takes the answer.
+        days: the days, and why these days, in words.
+        say: prints the answer.
         cluster: the only one whose days are recomputed, if an option names one.
 
     Raises:
@@ -180,12 +180,12 @@ def run_flows(
                     result = run_fault_latency(spark, settings, run, progress)
                 answer.facts.append(facts_of("fault-latency", settings, result))
             if "allocation" in flows:
-                is_first = flows[0] == "allocation"  # else who holds the lake now came after the lock was broken
+                is_first = flows[0] == "allocation"  # later the lock is broken already; its holder is a newer run
                 second = replace(run, break_lock=run.break_lock and is_first)
                 result = run_allocation(spark, settings, second, progress)
                 answer.facts.append(facts_of("allocation", settings, result))
     finally:
-        if answer.facts:  # what the first flow published is said too when the second fails
+        if answer.facts:  # also print what the first flow published if the second fails
             nights = None if isinstance(sys.exception(), Interrupted) else answer.nights()
             say(answer.as_json(nights) if how.as_json else answer.as_text(nights))
     check_conditions(how.fail_on, nights)

@@ -19,7 +19,7 @@ _DOES = "put tables and views into the session's catalog, such as a Hive metasto
 @options.verbose
 @click.pass_obj
 def register(call: Call, database: str, lake: options.LakeOptions, *, verbose: bool) -> None:
-    """Fill the catalog, and say with what."""
+    """Register them, and print their names."""
     name = checked_database(database)
     settings = call.settings_for_spark(lake)
     from jobs.lake.tables_io import Lake

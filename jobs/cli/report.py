@@ -38,7 +38,7 @@ def report(
     *,
     verbose: bool,  # noqa: ARG001 - main reads it from the words
 ) -> None:
-    """Write the page, and say so."""
+    """Write the page, and print where."""
     where = lake_of(call, "report", _PACKAGES, lake, cluster)
     from jobs.answers.names import check_producer_group
     from jobs.answers.report import write_report

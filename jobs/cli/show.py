@@ -29,7 +29,7 @@ SUBJECTS = {
     "group-findings": "queues, clients, topics and groups that were not as they should be",
     "rebalances": "changes of members or queues, and what they moved",
 }
-"""What can be asked, and the question in words."""
+"""Subject to its question in words."""
 
 NAMES = {
     "broker": "the broker; of calls one of those tried",
@@ -42,14 +42,14 @@ NAMES = {
     "outcome": "how it ended, or ANSWERED, TIME_OUT, NO_CONNECTION, REFUSED, OTHER",
     "source": "where an owner is known from, or STRATEGY: who should own it",
 }
-"""Options that take a name or a word, and what each is of a row."""
+"""Options that take a name or a word, and what they select by."""
 
 FLAGS = {
     "failed": "calls without an answer",
     "retried": "calls of several attempts",
     "slow": "calls answered late",
 }
-"""Options that take nothing, and what they leave."""
+"""Flags, and the rows that they select."""
 
 _DOES = "a question to the published tables, answered in the terminal"
 _PACKAGES = ("deltalake",)
@@ -58,7 +58,7 @@ _ROWS = "which rows; a name has to be equal"
 
 
 class _ShowCommand(Command):
-    """With a line for each thing that can be asked."""
+    """The help page, with a line for each subject."""
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the lines."""
@@ -68,7 +68,7 @@ class _ShowCommand(Command):
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Which rows: the options of `NAMES` and `FLAGS`, a queue, and how many at most."""
+    """Which rows: the options of `NAMES` and `FLAGS`, a queue, and a limit."""
 
     broker: str | None = None
     producer: str | None = None
@@ -86,14 +86,14 @@ class RowOptions:
     limit: int = 100
 
     def equal(self, subject: str, narrowed_by: Mapping[str, str]) -> dict[str, object]:
-        """Column to the value it has to equal.
+        """Column to the value that it must equal.
 
         Args:
-            subject: what is asked for.
+            subject: one of `SUBJECTS`.
             narrowed_by: the options it takes, to their columns.
 
         Raises:
-            UsageError: an option that it does not take.
+            UsageError: an option that the subject does not take.
         """
         given = {
             name: value for name, value in vars(self).items() if name in {*NAMES, *FLAGS} and value not in {None, False}
@@ -159,7 +159,7 @@ def show(
     instants = times.instants(first or published.days[0], last or published.days[-1])
     answer = ask(published, subject, Narrowed(equal, limit=rows.limit, **vars(instants)), where.owners)
     form = forms.as_json if as_json else forms.as_csv if as_csv else forms.as_text
-    if answer.not_given and form is not forms.as_text:  # which says it itself
+    if answer.not_given and form is not forms.as_text:  # the text has it already
         sys.stderr.write(f"faultline: {answer.not_given}\n")
     print(form(answer))
 

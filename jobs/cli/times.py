@@ -1,4 +1,4 @@
-"""Times that narrow an answer: an instant, or a window; with a date, or of the day that is asked about."""
+"""Times that narrow an answer: an instant or a window, with a date or on the day asked about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Time:
 
     Attributes:
         text: as written.
-        day: its date; None when it names none.
+        day: its date; None if it has none.
         of_day_ms: ms since 00:00 of the day.
     """
 
@@ -28,13 +28,13 @@ class Time:
     of_day_ms: int
 
     def at_ms(self, day: dt.date) -> int:
-        """Epoch ms; of `day` if it names none itself."""
+        """Epoch ms; on `day` if it has no date itself."""
         return start_ms(self.day or day) + self.of_day_ms
 
 
 @dataclass(frozen=True)
 class Instants:
-    """The times of `TimeOptions` as epoch ms; None for one that is not given."""
+    """The times of `TimeOptions` as epoch ms; None for an option that was not used."""
 
     at_ms: int | None = None
     since_ms: int | None = None
@@ -43,7 +43,7 @@ class Instants:
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """What `--at`, `--since` and `--until` name; the latter exclusive."""
+    """Values of `--at`, `--since` and `--until`; the last is exclusive."""
 
     at: Time | None = None
     since: Time | None = None
@@ -56,7 +56,7 @@ class TimeOptions:
         return {name: time for name, time in named.items() if time}
 
     def span(self, days: DayOptions) -> tuple[dt.date | None, dt.date | None]:
-        """First and last day that `days` names, else those that the times name, else None twice.
+        """First and last day of `days`, else those of the times, else None twice.
 
         Raises:
             UsageError: options that do not go together.
@@ -77,7 +77,7 @@ class TimeOptions:
         """The times on the days from `first` to `last`, of which one without a date is the first.
 
         Raises:
-            UsageError: a window that is none, or a time on none of the days.
+            UsageError: a window that ends before it begins, or a time on none of the days.
         """
         at = {name: time.at_ms(first) for name, time in self.given.items()}
         for (earlier, start), (later, end) in pairwise(at.items()):
@@ -94,7 +94,7 @@ class TimeOptions:
         return Instants(at.get("--at"), at.get("--since"), at.get("--until"))
 
     def window(self, first: dt.date, last: dt.date) -> tuple[int, int]:
-        """The time from `--since` to `--until`, else from the first day's start, or to the last day's end; epoch ms.
+        """From `--since`, by default the first day's start, to `--until`, by default the last day's end; epoch ms.
 
         Raises:
             UsageError: as `instants`.

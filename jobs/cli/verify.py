@@ -1,4 +1,4 @@
-"""`faultline verify`: what clients wrote of their fault items against the replay from their sends."""
+"""`faultline verify`: compares what clients wrote about their fault items with the replay from their sends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jobs.text.progress import Progress
 from jobs.text.redaction import redacted
 from jobs.text.terminal import one_line
 
-_DOES = "how far the replay from sends is what clients wrote themselves"
+_DOES = "how well the replay from sends agrees with what clients wrote themselves"
 _IN_FULL = """\
 Replay published days once more from sends alone, for the producers whose client wrote what it decided, and compare:
 with fault item updates in the lake, and with the lines that clients from 5.1.4 on write into their log. Publishes
@@ -29,7 +29,7 @@ _INPUT = "input (a PATH is a file, a folder or a glob)"
 
 @dataclass(frozen=True)
 class HowOptions:
-    """How to answer; `fail_on` are conditions that end the command with an exit code of their own."""
+    """How to answer; `fail_on` are conditions that fail the command with exit code 7."""
 
     break_lock: bool = False
     as_json: bool = False
@@ -71,7 +71,7 @@ class HowOptions:
 def verify(
     call: Call, days: DayOptions, inputs: options.InputOptions, lake: options.LakeOptions, how: HowOptions
 ) -> None:
-    """Compare the days, print how they agree, and fail when a condition holds."""
+    """Compare the days, print how they agree, and fail if a condition holds."""
     settings = call.settings_for_spark(lake, inputs)
     dates, why = run_days(days, settings, call.utc_day())
     run = call.run("verify", dates, break_lock=how.break_lock)

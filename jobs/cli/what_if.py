@@ -35,7 +35,7 @@ _POLICIES = "policies (default: AS_RUN and every released profile)"
 
 @dataclass(frozen=True)
 class PolicyOptions:
-    """The policies to ask.
+    """The policies to replay.
 
     Attributes:
         policies: names of released profiles, or AS_RUN.
@@ -50,7 +50,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """How to answer; `picture` is a file to write besides."""
+    """How to answer; `picture` is an HTML file to write as well."""
 
     picture: str | None = None
     break_lock: bool = False
@@ -104,7 +104,7 @@ class AnswerOptions:
 def what_if(
     call: Call, days: DayOptions, lake: options.LakeOptions, policies: PolicyOptions, how: AnswerOptions
 ) -> None:
-    """Replay the days, and print what the policies would have done."""
+    """Replay the days and print what the policies would have done."""
     settings = call.settings_for_spark(lake)
     dates, why = run_days(days, settings, call.utc_day())
     requested = asked_by(policies, how)
@@ -116,10 +116,10 @@ def what_if(
 
 
 def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
-    """The policies that the options ask.
+    """The policies that the options ask for.
 
     Raises:
-        FaultlineError: one of its subclasses; nothing was started yet.
+        FaultlineError: one of its subclasses; nothing has started yet.
     """
     from jobs.settings.client_profiles import released_profiles
     from jobs.what_if.picture import check_picture
@@ -138,7 +138,7 @@ def asked_by(policies: PolicyOptions, how: AnswerOptions) -> RequestedPolicies:
 def what_if_answer(
     how: AnswerOptions, settings: Settings, run: Run, requested: RequestedPolicies, *, cluster: str | None = None
 ) -> str:
-    """Run, publish, and give the answer as text or JSON; the picture is written on the way.
+    """Run, publish and return the answer as text or JSON; also write the picture, if asked for.
 
     Args:
         how: the command's own options.

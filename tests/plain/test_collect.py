@@ -264,7 +264,7 @@ def test_requests_are_signed_where_keys_are_given(
         (["--every", "0"], "--every '0' is not a time"),
         (["--running-info-every", "often"], "--running-info-every 'often' is not a time"),
         (["--timeout", "-1"], "--timeout '-1' is not a time"),
-        (["--requests-per-second", "0"], "--requests-per-second 0 is none; give more than 0"),
+        (["--requests-per-second", "0"], "--requests-per-second 0 is out of range; give more than 0"),
         (["--tls-ca", "/none.pem"], "--tls-ca /none.pem: "),
         (["--out", "/dev/null/x", "--rounds", "1"], "--out /dev/null/x: "),
     ],
