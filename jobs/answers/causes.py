@@ -1,4 +1,4 @@
-"""Causes of isolations, in as few classes as colours can show."""
+"""Causes of isolations in a few classes, one colour each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, OTHER = (
     "other",
 )
 CLASSES = {SLOW: "#e69f00", TIMED_OUT: "#cc79a7", NO_CONNECTION: "#0072b2", REFUSED: "#56b4e9", OTHER: "#009e73"}
-"""Class of causes to its colour, of the palette by Okabe and Ito, which colour-blind people tell apart.
+"""Class of causes to its colour, from the colour-blind-safe palette of Okabe and Ito.
 
-Its vermilion is left out: it is too near the orange.
+Vermilion is left out: it is too close to the orange.
 """
 
 CAUSES = ("LATENCY", *EXCEPTIONS)
-"""What opens an isolation in RocketMQ's clients; a log may name others."""
+"""What starts an isolation in RocketMQ's clients; a log may have other causes."""
 
 OUTCOME_CLASSES = {
     "ANSWERED": (*ANSWERS, SENT),

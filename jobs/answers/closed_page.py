@@ -1,4 +1,4 @@
-"""A page with Plotly in it that loads nothing and sends nothing: only the scripts in it run."""
+"""A page with Plotly inside that loads nothing and sends nothing: only its own scripts run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def part(name: str) -> str:
 
 
 def inert_json(value: Any) -> str:
-    r"""JSON that may stand inside a script element: nothing in it can end the element.
+    r"""JSON that is safe inside a script element: nothing in it can end the element.
 
     >>> inert_json({"a": "</script>&\u2028"})
     '{"a":"\\u003c/script\\u003e\\u0026\\u2028"}'

@@ -1,4 +1,4 @@
-"""The days of an answer in few words, and those between them that are not published."""
+"""The days of an answer in short, and the days between them that are not published."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 10
 
 
 def spans_without(days: Sequence[dt.date], first: dt.date, last: dt.date) -> tuple[Span, ...]:
-    """What lies between the days, which are in order and from `first` to `last`.
+    """The gaps between the days, which are in order and from `first` to `last`.
 
     >>> first, published, last = (dt.date(2026, 11, day) for day in (19, 21, 21))
     >>> spans_without([published], first, last)
@@ -43,7 +43,7 @@ def days_text(days: Sequence[dt.date]) -> str:
 
 
 def not_published_text(spans: Sequence[Span]) -> str:
-    """Days of the question that are no part of the answer, in a sentence.
+    """A sentence about days of the question that the answer does not cover.
 
     >>> not_published_text([(dt.date(2026, 11, 21), dt.date(2026, 11, 21))])
     '2026-11-21 is not published: nothing here is of it'

@@ -30,10 +30,10 @@ NO_OPTIONS: Options = MappingProxyType({})
 
 
 def is_lake(root: str, options: Options = NO_OPTIONS) -> bool:
-    """Whether a run wrote there: it leaves a run log.
+    """Whether a run wrote there, that is, whether there is a run log.
 
     Raises:
-        LakeError: that cannot be read.
+        LakeError: the location cannot be read.
     """
     with _explained(f"cannot open lake {root}", options):
         return DeltaTable.is_deltatable(place_of(root, RUN_LOG), dict(options))
@@ -93,7 +93,7 @@ def _check_version(root: str, table: Table, opened: DeltaTable) -> None:
 
 @contextmanager
 def _explained(what: str, options: Options) -> Iterator[None]:
-    """Whatever delta-rs, Arrow or the file system fails with becomes a LakeError that begins with `what`."""
+    """Within the block, errors of delta-rs, Arrow and the file system become a LakeError that begins with `what`."""
     try:
         yield
     except (DeltaError, pa.ArrowException, OSError) as error:
@@ -105,7 +105,7 @@ def _explained(what: str, options: Options) -> Iterator[None]:
 def _filesystem(place: str) -> SubTreeFileSystem | None:
     """Arrow's own file system for a local table; None leaves another store to delta-rs.
 
-    delta-rs' own goes through Python from Arrow's threads, and one that is still at it when Python ends aborts it.
+    That of delta-rs calls Python from Arrow's threads, and a call still running when Python exits aborts the process.
     """
     return None if "://" in place else SubTreeFileSystem(place, LocalFileSystem())
 

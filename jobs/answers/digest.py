@@ -33,7 +33,7 @@ from udfs.strategy import RETRY_TOPIC
 MOST, _MOST_BROKERS = 8, 50
 _INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
 _ISOLATED = ("isolated_ms", "isolations")
-_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # each rebalance takes its time
+_PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # every rebalance takes some time
 _SEVERITIES = tuple(Severity)
 
 
@@ -64,11 +64,11 @@ class Digest:
         contradictions: first attempts that contradict the replay.
         missing_producers: groups that sent on the day before, and nothing on this one.
         groups: consumer groups, the most troubled first.
-        group_findings: about groups, the longest first; without retry topics, and without what each rebalance brings.
+        group_findings: about groups, the longest first; without retry topics and short effects of rebalances.
         queues: number of queues by `topic_queues.finding`, UNREAD or IDLE.
         rejected: lines in quarantine by source and reason; a line counts under each of its reasons.
-        rests_on: sources, and what they cannot know.
-        owners: group that is named here to its owner, where settings give one.
+        rests_on: sources, and what they cannot show.
+        owners: group that appears here to its owner, if settings have one.
     """
 
     date: str
@@ -103,7 +103,7 @@ def digests(
     options: Options = NO_OPTIONS,
     owners: Mapping[str, str] = NO_OWNERS,
 ) -> list[Digest]:
-    """The digest of each of the days that is published, cluster by cluster.
+    """The digests of those of the days that are published, cluster by cluster.
 
     Raises:
         LakeError: a table cannot be read.
@@ -199,7 +199,7 @@ def _missing(published: Published, producers: pa.Table) -> list[str]:
 
 
 def _kinds(published: Published) -> list[Kind]:
-    """The worst finding of a kind is of its gravest severity, then lost most sends."""
+    """Findings by kind; the worst of a kind has the gravest severity, then the most failures."""
     rows = published.rows(FINDINGS, ["kind", "severity", "failures", "start_ms", "sentence"]).to_pylist()
     rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), -(row["failures"] or 0), row["start_ms"],
                                row["sentence"]))  # fmt: skip
@@ -232,7 +232,7 @@ def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, An
 
 
 def _is_noted(finding: Mapping[str, Any]) -> bool:
-    """Nobody asks who owns a retry topic, and each rebalance takes its time."""
+    """Whether to list it: not for retry topics, whose owner does not matter, nor for short effects of a rebalance."""
     return not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
 
 

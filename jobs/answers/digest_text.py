@@ -16,7 +16,7 @@ _FEW, _FEWEST = 5, 3
 
 
 def nights_text(nights: Sequence[Digest]) -> str:
-    """Each night in full if they are few, else in a line."""
+    """Each night in full if there are few, else one line per night."""
     if len(nights) > _MOST_IN_FULL:
         return "\n".join(
             f"{_head(night)}: {one_line(night.headline)}{f' {night.warning}' if night.warning else ''}"
@@ -31,7 +31,7 @@ def nights_json(nights: Sequence[Digest]) -> str:
 
 
 def night_text(night: Digest) -> str:
-    """One night on one screen, what matters first; control characters in names are shown escaped."""
+    """One night on one screen, the most important first; control characters in names are escaped."""
     parts = [
         _headline(night),
         _incidents(night),
@@ -125,7 +125,7 @@ def _brokers(night: Digest) -> str:
 
 
 def _producers(night: Digest) -> str:
-    """Of a night of many client ids their groups instead."""
+    """The producers, or their groups if a night has many client ids."""
     if not night.producers:
         return ""
     isolations, isolating = night.counts["isolations"], night.counts["isolating_producers"]

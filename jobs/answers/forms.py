@@ -21,7 +21,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_text(answer: Answer) -> str:
-    """The answer for a terminal; what a terminal might act on is shown escaped."""
+    """The answer for a terminal; control characters are escaped."""
     question = QUESTIONS[answer.question]
     head = f"{answer.question}, {_when(answer)} UTC, cluster {safe(answer.published.cluster)}"
     if not answer.rows:
@@ -57,7 +57,7 @@ def as_json(answer: Answer) -> str:
 
 
 def as_csv(answer: Answer) -> str:
-    """The answer as CSV with every column; a cell that a spreadsheet would run gets a quote in front."""
+    """The answer as CSV with every column; a cell that a spreadsheet would run as a formula gets a leading quote."""
     question = QUESTIONS[answer.question]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -69,14 +69,14 @@ def as_csv(answer: Answer) -> str:
 
 
 def _on_screen(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of owners with who held the queue, or who should have held it."""
+    """A row of owners, with the holder of the queue or the one that should have held it."""
     if row["source"] != STRATEGY:
         return {**row, "held_by": row["client_id"], "should_be_held_by": None}
     return {**row, "held_by": None, "should_be_held_by": "nobody" if row["client_id"] is None else row["client_id"]}
 
 
 def _nothing(question: Question, answer: Answer) -> str:
-    """What an answer without rows says: nothing is only nothing where there was something to look at."""
+    """The text of an answer without rows; it says so if there was no input to look at."""
     if answer.not_given in {None, NOT_GIVEN[question.flow]}:
         return answer.not_given or question.none
     return f"{question.none}; {answer.not_given}"

@@ -24,8 +24,8 @@ class Bar:
         hollow: drawn as an outline.
         start_ms: left end, epoch ms.
         end_ms: right end, epoch ms.
-        source: the row of the table that it stands for; of merged ones, the first.
-        rows: rows of the table that it stands for.
+        source: the row of the table that it shows; the first one if several are merged.
+        rows: number of rows of the table that it shows.
     """
 
     row: int
@@ -45,7 +45,7 @@ def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]
 
     Args:
         bars: one for each row of a table.
-        most: how many bars may be left.
+        most: how many bars there may be.
         blur: None joins only bars of one kind. A name joins bars shorter than the gap whatever their kind, and what
             is joined is of the kind so named: a row that changes hands all the time shows where it does.
     """
@@ -61,7 +61,7 @@ def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]
 
 
 def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
-    """Neighbours joined where no more than `gap_ms` lies between them."""
+    """Join neighbours with at most `gap_ms` between them."""
 
     def kept_apart(bar: Bar) -> tuple[int, str, bool]:
         if blur is None:
@@ -81,7 +81,7 @@ def _bridged(bars: Iterable[Bar], gap_ms: int, blur: str | None) -> list[Bar]:
 
 
 def lanes(bars: Iterable[Bar]) -> dict[Bar, tuple[int, int]]:
-    """Bar to its lane, and how many lanes there are where it is; more than one where bars of a row overlap."""
+    """Bar to its lane and the number of lanes at that place; more than one where bars of a row overlap."""
     found: dict[Bar, tuple[int, int]] = {}
     together: list[tuple[Bar, int]] = []
     ends: list[int] = []
@@ -147,7 +147,7 @@ def in_lanes(bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]]) -> tup
 
 
 def markup(text: str) -> str:
-    r"""Text that Plotly shows as it is: it takes some tags for markup, so none is left.
+    r"""Text escaped for Plotly, which reads some tags as markup.
 
     >>> markup("<b>a</b> & \u202eb")
     '&lt;b&gt;a&lt;/b&gt; &amp; \\u202eb'
@@ -156,12 +156,12 @@ def markup(text: str) -> str:
 
 
 def named(name: str, most: int = 80) -> str:
-    """A name for Plotly, as it is, with its middle left out when it is very long."""
+    """A name escaped for Plotly; a very long one loses its middle."""
     return markup(shortened(escaped(name), most))
 
 
 def interval_words(start_ms: int, end_ms: int) -> str:
-    """From, until and how long; the day of the end only when it is another.
+    """Start, end and length; the end has a day only if it differs.
 
     >>> interval_words(1_795_219_611_042, 1_795_219_612_242)
     '2026-11-21 00:06:51.042 – 00:06:52.242 UTC, 1.2 s'

@@ -35,7 +35,7 @@ def group_figure(ownership: Ownership, within: Window | None = None) -> Figure:
 
 
 def _is_special(bar: Bar) -> bool:
-    """Not one owner: nobody, or several in turn. A client may be called so; it is neither hollow nor joined."""
+    """Whether nobody or several in turn owned it; a client may have such a name, but is neither hollow nor joined."""
     return (bar.kind == NOBODY and bar.hollow) or (bar.kind == SEVERAL and bar.rows > 1)
 
 
@@ -81,7 +81,7 @@ def _marker(number: int) -> dict[str, Any]:
 
 
 def _churn(ownership: Ownership, span: list[int]) -> list[dict[str, Any]]:
-    """Two bars for each rebalance: what it moved, and in front of it what was needed."""
+    """Two bars for each rebalance: queues moved, and in front of it queues that had to move."""
     width = max(1, (span[1] - span[0]) // 220)
     at = [change["changed_at_ms"] for change in ownership.rebalances]
     hover = [rebalance_hover(change) for change in ownership.rebalances]

@@ -1,4 +1,4 @@
-"""Consumer groups: what moved, what was not as it should be, and who owned which queue over time."""
+"""Consumer groups: what moved, what went wrong, and who owned which queue over time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ownership:
 
 @dataclass(frozen=True)
 class Groups:
-    """All groups, the most troubled first; of the first ones the owners, where most moved first."""
+    """All groups, the most troubled first, and the owners of the first ones, most moves first."""
 
     groups: tuple[Group, ...]
     findings: tuple[FindingKind, ...]
@@ -145,7 +145,7 @@ def _ownership(published: Published, group: str, rebalances: Sequence[dict[str, 
 
 
 def _few_enough(queues: Sequence[Queue], intervals: Mapping[Queue, int]) -> list[Queue]:
-    """The first queues that together have no more bars than may be drawn; a few in any case."""
+    """As many of the first queues as the limit of bars allows; a few in any case."""
     found: list[Queue] = []
     bars = 0
     for queue in queues[:MOST_QUEUES]:
@@ -157,7 +157,7 @@ def _few_enough(queues: Sequence[Queue], intervals: Mapping[Queue, int]) -> list
 
 
 def _intervals(published: Published, group: str) -> tuple[Table, str, list[dict[str, Any]]]:
-    """The best that is known of a group: its clients' logs, else their answers, else what the strategy says."""
+    """The best source for a group: its clients' logs, else their answers, else the strategy."""
     of_group = pc.field("consumer_group") == pc.scalar(group)
     for source, words in (("CLIENT_LOG", "by the clients' logs"), ("RUNNING_INFO", "by the clients' answers")):
         owned = published.rows(QUEUE_OWNERSHIP, _BAR, of_group & (pc.field("source") == pc.scalar(source))).to_pylist()

@@ -1,4 +1,4 @@
-"""Rows by what a column of lists holds, which a filter of Arrow's does not compare."""
+"""Rows by a value in a column of lists, which Arrow's filters cannot express."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def minutes(published: Published, most_brokers: int) -> Minutes:
 
 
 def _width_ms(windows: pa.Table) -> int:
-    """The finest width that gives no more than `MOST_POINTS` windows over the time there is."""
+    """The finest width with at most `MOST_POINTS` windows over the whole time."""
     if not windows.num_rows:
         return _MINUTE_MS
     bounds = pc.min_max(windows["window_start_ms"])

@@ -1,4 +1,4 @@
-"""Names and words that narrow a question: an unknown one is a mistake, never an answer without rows."""
+"""Names and words that narrow a question: an unknown one is an error, never an answer without rows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAMED = {
     "consumer_group": ("consumer group", "consumer_group"),
     "topic": ("topic", "topic"),
 }
-"""Column to what it names, and the column of other tables that names the same."""
+"""Column to what its values are, and the column of other tables with the same values."""
 
 
 def as_listed(question: Question, equal: Mapping[str, object]) -> dict[str, object]:
-    """The values, words of a list as the list spells them: letter case does not matter.
+    """The values, with words of closed lists in the list's letter case.
 
     Raises:
         UsageError: a word that the closed list of its column lacks.
@@ -43,10 +43,10 @@ def as_listed(question: Question, equal: Mapping[str, object]) -> dict[str, obje
 
 
 def check_known(published: Published, question: Question, equal: Mapping[str, object]) -> None:
-    """Refuse a name that the requested days hold nowhere; for a question whose answer has no row.
+    """Refuse a name that occurs nowhere in the requested days; for a question whose answer has no row.
 
     Raises:
-        UsageError: there is one; names the nearest, and the known ones.
+        UsageError: there is such a name; lists the nearest, and the known ones.
         LakeError: a table cannot be read.
     """
     for column, value in equal.items():
@@ -62,10 +62,10 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
 
 
 def check_producer_group(published: Published, group: str) -> None:
-    """Refuse a producer group that the requested days hold nowhere.
+    """Refuse a producer group that occurs nowhere in the requested days.
 
     Raises:
-        UsageError: it is one; names the nearest, and the known ones.
+        UsageError: the group is unknown; lists the nearest, and the known ones.
         LakeError: a table cannot be read.
     """
     noun, name = _NAMED["producer_group"]
@@ -75,7 +75,7 @@ def check_producer_group(published: Published, group: str) -> None:
 
 
 def _unknown(published: Published, noun: str, name: str, known: list[str], flow: Flow) -> str:
-    """That no table of the flow holds the name, and which ones they hold."""
+    """The error for a name that no table of the flow has, with the known ones."""
     text, days = safe(name), f"{published.days[0]}"
     if len(published.days) > 1:
         days += f" to {published.days[-1]}"
@@ -89,7 +89,7 @@ def _unknown(published: Published, noun: str, name: str, known: list[str], flow:
 def _holding(
     published: Published, tables: Iterable[Table], column: str, value: object, also: Iterable[str] = ()
 ) -> list[str] | None:
-    """None if a table holds the value, else every value that there is."""
+    """None if a table has the value, else all values of the tables."""
     known = set(also)
     for table in tables:
         if value in known:
@@ -99,7 +99,7 @@ def _holding(
 
 
 def _tables_of(column: str) -> list[Table]:
-    """Tables that hold a name, the largest last; a client id is a producer's where the row has a producer group."""
+    """Tables with the column, the largest last; a client id is a producer's only if the row has a producer group."""
     needed = {column, "producer_group"} if column == "client_id" else {column}
     return sorted(
         (table for table in TABLES if needed <= {*table.schema.fieldNames()}), key=lambda table: table is SENDS

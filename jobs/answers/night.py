@@ -35,13 +35,13 @@ _SEVERITIES = tuple(Severity)
 
 @dataclass(frozen=True)
 class Day:
-    """One published day in numbers; of both flows, 0 where one did not run.
+    """One published day in numbers of both flows; 0 if a flow did not run.
 
     Attributes:
         unsent: sends that failed before they had a broker; they are no attempts, so not among `sends` and `failures`.
         incidents: those that are not minor, of all producers.
-        has_sends: a send log was given.
-        has_groups: consumer snapshots were given.
+        has_sends: the run read a send log.
+        has_groups: the run read consumer snapshots.
     """
 
     date: dt.date
@@ -69,13 +69,13 @@ class Night:
         headline: one sentence.
         whole: the days together.
         days: the days before and the requested days, in order; none before a window.
-        counts_sends: False where the tables count them by the day alone: of one group in a window.
+        counts_sends: False for one group in a window: the tables count its sends only per day.
         incidents: rows of `broker_incidents` that are not minor, the longest ones, in order of time.
         findings: rows of `findings`, the gravest first.
         kinds: kind to count, of all findings.
         not_drawn: a sentence for each thing left out.
         sends_missing: a sentence when some of the days have no send log; None otherwise.
-        groups_missing: the same of consumer snapshots.
+        groups_missing: the same for consumer snapshots.
     """
 
     headline: str
@@ -125,7 +125,7 @@ def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
 
 
 def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
-    """The night in one sentence, for a person; `incidents` the longest first."""
+    """The night in one sentence; `incidents` are the longest first."""
     sends = _failed(whole)
     if incidents:
         longest = incidents[0]
@@ -224,12 +224,12 @@ def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
 
 
 def is_real() -> pc.Expression:
-    """Isolations that happened: the switch was on, and they have a length."""
+    """Isolations that took effect: the switch was on, and they have a length."""
     return pc.field("enforced") & (pc.field("end_ms") > pc.field("start_ms"))
 
 
 def _minor() -> pc.Expression:
-    """Incidents that nobody wakes for."""
+    """Minor incidents, which need nobody at night."""
     return pc.field("is_minor")
 
 

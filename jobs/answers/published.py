@@ -1,4 +1,4 @@
-"""A lake as it is published, read without Spark: some days of one cluster."""
+"""Published days of one cluster of a lake, read without Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Published:
         cluster: the requested cluster.
         days: the requested days that are published, in order; never empty.
         all_days: every published day of the cluster, in order.
-        producer_group: the only one whose rows count, in tables that name one; None = all.
+        producer_group: the only one whose rows count, in tables with that column; None = all.
         window: the only time whose rows count, in tables whose rows have a time; None = the whole days.
         not_published: the requested days that are not published, as spans.
         options: for delta-rs; never shown, as they may hold secrets.
@@ -75,14 +75,14 @@ class Published:
     ) -> tuple[pa.Table, int]:
         """The first rows of a table on these days, with every column, and how many there are in all.
 
-        It is read piece by piece: a few rows of a large day need little memory.
+        Read in batches: a few rows of a large day need little memory.
 
         Args:
             table: what to read; one that the lake lacks has no rows.
             order: columns that come first, ascending.
             limit: most rows to return.
             where: which rows; all if None.
-            narrowed: leaves those that an expression cannot name; None leaves all.
+            narrowed: filters by what an expression cannot say; None keeps all.
 
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
@@ -105,7 +105,7 @@ class Published:
         return first, found
 
     def values(self, table: Table, column: str) -> set[str]:
-        """The different values of a column of text on these days, without null; read piece by piece.
+        """The distinct values of a text column on these days, without null; read in batches.
 
         Raises:
             LakeError: the table has another version than this program knows, or cannot be read.
@@ -123,7 +123,7 @@ class Published:
         return wanted if where is None else wanted & where
 
     def lengths_ms(self, intervals: pa.Table, until: str = "end_ms") -> pa.ChunkedArray:
-        """How long each row's interval from `start_ms` to `until` is, as far as it lies in the window."""
+        """Length of each row's interval from `start_ms` to `until`, clipped to the window."""
         start, end = intervals["start_ms"], intervals[until]
         if self.window is not None:
             start = pc.max_element_wise(start, pa.scalar(self.window.since_ms))
@@ -154,7 +154,7 @@ class Published:
 
 
 def _event_order(event: Mapping[str, Any]) -> tuple[int, dt.datetime, bool]:
-    """Of the run log: as it was written; of events at one time the success came last."""
+    """Order of the run log: as written; of events at the same time, success comes last."""
     return event["event_seq"], event["logged_at"], event["status"] == "SUCCEEDED"
 
 
@@ -172,7 +172,7 @@ def open_published(
 
     Raises:
         LakeError: there is no lake, it cannot be read, or it is of another version.
-        InputMissingError: the cluster or all of the days are not published; names those that are.
+        InputMissingError: the cluster or all of the days are not published; lists those that are.
     """
     if not is_lake(root, options):
         raise LakeError(f"{root} is not a lake: it holds no run log; name with --lake what a run of faultline wrote")

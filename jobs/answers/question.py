@@ -17,8 +17,8 @@ class Question:
         table: the table that has the answer.
         screen: column to its heading in the text, `held_by` and `should_be_held_by` made of others; JSON and CSV have
             every column of the table.
-        narrowed_by: option to the column that has to equal it.
-        interval: columns where a row begins and ends, epoch ms, the end exclusive; None for a moment.
+        narrowed_by: option to the column that must equal it.
+        interval: columns of a row's start and end, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.
         none: what to say when there is no such row.
         flow: the flow that publishes the table.
@@ -38,12 +38,12 @@ class Question:
 
     @property
     def bounds(self) -> tuple[str, str]:
-        """Columns where a row begins and ends; for a moment the same one, by which the rows are sorted."""
+        """Columns of a row's start and end; for a moment twice the column by which the rows are sorted."""
         return self.interval or (self.order[0], self.order[0])
 
     @property
     def closed(self) -> frozenset[str]:
-        """Columns to narrow by that hold nothing but `words`."""
+        """Columns to narrow by that have no values but `words`."""
         return frozenset(self.narrowed_by.values()) & self.table.closed_lists.keys()
 
     @property

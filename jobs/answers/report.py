@@ -1,4 +1,4 @@
-"""`faultline report`: one HTML page that holds everything it needs and asks no network."""
+"""`faultline report`: one self-contained HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONGEST_NAME = 100
 
 
 def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = NO_OWNERS) -> str:
-    """Write the page and say where.
+    """Write the page and return a sentence that says where.
 
     Args:
         published: the days to report.
@@ -121,7 +121,7 @@ def span_text(published: Published) -> str:
 
 
 def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
-    """What docs/findings says of each kind (`bin/kinds.py`): those of the night first, as the night counts them."""
+    """What docs/findings says about each kind (`bin/kinds.py`): those of the night first, the most frequent first."""
     found: dict[str, dict[str, str]] = json.loads(part("kinds.json"))
     order = [*on_night.kinds, *(kind for kind in found if kind not in on_night.kinds)]
     return {
@@ -142,7 +142,7 @@ def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -
 
 
 def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environment:
-    """Escapes whatever is not ours, and shows control characters instead of passing them on."""
+    """Escape all text that is not ours, and show control characters escaped."""
     made = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_finalized, trim_blocks=True, lstrip_blocks=True
     )

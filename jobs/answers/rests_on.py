@@ -1,4 +1,4 @@
-"""What the answers of published days rest on, and what their sources cannot know."""
+"""What the answers for published days rest on, and what their sources cannot show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 3
 
 
 def rests_on(published: Published) -> list[str]:
-    """A sentence for each kind of source of the requested days; of one producer group those of its own.
+    """A sentence for each kind of source of the requested days; for one producer group only its own.
 
     Raises:
         LakeError: a table cannot be read.
@@ -67,7 +67,7 @@ def _producers(rows: pa.Table, producer: Sequence[str]) -> int:
 
 
 def _contradictions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How many first attempts contradict the replay, and of whom most."""
+    """How many first attempts contradict the replay, and whose they mostly are."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         counts[row["client_id"], row["producer_group"]] += row["contradictions"]
@@ -83,7 +83,7 @@ def _contradictions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _of_starts(published: Published) -> list[str]:
-    """Days that start without knowing what the day before left isolated."""
+    """Days that start without the isolations of the day before."""
     started = {
         event["event_date"]: event["started_from"]
         for event in published.run_events

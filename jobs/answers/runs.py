@@ -1,4 +1,4 @@
-"""What ran on the requested days: flows whose last run did not succeed, and flows that got no input."""
+"""Runs of the requested days: flows whose last run did not succeed, and flows without input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_GIVEN: Mapping[Flow, str] = {
 def unsure_days(published: Published) -> tuple[dt.date, ...]:
     """The requested days whose last run, of either flow that publishes days, has not succeeded.
 
-    It goes on, was killed or failed, perhaps halfway: until one succeeds, their tables may not fit together.
+    It is still running, was killed or failed, perhaps halfway: until a run succeeds, the tables may be inconsistent.
     """
     latest = {
         (event["event_date"], event["flow"]): event["status"]
@@ -33,13 +33,13 @@ def unsure_days(published: Published) -> tuple[dt.date, ...]:
 
 
 def days_with(published: Published) -> dict[Flow, set[dt.date]]:
-    """The published days on which each flow ran to its end: its tables rest on input."""
+    """The published days on which a run of each flow succeeded, so that its tables have input."""
     succeeded = [event for event in published.run_events if event["status"] == "SUCCEEDED"]
     return {flow: {event["event_date"] for event in succeeded if event["flow"] == flow} for flow in NOT_GIVEN}
 
 
 def not_given(published: Published, flow: Flow) -> str | None:
-    """A sentence when some or all of the requested days have no input of the flow."""
+    """A sentence if some or all of the requested days have no input of the flow; None otherwise."""
     without = sorted(set(published.days) - days_with(published)[flow])
     if not without:
         return None

@@ -1,4 +1,4 @@
-"""Days of one answer that were published with different settings: a change of them leaves older days as they were."""
+"""Days of one answer that were published with different settings; a change of settings does not touch older days."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 10
 
 
 def other_settings(published: Published) -> str | None:
-    """A sentence that names the days whose settings are not those of the last of the days; None when all are.
+    """A sentence with the days whose settings differ from those of the last day; None if there are none.
 
     Each flow for itself: the run that succeeded last counts. What a release hashes otherwise is no other setting for
     sure, and the sentence says so. Days whose lines were read with the same settings are recomputed without them.
@@ -38,13 +38,13 @@ def other_settings(published: Published) -> str | None:
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two days rest on different settings, or on lines that were read with different ones."""
+    """Whether two days have different settings, or their lines were read with different ones."""
     read_by = {one["input_settings_hash"], other["input_settings_hash"]}
     return bool(one["settings_hash"] != other["settings_hash"] or (None not in read_by and len(read_by) > 1))
 
 
 def _again(flow: str, others: Sequence[dt.date], events: Sequence[Mapping[str, Any]]) -> str:
-    """What makes the days alike: a run with the input, or from the lake's own sends if all were read alike."""
+    """How to fix it: a run with the input, or from the lake's own sends if all lines were read with equal settings."""
     read_by = {event["input_settings_hash"] for event in events}
     is_one = len(others) == 1
     if flow != "FAULT_LATENCY" or None in read_by or len(read_by) > 1:
@@ -54,7 +54,7 @@ def _again(flow: str, others: Sequence[dt.date], events: Sequence[Mapping[str, A
 
 
 def _sentence(command: str, others: Sequence[dt.date], last: dt.date, again: str, *, is_sure: bool) -> str:
-    """The days, the one that they differ from, and the fix.
+    """The days, the day that they differ from, and the fix.
 
     >>> _sentence("allocation", [dt.date(2026, 11, 20)], dt.date(2026, 11, 21), "run it again", is_sure=True)
     'allocation published 2026-11-20 with other settings than 2026-11-21: run it again'

@@ -24,7 +24,7 @@ from jobs.text.owners import NO_OWNERS, owner_of
 
 _GROUPS = ("producer_group", "consumer_group")
 _LISTS = ("broker_names",)
-"""Columns of lists, which hold the value that a row is narrowed by."""
+"""Columns of lists; a row matches if its list has the value."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Narrowed:
     """Filters of a question's rows.
 
     Attributes:
-        equal: column to the value it has to have; a value is data, whatever it looks like.
+        equal: column to the value that it must have; a value is always data, never syntax.
         at_ms: only rows valid at this instant, epoch ms; None for the whole days.
         since_ms: only rows that end later or begin then; None for the whole days.
         until_ms: only rows that begin earlier; None for the whole days.
@@ -54,7 +54,7 @@ class Answer:
         question: its name.
         published: the days.
         rows: the first ones.
-        not_shown: how many there are beyond them.
+        not_shown: how many more there are.
         narrowed: what they were narrowed by.
         not_given: a sentence when some of the days, or all, have no input that could answer; None otherwise.
         has_owners: settings name owners, and each row has its group's as `owner`, None where it has none.
@@ -79,7 +79,7 @@ def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str
         owners: group or glob to its owner; joined to rows of a group, where there are any.
 
     Raises:
-        UsageError: `at_ms` is given, and the question's rows are moments; or a name or word that is not known.
+        UsageError: `at_ms` with a question whose rows are moments, or an unknown name or word.
         LakeError: a table cannot be read.
     """
     question = QUESTIONS[name]
@@ -113,7 +113,7 @@ def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expressi
 
 
 def _equal(column: str, value: object) -> pc.Expression:
-    """Equality; with a class of outcomes that of one of them."""
+    """Equality; for a class of outcomes, any of its outcomes."""
     field = pc.field(column)
     if column != "outcome" or value not in OUTCOME_CLASSES:
         return field == pc.scalar(value)
@@ -152,7 +152,7 @@ def _found(published: Published, name: str, table: Table, narrowed: Narrowed) ->
 
 
 def _owners(published: Published, name: str, narrowed: Narrowed) -> tuple[pa.Table, int]:
-    """Rows as of `_found`: owners of queues, and with source STRATEGY those who should be; equal columns."""
+    """Rows as `_found` returns them: owners of queues and, with source STRATEGY, computed owners; equal columns."""
     source = narrowed.equal.get("source")
     columns = pa.schema([(column.name, arrow_type(column.dataType)) for column in QUEUE_OWNERSHIP.columns])
     rows, found = columns.empty_table(), 0

@@ -1,4 +1,4 @@
-"""Options by which delta-rs opens a lake: how long it waits for a store, and what Spark knows of S3."""
+"""Options by which delta-rs opens a lake: how long it waits for a store, and Spark's settings of S3."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from jobs.uri import is_elsewhere
 
 WAITS = {"connect_timeout": "5s", "timeout": "30s", "max_retries": "2", "retry_timeout": "40s"}
-"""A store that answers nothing fails within a minute or two, not within the many that delta-rs would take."""
+"""A store that does not answer fails within a minute or two; delta-rs alone would take many."""
 
 _HADOOP = "spark.hadoop."
 _CREDENTIALS = (
@@ -25,10 +25,10 @@ _REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def storage_options(lake: str, spark: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What delta-rs is to be told beside the environment, which it reads itself; nothing for a local lake.
+    """Options for delta-rs besides the environment, which it reads itself; empty for a local lake.
 
     Credentials, endpoint and region come from Spark's `fs.s3a` settings, those of the bucket first, each as a whole and
-    only where the environment says nothing of it: never the key of one and the secret of the other.
+    only if the environment does not set it: never the key of one and the secret of the other.
 
     >>> conf = {"spark.hadoop.fs.s3a.access.key": "k", "spark.hadoop.fs.s3a.secret.key": "s",
     ...     "spark.hadoop.fs.s3a.endpoint": "minio:9000", "spark.hadoop.fs.s3a.connection.ssl.enabled": "false"}
@@ -76,7 +76,7 @@ def _credentials(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _endpoint(conf: Mapping[str, str]) -> dict[str, str]:
-    """The endpoint with its scheme, and what goes with it."""
+    """The endpoint with its scheme, plain HTTP allowed if that is its scheme, and path style if set."""
     endpoint = conf["endpoint"]
     if "://" not in endpoint:
         endpoint = f"{'http' if conf.get('connection.ssl.enabled') == 'false' else 'https'}://{endpoint}"

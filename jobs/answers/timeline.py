@@ -58,12 +58,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Rows from the top, the bars on them, and what is left out.
+    """Rows from the top, their bars, and what is not drawn.
 
     Attributes:
         rows: headings and producers.
-        bars: isolations, and on the headings none.
-        intervals: rows of `isolation_intervals` that the bars stand for.
+        bars: isolations; headings have none.
+        intervals: number of rows of `isolation_intervals` that the bars show.
         not_drawn: a sentence for each thing left out.
     """
 
@@ -129,7 +129,7 @@ def isolation_hover(bar: Bar) -> str:
 
 
 def _pairs(isolations: pa.Table, length: pa.ChunkedArray) -> list[dict[str, Any]]:
-    """Broker and producer, with both sums of the isolations' lengths; the worst first."""
+    """One row per broker and producer, with both sums of the isolations' lengths; the worst first."""
     on = isolations["enforced"]
     sums = (
         isolations.select(_PAIR)
@@ -147,7 +147,7 @@ def _worse(pair: dict[str, Any]) -> tuple[int, int]:
 
 
 def _chosen(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of the worst brokers the worst producers: each broker's next one in turn until the rows are used up."""
+    """The worst producers of the worst brokers: the next one of each broker in turn until the rows are used up."""
     brokers: dict[str, list[dict[str, Any]]] = {}
     for pair in pairs:
         brokers.setdefault(pair["broker_name"], []).append(pair)

@@ -30,10 +30,10 @@ Figure = dict[str, Any]
 def timeline_figure(
     drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], within: Window | None = None
 ) -> tuple[Figure, list[list[dict[str, Any]]]]:
-    """The figure, and for all brokers and each of the worst what its first five traces show.
+    """The figure, and the data of its first five traces for all brokers and for each of the worst.
 
     The figure is Plotly's JSON: `data`, `layout`, and `height` in pixels. Colours of text and lines are left to the
-    page, which knows whether it is light or dark. It begins as wide as `within`, else as what there is.
+    page, which knows whether it is light or dark. It shows `within` at first, else all there is.
     """
     series = (windows.all_brokers, *windows.of_broker.values())
     views = [_rate_traces(points, windows.width_ms) for points in series]
@@ -71,7 +71,7 @@ def _rate(name: str, colour: str, points: Sequence[Point], counts: Sequence[int]
 
 
 def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, colour: str) -> dict[str, Any]:
-    """Steps as wide as the windows, broken where there is none."""
+    """Steps as wide as the windows, with a gap where there is no window."""
     x: list[int] = []
     values: list[int | None] = []
     known = [(point.start_ms, value) for point in points if (value := getattr(point, column)) is not None]
@@ -190,7 +190,7 @@ TICKS = [
 
 
 def _range(drawn: Timeline, windows: Minutes) -> list[int]:
-    """While there were sends and isolations began; the ends of long ones may lie beyond, a double click away."""
+    """From the first to the last send or start of an isolation; a double click shows the ends of long ones beyond."""
     points = [point for point in windows.all_brokers if point.sends]
     starts = [*(bar.start_ms for bar in drawn.bars), *(point.start_ms for point in points[:1])]
     ends = [point.start_ms + windows.width_ms for point in points[-1:]] or [bar.end_ms for bar in drawn.bars]
@@ -240,7 +240,7 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
 
 
 def _label(row: Row) -> str:
-    """Of a producer its name, of a broker's heading the name and how long it was isolated."""
+    """A producer's name; on a broker's heading its name and how long it was isolated."""
     if row.client_id is not None:
         return named(row.client_id, _LABEL)
     return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"

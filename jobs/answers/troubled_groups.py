@@ -25,7 +25,7 @@ class Group:
         consumer_group: the group.
         rebalances: how many.
         moved: queues that they moved.
-        needed: fewest that would have been enough.
+        needed: fewest queues that had to move.
         findings: rows of `allocation_findings`.
         fault_ms: time × queues without an owner, with several, or with another than the strategy says.
     """
@@ -53,7 +53,7 @@ class FindingKind:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """What is published of consumer groups: rows of `rebalances`, of `allocation_findings`, groups with queues."""
+    """Published rows about consumer groups: `rebalances`, `allocation_findings`, and names of groups with queues."""
 
     rebalances: list[dict[str, Any]]
     findings: list[dict[str, Any]]
@@ -61,7 +61,7 @@ class GroupRows:
 
 
 def read_groups(published: Published) -> GroupRows:
-    """Read them; empty where the second flow published nothing.
+    """Read them; empty if the second flow published nothing.
 
     Raises:
         LakeError: a table cannot be read.
@@ -76,7 +76,7 @@ def read_groups(published: Published) -> GroupRows:
 
 
 def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group]:
-    """A group each; most time without the right owner first.
+    """One per group; most time without the right owner first.
 
     Args:
         rows: of the published days.

@@ -19,7 +19,7 @@ class Window:
     until_ms: int
 
     def rows_within(self, table: Table) -> pc.Expression | None:
-        """Rows of which some lies in the window; None where a table's rows are of a whole day."""
+        """Rows that overlap the window; None for tables whose rows are of a whole day."""
         columns = table.schema.fieldNames()
         if "start_ms" in columns:
             start, end = pc.field("start_ms"), pc.field("end_ms")

@@ -1,4 +1,4 @@
-"""Values as a person reads them, in a terminal and on the page."""
+"""Values for people to read, in a terminal and on the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clock_time(epoch_ms: int, *, with_day: bool = False) -> str:
 
 
 def safe_cell(column: str, value: object, *, with_day: bool = False) -> str:
-    """A cell of a table as text without anything that a terminal might act on; null is a dash.
+    """A cell of a table as text, with control characters escaped; null is a dash.
 
     >>> safe_cell("start_ms", 1_795_219_611_042), safe_cell("lost", 1200), safe_cell("left", ["a", "b"])
     ('00:06:51.042', '1,200', 'a, b')
@@ -61,7 +61,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def unsure_text(days: Sequence[dt.date]) -> str:
-    """Days whose last run did not succeed, in a sentence.
+    """A sentence about days whose last run did not succeed.
 
     >>> unsure_text([dt.date(2026, 11, 21)])
     'the last run of 2026-11-21 has not succeeded: its tables may not fit together; run it again'
@@ -72,7 +72,7 @@ def unsure_text(days: Sequence[dt.date]) -> str:
 
 
 def sentence(words: str) -> str:
-    """Words as a sentence of their own.
+    """Words as a sentence.
 
     >>> sentence("no send log was given")
     'No send log was given.'
