@@ -1,1 +1,1 @@
-"""What the heads of the input files show of a run, in seconds and without Spark."""
+"""What the first lines of the input files say about a run, in seconds and without Spark."""

@@ -34,12 +34,12 @@ class Answer:
 
 
 def check_inputs(settings: Settings, most_lines: int, now: dt.datetime) -> Answer:
-    """What the heads of the input show: the sends field by field, of other inputs only that they exist.
+    """The answer from the heads of the input: sends field by field, other inputs only by the existence of their files.
 
     Args:
         settings: all settings.
         most_lines: lines of a file to read.
-        now: the time now; no line is of a later one.
+        now: the current time; no line can be later.
     """
     named = named_inputs(settings.inputs)
     if not named:
@@ -93,7 +93,7 @@ def _sends(heads: Sequence[Head], files: int, settings: Settings, now: dt.dateti
 
 
 def _table(fields: Sequence[FieldFound]) -> Iterator[str]:
-    """A line per field: where it comes from, the shares without a usable value, examples."""
+    """A line per field: its source, the shares of missing and unusable values, examples."""
     rows = [("field", "from", "missing", "unusable", "such as")]
     for field in fields:
         missing, unusable = (_share(count, field.rows) for count in (field.missing, field.unusable))
@@ -154,7 +154,7 @@ def _in_some_lines(found: Found, rows: int, *, has_routes: bool) -> Iterator[str
 
 
 def _doubtful_times(found: Found, now: dt.datetime) -> Iterator[str]:
-    """A WARNING for times that are read by a zone that nobody says, and for those that are to come."""
+    """A WARNING for times without a zone, in the text or the settings, and for times in the future."""
     for field in found.fields:
         if field.without_zone:
             yield f"WARNING: {zone_missing(field.name, field.without_zone)}"
@@ -163,7 +163,7 @@ def _doubtful_times(found: Found, now: dt.datetime) -> Iterator[str]:
 
 
 def _not_replayed(found: Found, settings: Settings) -> Iterator[str]:
-    """A WARNING for values missing from both lines and settings, without which nothing is replayed."""
+    """A WARNING for values that neither lines nor settings have, without which nothing is replayed."""
     own_settings = [vars(producer) for producer in settings.producers.values()]
     for name, (costs, example) in _REPLAYED_BY.items():
         has_none = all(field.missing == field.rows for field in found.fields if field.name == name)

@@ -15,12 +15,12 @@ _MOST_FILES = 5
 
 
 def check_before(settings: Settings, kinds: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """Warnings about the input of these kinds; other stores are not checked.
+    """Warnings about input of these kinds; only local files are checked.
 
     Raises:
         InputMissingError: a needed kind without a path; a path that does not exist or has no file.
-        InputUnreadableError: something that is not a file, or whose content does not fit its name.
-        SettingValueError: no head has the column that the settings map to a needed field.
+        InputUnreadableError: not a file, or its content does not fit its name.
+        SettingValueError: the column that the settings map to a needed field is in no head.
     """
     if missing := not_named(settings, needed):
         raise InputMissingError(missing[0])
@@ -42,11 +42,11 @@ def not_named(settings: Settings, needed: Iterable[str]) -> list[str]:
 
 
 def local_files(settings: Settings, kind: str) -> list[InputFile]:
-    """The files of one input that lie on this machine.
+    """The local files of one input.
 
     Raises:
         InputMissingError: a path that does not exist or has no file.
-        InputUnreadableError: something that is not a file.
+        InputUnreadableError: not a file.
     """
     named = getattr(settings.inputs, kind).path
     paths = [path for path in named if is_local(path, settings.spark.get(DEFAULT_STORE))]

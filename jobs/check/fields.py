@@ -1,4 +1,4 @@
-"""The canonical fields in the heads of a send log: where each comes from, and what cannot be used."""
+"""The canonical fields in the heads of a send log: their sources, and values that cannot be used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FieldFound:
         missing: lines without a value.
         examples: a few different values, translated.
         problems: text and what is wrong with it, with its lines.
-        without_zone: lines whose time has no zone, and for which no setting says one.
+        without_zone: lines whose time has no zone and whose zone no setting gives.
         last_ms: the latest time, epoch ms.
     """
 
@@ -56,11 +56,11 @@ class FieldFound:
 
 @dataclass(frozen=True)
 class Found:
-    """What the heads hold.
+    """What the heads contain.
 
     Attributes:
         fields: each canonical field that the log or the settings have, in order.
-        lacking: alternatives of which each line needs one, and the log has none.
+        lacking: alternatives of which each line needs one and the log has none.
         lines_lacking: the same for lines: number of lines without any of them.
         missing_columns: canonical field to its column in the settings that no head has, and the nearest column.
         unmapped: columns that no field uses.
@@ -71,8 +71,8 @@ class Found:
         failures: outcomes of failures, with or without a broker, with their lines.
         long_calls: lines of the default send time-out or more that are seldom one attempt: failures without a broker,
             and answers, but not of async sends, whose time-outs come late.
-        by_address: lines with a broker's address and no name, which routes have to give.
-        contradicting: lines whose times cannot all be true.
+        by_address: lines with a broker's address and no name; routes must give the name.
+        contradicting: lines whose start, end and latency contradict each other.
     """
 
     fields: tuple[FieldFound, ...]
@@ -164,11 +164,11 @@ def missing_columns(heads: Sequence[Head], sends_input: SendsInput) -> dict[str,
 
 
 def is_needed(name: str, absent: Collection[str], sends_input: SendsInput) -> bool:
-    """Whether a line without the field is quarantined, with no other source in the settings.
+    """Whether a line without the field is quarantined because the settings have no alternative to it.
 
     Args:
         name: canonical field, whose column is absent.
-        absent: all fields whose column is.
+        absent: all fields whose column is absent.
         sends_input: the settings.
     """
     others = [other for names in REQUIRED if name in names for other in names if other != name]
@@ -243,7 +243,7 @@ def _problem(name: str, text: str, given: str | None, head: Head, sends_input: S
 
 
 def _is_number(name: str, sends_input: SendsInput) -> bool:
-    """Whether JSON has to have a number for the field; seconds are read as a decimal, which may be quoted."""
+    """Whether JSON must have a number for the field; seconds are read as a decimal, which may be quoted."""
     is_one = FIELD_KINDS[name] in ("int", "long") and sends_input.source_of(name).unit not in {"iso8601", "s"}
     return is_one and name not in sends_input.values and sends_input.source_of(name).constant is None
 
@@ -257,7 +257,7 @@ def _is_at_odds(values: Mapping[str, str | None], sends_input: SendsInput) -> bo
 
 
 def in_ms(name: str, text: str, sends_input: SendsInput) -> int | None:
-    """A time or duration of the field in whole milliseconds, as a run cuts them; None when it is none.
+    """A time or duration in whole milliseconds, truncated as a run does; None if the text is neither.
 
     >>> from jobs.settings.inputs import FieldSource
     >>> sends = SendsInput(fields={"latency_ms": FieldSource("took", "s"), "ended_at_ms": FieldSource("at", "iso8601")})

@@ -1,4 +1,4 @@
-"""Heads of a bounded number of files of sends: their first lines as records, without Spark."""
+"""Heads of a few files of sends: their first lines as records, without Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Number(str):
 
 
 Record = Mapping[str, str | None]
-"""Column to its text, dotted where it is nested; a `Number` where JSON has one."""
+"""Column to its text, with a dotted name if nested; a `Number` if JSON has one."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Head:
 
     Attributes:
         file: its name.
-        is_typed: it is JSON, where a quoted number is not a number.
+        is_typed: the file is JSON, where a quoted number is not a number.
         columns: their names.
         records: the lines that could be parsed.
-        bad: the other lines, each with its number and what is wrong.
-        looks_like_csv: it was read as JSON and has none, but the same number of commas in each of its first lines.
+        bad: the other lines, with their number and what is wrong.
+        looks_like_csv: read as JSON without any, but with the same number of commas in all first lines.
     """
 
     file: str
@@ -57,7 +57,7 @@ class Head:
 
 
 def some_of(files: Sequence[InputFile], most: int = MOST_FILES) -> list[InputFile]:
-    """At most so many of the non-empty files, spread evenly, the first and last included."""
+    """At most `most` of the non-empty files, evenly spread, including the first and last."""
     full = [file for file in files if file.size]
     if len(full) <= most:
         return full
@@ -99,7 +99,7 @@ def _unpacked(start: bytes, most_bytes: int) -> bytes:
         try:
             while len(found) < most_bytes and (chunk := packed.read1(most_bytes)):
                 found += chunk
-        except (OSError, EOFError, zlib.error):  # the head ends here, or the file is broken, which a run reports
+        except (OSError, EOFError, zlib.error):  # end of the head, or a broken file, which a run reports
             pass
     return found
 
@@ -121,7 +121,7 @@ def _json(name: str, lines: Sequence[tuple[int, str]]) -> Head:
     for number, line in lines:
         try:
             value = json.loads(line, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
-        except RecursionError:  # deeper than Python takes, not than a run does
+        except RecursionError:  # nested deeper than Python allows; a run may read it
             continue
         except ValueError:
             bad.append((number, "is not JSON"))
@@ -150,7 +150,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str | None]]:
-    """Each member as text; an object also as its members, dotted."""
+    """Every member as text; those of nested objects too, under dotted names."""
     for key, item in value.items():
         name = f"{at}{column_name((key,))}"
         if isinstance(item, dict):
@@ -229,7 +229,7 @@ def _parquet_names(fields: Any, at: str = "") -> Iterator[str]:
 
 
 def _named(row: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str | None]]:
-    """Each column under its name, and once more without backticks, or with them: settings may have either."""
+    """Every column under its name with and without backticks: settings may use either."""
     for name, text in row:
         yield name, text
         yield (name.replace("`", ""), text) if "`" in name else (column_name((name,)), text)

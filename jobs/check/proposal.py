@@ -69,7 +69,7 @@ _SECONDS, _MILLIS, _MICROS = 1e11, 1e14, 1e17  # a time since 1970 below these i
 
 
 def propose(heads: Sequence[Head], sends: SendsInput) -> str:
-    """Tables `[inputs.sends.fields]` and `[inputs.sends.values]`; existing mappings stay."""
+    """Tables `[inputs.sends.fields]` and `[inputs.sends.values]`; existing mappings are kept."""
     texts = _texts(heads)
     columns = _guessed(texts, sends)
     lines = [
@@ -101,7 +101,7 @@ def propose(heads: Sequence[Head], sends: SendsInput) -> str:
 
 
 def _texts(heads: Sequence[Head]) -> dict[str, Counter[str]]:
-    """Each column and its texts, without those of objects."""
+    """Columns and their texts, without objects."""
     texts: dict[str, Counter[str]] = {column: Counter() for head in heads for column in head.columns}
     for head in heads:
         for record in head.records:
@@ -112,7 +112,7 @@ def _texts(heads: Sequence[Head]) -> dict[str, Counter[str]]:
 
 
 def _guessed(texts: Mapping[str, Counter[str]], sends: SendsInput) -> dict[str, str]:
-    """Canonical field to column: by the settings, else of the same name, else a synonym."""
+    """Canonical field to column: from the settings, else by the same name, else by a synonym."""
     chosen = {name: source.column for name, source in sends.fields.items() if source.column in texts}
     constants = {name for name, source in sends.fields.items() if source.value is not None}
     left = [name for name in FIELD_KINDS if name not in chosen and name not in constants]
@@ -179,7 +179,7 @@ def _constants(sends: SendsInput) -> Iterator[str]:
 
 
 def _values(name: str, texts: Counter[str], rows: int, sends: SendsInput) -> Iterator[str]:
-    """The table of values of a field with a closed list, where the log has others."""
+    """The table of values for a field with a closed list, if the log has other values."""
     if name not in {*CLOSED, "outcome"} and FIELD_KINDS[name] != "boolean":
         return
     known = sends.translations(name)
