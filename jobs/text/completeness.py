@@ -27,7 +27,7 @@ def of_producers(switched_on: int, recorded: int, *, has_routes: bool) -> list[s
 
     Args:
         switched_on: producers whose switch was on.
-        recorded: those of them whose client recorded what it decided.
+        recorded: those of them whose client recorded its decisions.
         has_routes: topic routes were given.
     """
     alone, all_of_them = switched_on - recorded, counted(switched_on, "producer")

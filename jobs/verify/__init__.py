@@ -1,1 +1,1 @@
-"""Verify: what clients wrote of their fault items against the replay from sends; `job.py` is its contents page."""
+"""Verify: compares clients' own lines about fault items with the replay from sends; `job.py` is its contents page."""

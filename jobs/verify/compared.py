@@ -1,4 +1,4 @@
-"""The comparison of all fault items of a day: the thin Arrow wrapper round `comparison.compared`."""
+"""The comparison of all fault items of a day: a thin Arrow wrapper around `comparison.compared`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One fault item's day twice, by its client and by the replay, compared: plain Python over lists in time order."""
+"""Compares a fault item's day as its client wrote it with the replay: plain Python over lists in time order."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def compared(
 ) -> Comparison:
     """Compare what the client wrote of one fault item with what was replayed.
 
-    Equal writes are matched first, one to one and in the order of time; then those that are only of another length.
+    Equal writes are matched first, one to one and in time order; then those that differ only in length.
 
     Args:
         written: by the client.
         replayed: from sends alone.
-        isolated: when the broker was not available by the client.
-        by_replay: the same by the replay.
+        isolated: when the broker was not available, by the client.
+        by_replay: the same, by the replay.
     """
     rest, rest_replayed, matched = _matched(written, replayed, lambda write: (write.what, write.not_available_ms))
     missed, extra, other_length = _matched(rest, rest_replayed, lambda write: (write.what, 0))
@@ -77,7 +77,7 @@ def compared(
 def _matched(
     written: Sequence[Write], replayed: Sequence[Write], key: Callable[[Write], tuple[str, int]]
 ) -> tuple[list[Write], list[Write], int]:
-    """What is left of both when those of equal keys are taken together, and how many pairs that were."""
+    """The rest of both after those with equal keys are paired, and the number of pairs."""
     of_key = grouped(sorted(replayed, key=lambda write: write.at_ms), key)
     missed: list[Write] = []
     extra: list[Write] = []

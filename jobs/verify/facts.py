@@ -1,4 +1,4 @@
-"""What is known of who wrote, and why its lines and the replay may differ."""
+"""Facts about writers, and reasons why their lines and the replay may differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALIKE_MS, _ALIKE_MS_OF_A_WRITE = 1_000, 10
 def facts_of_writers(
     clients: DataFrame, updates: DataFrame, sends_per_process: DataFrame, opening: DataFrame, policies: Sequence[Policy]
 ) -> DataFrame:
-    """One row per `WRITER`, with what its sends and its lines say of it.
+    """One row per `WRITER`, with facts from its sends and its lines.
 
     `client_ids`, `client_version` (the highest of its sends), `policy` (of a producer; null = unknown), `lengths_ms`
     (all that the ladders give), `has_sends`, `is_on` (the switch, by its sends),
@@ -91,7 +91,7 @@ def with_cause(checks: DataFrame, writers: DataFrame, updates: DataFrame) -> Dat
 
 
 def _differs() -> Column:
-    """Whether the two tell different stories: not only some milliseconds of each write."""
+    """Whether the two differ by more than some milliseconds per write."""
     return (F.col("missed") + F.col("extra") + F.col("other_length") > 0) | _isolates_otherwise()
 
 

@@ -1,4 +1,4 @@
-"""What `faultline verify` writes in between, column by column."""
+"""Intermediate frames of `faultline verify`, column by column."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from jobs.verify.writes import CLIENT, REPLAY, logged_writes, recorded_writes, r
 
 @dataclass(frozen=True)
 class DayOfClients:
-    """One published day, and what clients wrote of it themselves.
+    """One published day, and what clients themselves wrote on it.
 
     Attributes:
         sends: the published attempts.
@@ -31,7 +31,7 @@ class DayOfClients:
         topic_brokers: the day's intervals of unchanged routes; may be empty.
         isolations: rows of `isolation_intervals`, which rest on the record where there is one.
         updates: rows of `fault_item_updates`; may be empty.
-        log_lines: good lines of client logs of whatever day, as `fault_item_log` reads them; may be empty.
+        log_lines: good lines of client logs of any day, as `fault_item_log` reads them; may be empty.
     """
 
     sends: DataFrame
@@ -51,7 +51,7 @@ def replay_checks(of: DayOfClients, day: Day, settings: Settings, materialize: M
         of: the day.
         day: the day and cluster.
         settings: as of the replay that the lake has.
-        materialize: writes a frame that several others read.
+        materialize: writes out a frame that several others read.
     """
     clients = materialize(CLIENTS, recorded_producers(of.updates).unionByName(clients_of_logs(of.log_lines)))
     ids = F.broadcast(clients.select("client_id").distinct())

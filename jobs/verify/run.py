@@ -43,7 +43,7 @@ class StagedLogs(Staged):
     """Client logs, staged for days that the lake has.
 
     Attributes:
-        cluster: of the lines, as settings say it: a log does not.
+        cluster: of the lines, from the settings: a log does not have it.
         with_sends: the days that can be replayed.
     """
 
@@ -51,11 +51,11 @@ class StagedLogs(Staged):
     with_sends: tuple[Day, ...] = ()
 
     def days(self, dates: Sequence[dt.date], default: str) -> list[Day]:
-        """The days with sends, whatever days and clusters the lines are of."""
+        """The days with sends, of any days and clusters that the lines have."""
         return [day for day in self.with_sends if day.date in dates] or super().days(dates, default)
 
     def warnings(self, now: dt.datetime, settings: Settings) -> list[str]:  # noqa: ARG002 - of some inputs
-        """The logs without a line of the days, in the cluster that settings say."""
+        """A sentence about logs without a line of the days, in the cluster of the settings."""
         of_days = {file.file for day in self.with_sends for file in self.log_files(day)}
         others = [file.file for source in self.inputs for file in source.log_files if file.file not in of_days]
         where = f"of these days in cluster {self.cluster!r}"
@@ -69,17 +69,17 @@ class StagedLogs(Staged):
 def run_verify(
     spark: SparkSession, settings: Settings, run: Run, progress: Progress, *, cluster: str | None = None
 ) -> RunResult:
-    """Compare the run's days, and publish how they agree.
+    """Compare the run's days and publish how well they agree.
 
     Args:
         spark: the session.
-        settings: all settings; lines of client logs are of their cluster.
-        run: names the days.
+        settings: all settings; lines of client logs get their cluster.
+        run: has the days.
         progress: says each step.
         cluster: the only one whose days are compared; None = each that has sends.
 
     Raises:
-        InputMissingError: a day has no sends in the lake, or there is nothing that clients wrote.
+        InputMissingError: a day has no sends in the lake, or clients wrote nothing.
         FaultlineError: another of its subclasses; a FAILED row is logged, the days' rows stay as they are.
     """
     lake = Lake(spark, settings.lake)
@@ -105,10 +105,10 @@ def run_verify(
 
 
 def _check_written(lake: Lake, settings: Settings, days: Sequence[Day]) -> None:
-    """Refuse to compare with nothing.
+    """Refuse a run that has nothing to compare with.
 
     Raises:
-        InputMissingError: no client recorded what it decided, and no log is given.
+        InputMissingError: no client recorded its decisions, and there are no client logs.
     """
     if settings.inputs.client_logs.path:
         return

@@ -1,4 +1,4 @@
-"""Summary of a verify run: how far the replay from sends is what clients wrote, and why not."""
+"""Summary of a verify run: how well the replay from sends agrees with what clients wrote, and why it differs."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class VerifySummary:
         log_lines: lines of client logs that were read; 0 without logs.
         bad_lines: those of them that were put into quarantine.
         switched_on: producers with the switch on, each on each day.
-        recorded: those of them whose client recorded what it decided.
-        written: what clients wrote; the next four say what became of it in the replay.
-        causes: why brokers differ, and how many of whom: most first.
-        worst: the first ten of these, most differing writes first.
-        notes: client logs that could not be used, and what was assumed of others.
+        recorded: those of them whose client recorded its decisions.
+        written: writes of clients; the next four count how they compare with the replay.
+        causes: reason to number of brokers that differ for it, most first.
+        worst: the ten brokers that differ most, most differing writes first.
+        notes: client logs that could not be used, and assumptions about others.
     """
 
     run_id: str
@@ -81,7 +81,7 @@ class VerifySummary:
 
 
 def summarize_verify(spark: SparkSession, settings: Settings, result: RunResult) -> VerifySummary:
-    """Read the answers of the run's days back from the lake."""
+    """Read the results of the run's days back from the lake."""
     lake = Lake(spark, settings.lake)
     checks = lake.read_days(REPLAY_CHECKS, result.clusters, result.run.days)
     (sums,) = checks.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _SUMS)).collect()

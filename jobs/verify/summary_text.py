@@ -24,7 +24,7 @@ CAUSES: Mapping[str, str] = {
 
 
 def verify_text(summary: VerifySummary) -> str:
-    """How far the two agree, the worst items, and what to do; control characters in names are shown escaped."""
+    """How well the two agree, the worst items, and what to do; control characters in names are escaped."""
     return "\n\n".join(part for part in (_head(summary), _worst(summary), _notes(summary)) if part)
 
 

@@ -1,4 +1,4 @@
-"""Who wrote: producers with a recorder, and client logs with the clients that write into them."""
+"""Writers: producers with a recorder, and client logs with the clients that write into them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def recorded_producers(updates: DataFrame) -> DataFrame:
 def clients_of_logs(log_lines: DataFrame) -> DataFrame:
     """One row per client log and client of its process: `WRITER`, `client_id` (null = it names none), `log_version`.
 
-    What settings say of a log counts before what it says itself.
+    Settings of a log take precedence over its content.
 
     Args:
-        log_lines: good lines of client logs, of whatever day: a client names itself when it starts.
+        log_lines: good lines of client logs, of any day: a client logs its id when it starts.
     """
     lines = log_lines.where("event IS NOT NULL").withColumnRenamed("process", "writer")
     named = F.coalesce("said_client_id", F.when(F.col("event") == "INSTANCE", F.col("client_id")))

@@ -1,4 +1,4 @@
-"""Writes to fault items and isolations, as clients wrote them and as the replay has them, in one form.
+"""Writes to fault items and isolations, of clients and of the replay, in one form.
 
 One row each: `WRITER`, `broker_name`, `side` (CLIENT or REPLAY), `what` (ISOLATED, UNREACHABLE, or STRETCH for an
 isolation as a whole), `at_ms`, `until_ms` (end of an isolation; null for the flag), `is_off_ladder` (the client
@@ -47,7 +47,7 @@ def recorded_writes(updates: DataFrame, writers: DataFrame, policies: Sequence[P
 
 
 def logged_writes(log_lines: DataFrame, writers: DataFrame) -> DataFrame:
-    """The lines of client logs on fault items, but for what the detector found: no send shows that.
+    """The lines of client logs about fault items, except the detector's: no send shows those.
 
     Args:
         log_lines: good lines of the day.
@@ -64,7 +64,7 @@ def logged_writes(log_lines: DataFrame, writers: DataFrame) -> DataFrame:
 
 
 def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """The same by the replay: of a recorded producer all that isolate, of a log what its clients write a line for.
+    """The same in the replay: for a recorded producer all that isolate, for a log those that clients log.
 
     Args:
         relevant_writes: as `Replayed.relevant_writes`, of a replay from sends alone.
@@ -78,7 +78,7 @@ def replayed_writes(relevant_writes: DataFrame, clients: DataFrame, policies: Se
     with_flag = relevant_writes.where(is_update & is_with_flag)
     in_order = Window.partitionBy(*ITEM).orderBy("position")
     before = F.coalesce(F.lag("available_at_ms").over(in_order), F.lit(0))
-    # A client writes only what sets a later end.
+    # A client logs only writes that set a later end.
     extending = (
         relevant_writes.withColumn("before_ms", before)
         .where(is_update & is_with_flag & (isolates_ms > 0))
@@ -100,7 +100,7 @@ def stretches(isolations: DataFrame, side: str) -> DataFrame:
     """The isolations of producers as a whole.
 
     Args:
-        isolations: rows of `isolation_intervals`, or isolations as the replay has them.
+        isolations: rows of `isolation_intervals`, or isolations of the replay.
         side: CLIENT or REPLAY.
     """
     whole = _of_producers(isolations.where(F.col("enforced") & (F.col("end_ms") > F.col("start_ms"))))
