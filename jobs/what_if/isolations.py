@@ -1,4 +1,4 @@
-"""Isolations that each requested policy would have made: the one replay, with the policy in the key of an item."""
+"""Isolations that each requested policy would have made: the usual replay, with the policy in the key of an item."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jobs.what_if.requested_policies import RequestedPolicies
 from udfs.policy import Policy
 
 MadeOnce = Callable[[DataFrame], DataFrame]
-"""A small frame that several others read → the same rows, made once; they plan from the rows alone."""
+"""A small frame that several others read → the same rows, computed once; later plans start from the rows."""
 
 _OWNER = ("requested_policy", *OWNER)
 _ITEM = (*_OWNER, "broker_name")

@@ -58,7 +58,7 @@ def what_if(
     """Replay days in a row under all requested policies at once.
 
     Args:
-        sends: the published attempts of the days, and of the last `lead_in_ms` before them where they are kept.
+        sends: the published attempts of the days, and of the last `lead_in_ms` before them if still in the lake.
         days: the requested days, in a row.
         settings: producers' rules, `slow_ms`.
         requested: the policies.
@@ -92,7 +92,7 @@ def what_if(
 
 
 def _own(settings: Settings) -> tuple[Policy, ...]:
-    """Every policy that a producer may have of its own."""
+    """The policies that producers themselves have, by version or with their own ladder."""
     return policies(released_profiles(), settings.producers)
 
 

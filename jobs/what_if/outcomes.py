@@ -1,4 +1,4 @@
-"""Rows of `policy_outcomes`: per policy, broker and day what would have been steered, and how it really went."""
+"""Rows of `policy_outcomes`: sends that would have been steered away, and how they went, by policy, broker and day."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ from jobs.spark.environment import check_extra
 from jobs.text.terminal import duration, safe
 from jobs.what_if.summary import PolicyLine, WhatIfSummary
 
-_BEST, _OTHER = "#0072b2", "#767676"  # distinct for the colour-blind too, and by their shapes
+_BEST, _OTHER = "#0072b2", "#767676"  # colour-blind safe, and distinct by shape
 
 
 def check_picture(file: Path) -> None:
-    """Fail early when the picture could not be written.
+    """Fail early if the picture cannot be written.
 
     Raises:
-        UsageError: it is to be no HTML file, or its folder does not exist.
+        UsageError: the file is not .html, or its folder does not exist.
         PlatformError: plotly or jinja2 is missing.
     """
     if file.suffix != ".html":
@@ -31,7 +31,7 @@ def check_picture(file: Path) -> None:
 
 
 def write_picture(summary: WhatIfSummary, file: Path) -> None:
-    """One HTML file that loads and sends nothing; names stand there as text, never as markup."""
+    """One HTML file that loads and sends nothing; names are text in it, never markup."""
     from jinja2 import Environment  # noqa: PLC0415 - an optional extra
     from plotly import graph_objects  # noqa: PLC0415 - same
 

@@ -1,4 +1,4 @@
-"""Policies that a run replays: released profiles, ladders of one's own, sweeps of ladders."""
+"""Policies that a run replays: released profiles, own ladders, sweeps of ladders."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class RequestedPolicies:
         return (*([AS_RUN] if self.as_run else []), *(policy.name for policy in self.policies))
 
     def followed(self, own: Sequence[Policy]) -> tuple[Policy, ...]:
-        """Every policy that an attempt may follow in the run; `own` are those that a producer may have of its own."""
+        """Every policy that an attempt may follow in the run; `own` are those that producers themselves have."""
         asked = (replace(policy, name=_followed(policy)) for policy in self.policies)
         return (*(own if self.as_run else ()), *asked)
 
     def followed_by_name(self) -> dict[str, Column]:
-        """Requested name to the name of the policy that the attempt of the row then follows."""
+        """Requested name to the name of the policy that the row's attempt then follows."""
         asked = {policy.name: F.lit(_followed(policy)) for policy in self.policies}
         return ({AS_RUN: F.col("policy")} if self.as_run else {}) | asked
 
@@ -71,7 +71,7 @@ def requested_policies(
         sweeps: `PROFILE/FACTORS/FACTORS`, such as `P5/0.5,1,2/1,2,4`: floors and isolations times each factor.
 
     Raises:
-        UsageError: a text that has not this form, a value that makes no sense, or two policies of one name.
+        UsageError: a text of another form, a value out of range, or two policies of one name.
     """
     released = {profile.name: profile for profile in profiles}
     if not (names or ladders or sweeps):

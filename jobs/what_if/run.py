@@ -30,20 +30,20 @@ def run_what_if(
     *,
     cluster: str | None = None,
 ) -> list[str]:
-    """Replay the run's days under the requested policies, publish what each would have done, and give the clusters.
+    """Replay the run's days under the requested policies, publish what each would have done, return the clusters.
 
     The lake is held only while the rows are published; rows of other policies stay.
 
     Args:
         spark: the session.
         settings: all settings.
-        run: names the days.
+        run: has the days.
         requested: the policies.
         progress: says each step.
         cluster: the only one whose days are replayed; None = each that has sends.
 
     Raises:
-        InputMissingError: a day has no sends in the lake, or no longer.
+        InputMissingError: a day has no sends in the lake, or no longer has them.
         FaultlineError: another of its subclasses; published days stay as they are.
     """
     lake = Lake(spark, settings.lake)
@@ -73,8 +73,8 @@ def _sends(lake: Lake, dates: Sequence[dt.date], before_ms: int) -> DataFrame:
 
 
 def _made_once(frame: DataFrame) -> DataFrame:
-    """Rows made once: what rests on them no longer plans how they came about.
+    """The rows, computed once: plans of later frames start from them.
 
-    They live on the executors: when one is lost the run fails, with nothing published yet.
+    They are held by the executors: if one is lost the run fails before it publishes anything.
     """
     return frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK)

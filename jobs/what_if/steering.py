@@ -19,7 +19,7 @@ def steered(chosen: DataFrame, isolated: DataFrame, unavoided: DataFrame) -> Dat
     `hits`, those of them that went badly.
 
     With the attempts in order, an isolation holds as many as were counted up to its end less those up to its start: a
-    further policy costs its own ends, not another look at the attempts.
+    further policy costs its own ends, not another pass over the attempts.
 
     Args:
         chosen: as `choices` returns them.

@@ -1,4 +1,4 @@
-"""Summary of a what-if run: each policy over all brokers and days, and what no log can show."""
+"""Summary of a what-if run: each policy over all brokers and days, and what a log cannot show."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class WhatIfSummary:
     Attributes:
         policies: most bad sends avoided first.
         sends: attempts whose queue the client chose, of producers that can be replayed.
-        unavoidable: bad sends that no policy of the run would have steered away.
-        starts_empty: the day before the first is not in the lake.
-        switch_on_share: part of all attempts made by producers that really isolated; null without attempts.
-        not_replayed: why producers were left out, with their number per day.
+        unavoidable: bad sends that none of the policies would have steered away.
+        starts_empty: the day before the first one is not in the lake.
+        switch_on_share: share of attempts of producers with the switch on; null without attempts.
+        not_replayed: reason to number of producers left out, per day.
     """
 
     run_id: str
@@ -75,7 +75,7 @@ class WhatIfSummary:
 
 
 def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, clusters: Sequence[str]) -> WhatIfSummary:
-    """Read the answers of the run, which replayed these clusters, back from the lake."""
+    """Read the results of the run, which replayed these clusters, back from the lake."""
     lake = Lake(spark, settings.lake)
     own = lake.read(POLICY_OUTCOMES).where(F.col("run_id") == F.lit(run.run_id))
     sums = own.groupBy("policy", "profile", "latency_max_ms", "not_available_ms").agg(
@@ -109,7 +109,7 @@ def _line(row: dict[str, Any]) -> PolicyLine:
 
 
 def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:
-    """The lines with `is_best`, most bad sends avoided first, of equal ones those with fewer good ones steered away."""
+    """The lines with `is_best`, most bad sends avoided first, then fewest good ones steered away."""
     ordered = sorted(lines, key=lambda line: (-line.hits, line.false_alarms, line.policy))
     marked, fewest = [], None
     for line in ordered:

@@ -11,7 +11,7 @@ _LINES = 20
 
 
 def what_if_text(summary: WhatIfSummary) -> str:
-    """Each policy in a line, those that do exactly the same in one; control characters in names are shown escaped."""
+    """A line per policy, one for policies with equal results; control characters in names are escaped."""
     span = summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"
     clusters = ", ".join(map(safe, summary.clusters))
     head = (
