@@ -59,7 +59,7 @@ def recompute_fault_latency(
     Args:
         spark: the session.
         settings: all settings; none of the input counts.
-        run: names the days.
+        run: has the days.
         progress: says each step.
         cluster: the only one whose days are meant; None = each that has them.
 

@@ -29,7 +29,7 @@ def recompute_days(
         flow: one that can recompute days.
         spark: the session.
         settings: all settings; the input is not read.
-        run: names the days.
+        run: has the days.
         progress: says each step.
         cluster: the only one whose days are meant; None = each that has them.
 

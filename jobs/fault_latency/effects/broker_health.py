@@ -1,4 +1,4 @@
-"""How a broker fared just then: failing and slow attempts of everybody, second by second."""
+"""Health of brokers: failing and slow attempts of all producers, second by second."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _BAD_SHARE = 0.5
 
 
 def broker_health(sends: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int) -> DataFrame:
-    """Which brokers were bad in the seconds of some moments.
+    """Brokers that were bad in the seconds of some moments.
 
-    Grain: `cluster`, `bucket`. `tried_brokers`: those that somebody sent to; `bad_brokers`: those of which at least
+    Grain: `cluster`, `bucket`. `tried_brokers`: those that any producer sent to; `bad_brokers`: those of which at least
     half of the attempts that began then failed or were slow. Attempts that had no time left say nothing about their
     broker and do not count.
 
@@ -45,5 +45,5 @@ def broker_health(sends: DataFrame, moments: DataFrame, at_ms: str, slow_ms: int
 
 
 def health_bucket(instant_ms: Column) -> Column:
-    """The second that an instant lies in."""
+    """The second of an instant."""
     return bucket_of(instant_ms, _BUCKET_MS)

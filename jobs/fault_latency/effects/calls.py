@@ -16,7 +16,7 @@ MINUTE_MS = 60_000
 
 
 def calls_of_several_attempts(attempts: DataFrame, slow_ms: int) -> DataFrame:
-    """CALLS_OF_SEVERAL: the sends of which several attempts were logged, few among many.
+    """CALLS_OF_SEVERAL: the sends with several attempts in the log, which are few.
 
     Args:
         attempts: every attempt of the day.
@@ -156,7 +156,7 @@ def _together(attempts: DataFrame) -> DataFrame:
 
 
 def _of_send() -> dict[str, Column]:
-    """What the attempts of a send have in common."""
+    """The columns that the attempts of a send share."""
     return {
         "client_version": F.col("version"),
         **{name: F.col(name) for name in ("topic", "mode", "by_caller")},
@@ -170,6 +170,6 @@ def _earlier(chosen_at_ms: Column, ended_at_ms: Column) -> Column:
 
 
 def _brokers(broker_name: Column, result_broker_name: Column) -> Column:
-    """The broker that was tried, and the one that answered where that is another one."""
+    """The broker that was tried, and the one that answered if it differs."""
     both = F.array(broker_name, result_broker_name)
     return F.when(result_broker_name != broker_name, both).otherwise(F.array(broker_name))

@@ -1,4 +1,4 @@
-"""Attempts whose producer held a broker as not available when it chose: what it knew, and what it took."""
+"""Attempts whose producer held a broker as not available when it chose: what was available, and its choice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ATTEMPT = (
 
 
 def with_chosen_at(attempts: DataFrame) -> DataFrame:
-    """With `chosen_at_ms`: when the attempt began, so when its broker was chosen."""
+    """Adds `chosen_at_ms`: the start of the attempt, when its broker was chosen."""
     return attempts.withColumn("chosen_at_ms", began_at_ms())
 
 

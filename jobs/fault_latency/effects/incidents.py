@@ -49,7 +49,7 @@ def broker_incidents(isolations: DataFrame, sends_per_process: DataFrame, calls:
 
 
 def is_minor(min_ms: int, min_lost: int) -> Column:
-    """Whether an incident is shorter, and cost fewer sends, lost, retried or slowed, than one worth waking for."""
+    """Whether an incident is shorter, and cost fewer sends, lost, retried or slowed, than one worth waking up for."""
     cost = F.col("lost") + F.col("retried") + F.col("slowed")
     return (F.col("end_ms") - F.col("start_ms") < F.lit(min_ms)) & (cost < F.lit(min_lost))
 
@@ -90,7 +90,7 @@ def _incidents(isolated: DataFrame, active: DataFrame, share: float) -> DataFram
         F.lit(1).alias("active"),
     )
     counts = concurrent_counts(isolating.unionByName(living), _BROKER, ("isolating", "active"))
-    share_of_active = F.try_divide("isolating", "active")  # the quotient, as 0.55 * 100 is more than 55
+    share_of_active = F.try_divide("isolating", "active")  # a quotient: 0.55 * 100 > 55 in floating point
     is_high = (F.col("isolating") > 0) & (share_of_active >= F.lit(share))
     level = F.struct(share_of_active.alias("share"), "isolating", "active")
     runs = coalesce_equal(counts.withColumn("is_high", is_high), _BROKER, ("is_high",), [F.max(level).alias("peak")])

@@ -1,4 +1,4 @@
-"""What fault latency did to the sends of a day: those that are not plain one by one, the others counted."""
+"""Effects of fault latency on the sends of a day: one row for each that is not plain, counts of the others."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def avoiding(choices: DataFrame) -> DataFrame:
 
 
 def _effect() -> Column:
-    """`fault_latency` of a send: what it was spared, or what it cost, by how others fared in the same second."""
+    """`fault_latency` of a send: spared or cost, judged by the attempts of others in the same second."""
     bad = F.col("failed") | F.col("slow")
     others_bad, others_known = (
         F.coalesce(F.arrays_overlap("isolated_brokers", brokers), F.lit(False))

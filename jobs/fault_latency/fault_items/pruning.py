@@ -1,4 +1,4 @@
-"""Leaves out what no isolation depends on; without it the same tables come out, in more time."""
+"""Leaves out what no isolation depends on; without it the tables are the same but take longer."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _order() -> tuple[Column, str, str]:
 def unknown_times(numbered: DataFrame, sends_per_process: DataFrame) -> DataFrame:
     """One row per fault item and holes in a row: `ITEM`, `unknown_from_ms`, `unknown_until_ms` (exclusive).
 
-    From the line before the first hole, or the day's start, to the item's next line; for good where it has none. The
+    From the line before the first hole, or the day's start, to the item's next line, or without end if it has none. The
     numbers that were lost lie between `lost_after_seq` and `lost_before_seq`.
 
     Args:

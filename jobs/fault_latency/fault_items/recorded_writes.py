@@ -145,7 +145,7 @@ def with_causes(writes: DataFrame, attempts: DataFrame, policies: Sequence[Polic
 def _rules_of_processes(sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
     """One row per process: its rules; those of a silent one as of the day before.
 
-    Whatever its sends say of the switch: a client that updates its items has it on.
+    The switch is on even if its sends deny it: a client that updates its items has it on.
     """
     rules = ("version", "profile", "policy")
     today = sends_per_process.where("not_replayed IS NULL").select(*PROCESS, *rules)

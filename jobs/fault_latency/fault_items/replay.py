@@ -40,16 +40,16 @@ _WRITE: Mapping[str, tuple[str, object]] = {
     "carried_latest_ms": ("bigint", None),
     "carried_extensions": ("int", 0),
 }
-"""Column of a write to its type, and to what it is where nobody says otherwise."""
+"""Column of a write to its type and its default."""
 
 
 def writes(rows: DataFrame, item: Sequence[str] = ITEM, **columns: Column) -> DataFrame:
     """The rows as writes that `replay` takes: `item` and every column of a write.
 
     Args:
-        rows: a column of theirs that has the name of a write's is it.
+        rows: their columns are taken by name.
         item: key of a fault item.
-        columns: those that `rows` do not have, or have otherwise.
+        columns: columns that `rows` lack, or that replace theirs.
     """
     given = {name: F.col(name) for name in rows.columns} | columns
     written = (given.get(name, F.lit(value)).cast(kind).alias(name) for name, (kind, value) in _WRITE.items())
