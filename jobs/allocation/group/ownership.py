@@ -89,7 +89,7 @@ def sights(
     """When clients' queues are known, by answers and by logs; a life whose start no line shows is skipped.
 
     Knowledge ends with the log. The client itself ended if its log says so, or if brokers stop listing it within the
-    time that they take to drop a client: where a broker last listed it within a pause of the log, it lived until then.
+    time that they take to drop a client: where they stop within a pause of the log, it may have lived until then.
     """
     lives = [
         (life, life.lived_from_ms)
@@ -131,7 +131,7 @@ def _dropped_ms(life: Lifetime, lifetimes: Iterable[Lifetime], member_lists: Ite
     is_known = any(member_list.start_ms <= gone_ms < member_list.end_ms for member_list in later)
     if not is_known or listed_ms > life.lived_until_ms + EXPIRES_MS:
         return None
-    return max(listed_ms, life.lived_until_ms) if listed_ms <= life.lived_until_ms + _PAUSE_MS else life.lived_until_ms
+    return gone_ms if gone_ms <= life.lived_until_ms + _PAUSE_MS else life.lived_until_ms
 
 
 def clients_with_log(known_times: Iterable[Sight]) -> set[str]:
