@@ -47,7 +47,9 @@ public final class Members {
         for (String line = words.readLine(); line != null && !line.equals("quit"); line = words.readLine()) {
             String name = line.substring(line.indexOf(' ') + 1);
             if (line.startsWith("join")) {
-                members.put(name, joined(nameServer, topic, group, name));
+                DefaultMQPushConsumer member = consumer(nameServer, topic, group, name);
+                member.start();
+                members.put(name, member);
             } else {
                 members.remove(name).shutdown();
             }
@@ -69,7 +71,8 @@ public final class Members {
         System.out.println("> topic");
     }
 
-    private static DefaultMQPushConsumer joined(String nameServer, String topic, String group, String name)
+    /** Not started yet. */
+    static DefaultMQPushConsumer consumer(String nameServer, String topic, String group, String name)
             throws MQClientException {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(nameServer);
@@ -77,10 +80,10 @@ public final class Members {
         consumer.subscribe(topic, "*");
         consumer.registerMessageListener(
                 (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
-        consumer.start();
         return consumer;
     }
 
+    @SuppressWarnings("deprecation")
     private static MQClientAPIImpl api(DefaultMQProducer producer) {
         Object impl = producer.getDefaultMQProducerImpl();
         for (String name : new String[] {"getMqClientFactory", "getmQClientFactory"}) {

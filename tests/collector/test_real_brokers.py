@@ -23,7 +23,7 @@ import pytest
 
 from jobs.spark.environment import java_command
 from tests.given.collector_files import PROGRAM, collected
-from tests.given.driven_client import OPENS, ROOT, tool
+from tests.given.driven_client import OPENS, ROOT, compile_java
 from tests.given.real_cluster import RealCluster, server_jars
 
 pytestmark = pytest.mark.slow
@@ -40,9 +40,7 @@ class Members:
     def __init__(self, jars: Path, cluster: RealCluster, folder: Path) -> None:
         classes = folder / "classes"
         class_path = f"{classes}{os.pathsep}{jars}/*"
-        source = Path(__file__).parent / "Members.java"
-        compiling = [tool("javac"), "--release", "8", "-Xlint:-options", "-cp", class_path, "-d", str(classes)]
-        subprocess.run([*compiling, str(source)], check=True)
+        compile_java([Path(__file__).parent / "Members.java"], class_path, classes)
         brokers = [f"{name}={cluster.address(name)}" for name in BROKERS]
         self._process = subprocess.Popen(
             [java_command(), "-Xmx256m", *OPENS, f"-Duser.home={folder}", "-cp", class_path, "Members",

@@ -15,14 +15,11 @@ from typing import Any
 
 from jobs.spark.delta_jars import Jar, cached
 from jobs.spark.environment import java_command, spark_jars_folder
+from tests.given.maven import ROCKETMQ, jars_by_maven
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests" / "recorder"
 RECORDER = ROOT / "integrations" / "recorder" / "target" / "faultline-recorder.jar"
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>tests</groupId><artifactId>client</artifactId><version>1</version><dependencies><dependency>
-<groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-client</artifactId><version>{version}</version>
-</dependency></dependencies></project>"""
 LOCK: Mapping[str, list[dict[str, str]]] = tomllib.loads((HERE / "jars.toml").read_text())["client"]
 # What a client needs to start besides its own jars, and Spark ships.
 FROM_SPARK = ("netty-*.jar", "guava-*.jar", "failureaccess-*.jar", "commons-lang3-*.jar", "slf4j-api-*.jar")
@@ -140,20 +137,21 @@ def jars_of(version: str) -> list[Path]:
         # A folder for each release: one resolution would keep only the newest of them.
         jars = cached([Jar(**entry) for entry in LOCK[version]], folder)
         return [*jars, *(jar for pattern in FROM_SPARK for jar in sorted(spark_jars_folder().glob(pattern)))]
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
-        (folder / "pom.xml").write_text(_POM.format(version=version), encoding="utf-8")
-        copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copy], check=True)
-    return sorted(folder.glob("*.jar"))
+    return jars_by_maven(folder, ROCKETMQ, ("rocketmq-client",), version)
 
 
 def compiled(version: str, classes: Path) -> Client:
     """The programs, compiled into `classes` against the client of that version, as if the recorder were a library."""
     class_path = os.pathsep.join(map(str, [classes, recorder(), *jars_of(version)]))
+    compile_java(sorted(HERE.glob("*.java")), class_path, classes)
+    return Client(version, class_path)
+
+
+def compile_java(sources: Sequence[Path], class_path: str, classes: Path) -> None:
+    """Compile for Java 8, every warning an error."""
+    classes.mkdir(parents=True, exist_ok=True)
     command = [tool("javac"), *(f"-J{option}" for option in SHORT), "--release", "8"]
     command += ["-Xlint:all,-options,-processing,-classfile", "-Werror"]
-    command += ["-encoding", "UTF-8", "-cp", class_path, "-d", str(classes), *map(str, sorted(HERE.glob("*.java")))]
+    command += ["-encoding", "UTF-8", "-cp", class_path, "-d", str(classes), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
-    return Client(version, class_path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -13,15 +15,13 @@ from types import TracebackType
 from typing import Self
 
 from jobs.collect.cluster import TOPIC_ROUTE
-from jobs.collect.remoting import Connection, Security
+from jobs.collect.remoting import Answer, Connection, Security
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS
+from tests.given.maven import ROCKETMQ, jars_by_maven
 
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>tests</groupId><artifactId>servers</artifactId><version>1</version><dependencies>{servers}</dependencies></project>"""
-_SERVER = """<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{name}</artifactId>
-<version>{version}</version></dependency>"""
 _START_SECONDS = 60
+_MAKE_TOPIC, _CONFIGURE = 17, 25  # RequestCode: UPDATE_AND_CREATE_TOPIC, UPDATE_BROKER_CONFIG
 # Brokers of 4.x were written for Java 8: they close the files that they map by what Java 17 keeps to itself.
 _EXPORTS = (*(f"--add-exports=java.base/{each}=ALL-UNNAMED" for each in ("sun.nio.ch", "jdk.internal.ref")), *OPENS)
 
@@ -29,12 +29,7 @@ _EXPORTS = (*(f"--add-exports=java.base/{each}=ALL-UNNAMED" for each in ("sun.ni
 def server_jars(version: str, root: Path) -> Path:
     """The folder with the jars of name server, broker and client."""
     folder = root / ".faultline" / "server-jars" / version
-    if not list(folder.glob("*.jar")):
-        folder.mkdir(parents=True, exist_ok=True)
-        servers = "".join(_SERVER.format(name=name, version=version) for name in ("namesrv", "broker", "client"))
-        (folder / "pom.xml").write_text(_POM.format(servers=servers), encoding="utf-8")
-        copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copy], check=True)
+    jars_by_maven(folder, ROCKETMQ, ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-client"), version)
     return folder
 
 
@@ -48,12 +43,42 @@ class Secured:
     asked_with: Security = field(default_factory=Security)
 
 
-class RealCluster:
-    """Servers below a folder: a process each, killed as a machine would end it."""
+class _WithBody(Connection):
+    """A connection whose requests have a body, which no request of the collector has."""
 
-    def __init__(self, jars: Path, folder: Path, brokers: Sequence[str], secured: Secured = Secured()) -> None:
+    def call_with(self, code: int, body: str) -> Answer:
+        """Send a request without fields and wait for the answer."""
+        header = {"code": code, "language": "PYTHON", "version": 0, "opaque": 1, "flag": 0, "extFields": {}}
+        packed = json.dumps({**header, "serializeTypeCurrentRPC": "JSON"}).encode()
+        opened = self._opened()
+        opened.sendall(struct.pack(">II", 4 + len(packed) + len(body), len(packed)) + packed + body.encode())
+        return self._answer(opened, 1)
+
+
+class RealCluster:
+    """Servers below a folder: a process each, killed as a machine would end it.
+
+    Args:
+        jars: of every server that has no release of its own.
+        folder: where servers keep what they store.
+        brokers: names.
+        secured: what servers are started with beyond the usual.
+        own_jars: by broker, those of another release.
+        heap: of each server.
+    """
+
+    def __init__(
+        self,
+        jars: Path,
+        folder: Path,
+        brokers: Sequence[str],
+        secured: Secured = Secured(),
+        own_jars: Mapping[str, Path] | None = None,
+        heap: str = "512m",
+    ) -> None:
         first = _free_ports()
-        self._jars, self._folder, self._secured = jars, folder, secured
+        self._jars, self._folder, self._secured, self._heap = jars, folder, secured, heap
+        self._own_jars = own_jars or {}
         self._ports = {name: first + 10 * place for place, name in enumerate(("", *brokers))}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -99,10 +124,11 @@ class RealCluster:
                 (home / "conf" / file).write_text(text)
         (home / "server.conf").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         program = "broker.BrokerStartup" if name else "namesrv.NamesrvStartup"
+        jars = self._own_jars.get(name, self._jars)
         command = [
-            java_command(), "-Xmx512m", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}", *_EXPORTS,
+            java_command(), f"-Xmx{self._heap}", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}", *_EXPORTS,
             *self._secured.java_options,
-            "-cp", f"{self._jars}/*", f"org.apache.rocketmq.{program}", "-c", str(home / "server.conf"),
+            "-cp", f"{jars}/*", f"org.apache.rocketmq.{program}", "-c", str(home / "server.conf"),
         ]  # fmt: skip
         with (home / "said.txt").open("ab") as said:
             self._processes[name] = subprocess.Popen(command, stdout=said, stderr=said)
@@ -119,6 +145,25 @@ class RealCluster:
                 return
             assert time.monotonic() < until, answer
             time.sleep(0.2)
+
+    def make_topic(self, topic: str, queues: int) -> None:
+        """On every broker."""
+        fields = {
+            "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),
+            "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+        }  # fmt: skip
+        for name in filter(None, self._ports):
+            broker = Connection(self.address(name), _START_SECONDS, self._secured.asked_with)
+            answer = broker.call(_MAKE_TOPIC, fields)
+            broker.close()
+            assert answer.code == 0, answer
+
+    def permit(self, name: str, permission: int) -> None:
+        """What a broker lets clients do: 6 is all, with 4 it refuses what they send."""
+        broker = _WithBody(self.address(name), _START_SECONDS, self._secured.asked_with)
+        answer = broker.call_with(_CONFIGURE, f"brokerPermission={permission}\n")
+        broker.close()
+        assert answer.code == 0, answer
 
     def freeze(self, name: str) -> None:
         """SIGSTOP: the system goes on taking connections, and nobody answers."""

@@ -1,6 +1,10 @@
+import faultline.recorder.Recorder;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -17,18 +21,26 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
- * {@code Application NAME_SERVER FOLDER}: several producers of one process send every kind of message to real brokers
- * until standard input says a line. What each call gave its caller goes to {@code truth_calls.jsonl}, what callbacks were
- * given to {@code truth_answers.jsonl}, what the client decided to the files of {@link Watcher}; none knows of the recorder.
+ * {@code Application NAME_SERVER FOLDER [PRODUCER…]}: producers of one process send to real brokers until standard input
+ * says {@code end}. What each call gave its caller goes to {@code truth_calls.jsonl}, what callbacks were given to
+ * {@code truth_answers.jsonl}, what the client decided to the files of {@link Watcher}; none knows of the recorder.
+ *
+ * <p>PRODUCER is {@code GROUP:KIND+KIND[:TOPIC[:off]]}; a thread sends each kind, and {@code off} is the switch. Without a
+ * topic each kind has its own. A line {@code topic NAME} on standard input makes the first producer send to that topic too.
+ * {@code -Dpause.ms} lies between two sends of a thread; {@code -Drecorder=FOLDER} records as a library does.
  */
 public final class Application {
-    private static final int PAUSE_MS = 20;
+    private static final int PAUSE_MS = Integer.getInteger("pause.ms", 20);
     private static final long LATEST_ANSWER_MS = 4_000;
+    private static final String[] EVERY_KIND = {
+        "PG_orders:sync", "PG_mixed:batch+oneway+async+selector", "PG_payments:transaction", "PG_asking:request",
+    };
 
     private final String nameServer;
     private final Watcher watcher;
     private final PrintWriter calls;
     private final PrintWriter answers;
+    private final Recorder recorder;
     private final List<DefaultMQProducer> producers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean isOver;
@@ -38,13 +50,21 @@ public final class Application {
         this.watcher = new Watcher(Paths.get(folder));
         this.calls = new PrintWriter(Files.newBufferedWriter(Paths.get(folder, "truth_calls.jsonl")), true);
         this.answers = new PrintWriter(Files.newBufferedWriter(Paths.get(folder, "truth_answers.jsonl")), true);
+        String recorded = System.getProperty("recorder");
+        this.recorder = recorded == null ? null : Recorder.start(recorded);
     }
 
     public static void main(String[] args) throws Exception {
         Application application = new Application(args[0], args[1]);
-        application.start();
+        for (String producer : args.length > 2 ? Arrays.copyOfRange(args, 2, args.length) : EVERY_KIND) {
+            application.start(producer.split(":"));
+        }
         System.out.println("> started");
-        System.in.read();
+        BufferedReader words = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = words.readLine(); line != null && !line.equals("end"); line = words.readLine()) {
+            application.sending("sync", application.producers.get(0), line.substring(line.indexOf(' ') + 1));
+            System.out.println("> " + line);
+        }
         application.end();
         System.exit(0);
     }
@@ -53,24 +73,44 @@ public final class Application {
         void send(Message message) throws Exception;
     }
 
-    private void start() throws Exception {
-        DefaultMQProducer orders = started(new DefaultMQProducer("PG_orders"));
-        sending("sync", orders, orders::send);
-        DefaultMQProducer mixed = started(new DefaultMQProducer("PG_mixed"));
-        sending("batch", mixed, message -> mixed.send(Arrays.asList(message, new Message(message.getTopic(), body()))));
-        sending("oneway", mixed, mixed::sendOneway);
-        sending("async", mixed, message -> mixed.send(message, new Answer(mixed, message.getTopic())));
-        sending("selector", mixed, message ->
-            mixed.send(message, (queues, sent, key) -> queues.get((int) key % queues.size()), 7));
-        TransactionMQProducer payments = new TransactionMQProducer("PG_payments");
-        payments.setTransactionListener(new Commit());
-        started(payments);
-        sending("transaction", payments, message -> payments.sendMessageInTransaction(message, null));
-        Method request = requests();
-        if (request != null) {
+    /** Group, kinds, perhaps the topic and {@code off}. */
+    private void start(String[] words) throws Exception {
+        List<String> kinds = Arrays.asList(words[1].split("\\+"));
+        if (kinds.contains("request")) {
+            if (requests() == null) {
+                return;
+            }
             answering();
-            DefaultMQProducer asking = started(new DefaultMQProducer("PG_asking"));
-            sending("request", asking, message -> request.invoke(asking, message, 3_000L));
+        }
+        DefaultMQProducer producer = kinds.contains("transaction") ? committing(words[0]) : new DefaultMQProducer(words[0]);
+        started(producer, words.length < 4, kinds.equals(Arrays.asList("selector")));
+        for (String kind : kinds) {
+            sending(kind, producer, words.length > 2 ? words[2] : "T_" + kind);
+        }
+    }
+
+    private static TransactionMQProducer committing(String group) {
+        TransactionMQProducer producer = new TransactionMQProducer(group);
+        producer.setTransactionListener(new Commit());
+        return producer;
+    }
+
+    private static Call call(String kind, DefaultMQProducer producer, Answer answer) {
+        switch (kind) {
+            case "sync":
+                return producer::send;
+            case "batch":
+                return message -> producer.send(Arrays.asList(message, new Message(message.getTopic(), body())));
+            case "oneway":
+                return producer::sendOneway;
+            case "async":
+                return message -> producer.send(message, answer);
+            case "selector":
+                return message -> producer.send(message, (queues, sent, key) -> queues.get((int) key % queues.size()), 7);
+            case "transaction":
+                return message -> producer.sendMessageInTransaction(message, null);
+            default:
+                return message -> requests().invoke(producer, message, 3_000L);
         }
     }
 
@@ -84,35 +124,41 @@ public final class Application {
             producer.shutdown();
         }
         watcher.close();
+        if (recorder != null) {
+            recorder.close();
+        }
     }
 
-    private <P extends DefaultMQProducer> P started(P producer) throws Exception {
+    private void started(DefaultMQProducer producer, boolean isOn, boolean choosesQueues) throws Exception {
         producer.setNamesrvAddr(nameServer);
         producer.setVipChannelEnabled(false);
         producer.setClientIP("127.0.0.1");
         producer.setInstanceName(producer.getProducerGroup() + "-" + System.nanoTime());
         producer.setCreateTopicKey("TBW102"); // 4.3.0 names another, which no server knows
         producer.setSendMsgTimeout(1_500);
-        producer.setSendLatencyFaultEnable(true);
+        producer.setSendLatencyFaultEnable(isOn);
         watcher.watch(producer);
+        if (recorder != null) {
+            recorder.record(producer, choosesQueues ? "CALLER" : "CLIENT");
+        }
         producer.start();
         producers.add(producer);
-        return producer;
     }
 
-    /** Sends to the topic of this kind on a thread of its own until the end. */
-    private void sending(String kind, DefaultMQProducer producer, Call call) {
+    /** Sends to the topic on a thread of its own until the end. */
+    private void sending(String kind, DefaultMQProducer producer, String topic) {
+        Call call = call(kind, producer, new Answer(producer, topic));
         Thread thread = new Thread(() -> {
             while (!isOver) {
                 String error = "";
                 try {
-                    call.send(new Message("T_" + kind, body()));
+                    call.send(new Message(topic, body()));
                 } catch (InvocationTargetException e) {
                     error = e.getCause().getClass().getSimpleName();
                 } catch (Exception e) {
                     error = e.getClass().getSimpleName();
                 }
-                write(calls, producer, "T_" + kind, error);
+                write(calls, producer, topic, error);
                 pause();
             }
         }, kind);
@@ -143,7 +189,8 @@ public final class Application {
 
     /** Answers requests, by a producer of its own. */
     private void answering() throws Exception {
-        DefaultMQProducer answers = started(new DefaultMQProducer("PG_answering"));
+        DefaultMQProducer answers = new DefaultMQProducer("PG_answering");
+        started(answers, true, false);
         Method reply = Class.forName("org.apache.rocketmq.client.utils.MessageUtil")
             .getMethod("createReplyMessage", Message.class, byte[].class);
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("CG_answering-" + System.nanoTime());
@@ -164,8 +211,8 @@ public final class Application {
 
     private void write(PrintWriter out, DefaultMQProducer producer, String topic, String error) {
         synchronized (out) {
-            out.println("{\"producer_group\":\"" + producer.getProducerGroup() + "\",\"topic\":\"" + topic
-                + "\",\"error\":\"" + error + "\"}");
+            out.println("{\"at_ms\":" + System.currentTimeMillis() + ",\"producer_group\":\"" + producer.getProducerGroup()
+                + "\",\"topic\":\"" + topic + "\",\"error\":\"" + error + "\"}");
         }
     }
 

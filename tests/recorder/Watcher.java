@@ -36,7 +36,7 @@ final class Watcher {
     private volatile boolean isClosed;
 
     Watcher(Path folder) throws Exception {
-        calls = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_updates.jsonl")));
+        calls = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_updates.jsonl")), true);
         picks = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_picks.jsonl")));
         states = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_item_states.jsonl")));
         tries = new PrintWriter(Files.newBufferedWriter(folder.resolve("truth_tries.jsonl")));

@@ -1,0 +1,176 @@
+"""The judge itself: what is missed, invented or wrong in a few rows, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.lab import judge
+from tests.lab.deeds import Deed, DeedKind
+from tests.lab.judge import Producer
+
+S = 1_000
+FREEZE = Deed(DeedKind.FREEZE, ("a",), 100 * S, 106 * S)
+KILL = Deed(DeedKind.CONSUMER_KILLED, ("c1",), 200 * S, 200 * S)
+P1 = Producer("p1", "shop", "5.3.3", True, 0, 600 * S)
+P2 = Producer("p2", "shop", "4.9.8", True, 0, 600 * S)
+OFF = Producer("off", "old", "4.9.8", False, 0, 600 * S)
+QUEUE = ("T", "a", 0)
+
+
+def isolation(client_id: str, start_s: float, end_s: float, broker: str = "a") -> dict[str, Any]:
+    return {
+        "client_id": client_id, "broker_name": broker, "start_ms": int(start_s * S), "end_ms": int(end_s * S),
+        "enforced": True,
+    }  # fmt: skip
+
+
+def finding(kind: str, at_s: float, broker: str | None = "a", **other: str) -> dict[str, Any]:
+    row = {"kind": kind, "cause": "X", "start_ms": int(at_s * S), "broker_name": broker, "client_id": "p1"}
+    return row | {"sentence": ""} | other
+
+
+def rebalance(at_s: float, joined: list[str] | None = None, left: list[str] | None = None) -> dict[str, Any]:
+    return {"changed_at_ms": int(at_s * S), "trigger": "VIEW", "joined": joined, "left": left}
+
+
+def owner(client_id: str, start_s: float, end_s: float, source: str = "CLIENT_LOG") -> dict[str, Any]:
+    return {
+        "client_id": client_id, "topic": "T", "broker_name": "a", "queue_id": 0, "source": source,
+        "start_ms": int(start_s * S), "end_ms": int(end_s * S),
+    }  # fmt: skip
+
+
+def group_finding(kind: str, start_s: float, end_s: float) -> dict[str, Any]:
+    return {
+        "kind": kind, "basis": "OBSERVED", "start_ms": int(start_s * S), "end_ms": int(end_s * S), "topic": "T",
+        "broker_name": "a", "queue_id": 0, "sentence": "",
+    }  # fmt: skip
+
+
+def check(writer: str, isolated: int, differing: int, cause: str | None) -> dict[str, Any]:
+    return {
+        "source": "RECORDED", "writer": writer, "cause": cause, "isolated_ms": isolated, "replayed_ms": isolated,
+        "differing_ms": differing,
+    }  # fmt: skip
+
+
+def test_each_producer_with_the_switch_on_isolates_the_broker() -> None:
+    rows = [isolation("p1", 103, 113), isolation("p2", 90, 95)]
+    (fault,) = judge.missed_isolations([FREEZE], [P1, P2, OFF], rows)
+    assert str(fault).startswith("MISSED: p2 (shop) isolates a in FREEZE a")
+    assert list(judge.missed_isolations([FREEZE], [P1], [isolation("p1", 90, 700)])) == []  # since before
+    assert len(list(judge.missed_isolations([FREEZE], [P1], [isolation("p1", 103, 113, "b")]))) == 1
+
+
+def test_a_producer_that_was_not_there_all_the_time_need_not() -> None:
+    late, early = (Producer("p", "shop", "5.3.3", True, *life) for life in ((99 * S, 600 * S), (0, 110 * S)))
+    assert list(judge.missed_isolations([FREEZE], [late, early], [])) == []
+
+
+def test_a_deed_at_a_broker_is_an_incident_and_the_other_way_round() -> None:
+    seen = {"broker_name": "a", "start_ms": 103 * S, "end_ms": 113 * S}
+    assert list(judge.missed_incidents([FREEZE, KILL], [P1, P2], [seen])) == []
+    assert list(judge.invented_incidents([FREEZE], [seen])) == []
+    other = seen | {"broker_name": "b"}
+    assert len(list(judge.missed_incidents([FREEZE], [P1, P2], [other]))) == 1
+    assert len(list(judge.invented_incidents([FREEZE], [other, seen | {"start_ms": 113 * S}]))) == 2
+    assert list(judge.missed_incidents([FREEZE], [P1, OFF], [])) == []  # an incident needs several
+
+
+def test_isolations_agree_with_what_clients_held_while_they_lived() -> None:
+    truth = {("p1", "a"): [(103 * S, 113 * S)]}
+    assert list(judge.wrong_isolations(truth, [isolation("p1", 103, 113)], [P1], 0.9999)) == []
+    off = isolation("p1", 0, 90) | {"enforced": False}
+    assert list(judge.wrong_isolations(truth, [isolation("p1", 103, 113), off], [P1], 0.9999)) == []
+    few, share = judge.wrong_isolations(truth, [isolation("p1", 106, 113)], [P1], 0.9999)
+    assert "lacks [(103000, 106000)], adds []" in str(few)
+    assert "0.70000" in str(share)
+    dead = Producer("p1", "shop", "5.3.3", True, 0, 104 * S)
+    assert list(judge.wrong_isolations(truth, [isolation("p1", 103, 700)], [dead], 0.9999)) == []
+
+
+def test_an_application_that_logged_other_losses() -> None:
+    assert list(judge.wrong_losses({"shop": [1, 2]}, {"shop": [1, 2]}, [])) == []
+    (fault,) = judge.wrong_losses({"shop": [1, 2]}, {"shop": [1]}, [])
+    assert str(fault) == "WRONG: shop logged 2 failed sends, 1 are published"
+    killed = Deed(DeedKind.PRODUCER_KILLED, ("shop",), 2 * S, 2 * S)
+    assert list(judge.wrong_losses({"shop": [1_900]}, {"shop": []}, [killed])) == []
+
+
+def test_a_consumer_that_goes_is_a_rebalance() -> None:
+    within = (0, 600 * S)
+    assert list(judge.missed_rebalances([KILL], [rebalance(202, left=["ip@c1"])], within)) == []
+    for row in (rebalance(202, joined=["ip@c1"]), rebalance(202, left=["ip@c2"]), rebalance(220, left=["ip@c1"])):
+        assert len(list(judge.missed_rebalances([KILL], [row], within))) == 1
+    assert list(judge.missed_rebalances([KILL], [], (0, 205 * S))) == []  # nobody asked afterwards
+
+
+def test_a_rebalance_without_a_deed_is_invented() -> None:
+    good = [rebalance(202, left=["ip@c1"]), rebalance(150), rebalance(120, left=["ip@c9"])]
+    assert list(judge.invented_rebalances([FREEZE, KILL], good)) == []
+    bad = [rebalance(300, left=["ip@c1"]), rebalance(90), rebalance(202, left=["ip@c2"])]
+    assert len(list(judge.invented_rebalances([FREEZE, KILL], bad))) == 3
+
+
+def test_owners_are_those_of_the_listeners() -> None:
+    truth = {("ip@c1", QUEUE): [(10 * S, 100 * S)]}
+
+    def wrong(*rows: dict[str, Any], deeds: tuple[Deed, ...] = ()) -> list[str]:
+        return list(map(str, judge.wrong_owners(truth, rows, deeds, (0, 600 * S), 0.99)))
+
+    assert wrong(owner("ip@c1", 11, 100.5)) == []
+    assert wrong(owner("ip@c1", 11, 100.5), owner("ip@c1", 90, 130, "RUNNING_INFO")) == []  # the log alone counts
+    assert "lacks [(10000, 20000)], adds []" in wrong(owner("ip@c1", 20, 100))[0]
+    assert "lacks [], adds [(100000, 130000)]" in wrong(owner("ip@c1", 10, 130, "RUNNING_INFO"))[0]
+    killed = Deed(DeedKind.CONSUMER_KILLED, ("c1",), 100 * S, 100 * S)
+    assert wrong(owner("ip@c1", 10, 95), deeds=(killed,)) == []
+
+
+def test_a_queue_without_owner_has_none_and_one_with_two_has_two() -> None:
+    truth = {("c1", QUEUE): [(10 * S, 100 * S)], ("c2", QUEUE): [(90 * S, 200 * S)]}
+    good = [group_finding("UNASSIGNED", 0, 11), group_finding("DOUBLY_OWNED", 90, 101)]
+    assert list(judge.invented_owner_findings(truth, good)) == []
+    bad = [group_finding("UNASSIGNED", 0, 20), group_finding("DOUBLY_OWNED", 80, 100)]
+    assert len(list(judge.invented_owner_findings(truth, bad))) == 2
+    assert list(judge.invented_owner_findings(truth, [bad[0] | {"basis": "EXPECTED"}])) == []
+
+
+def test_a_finding_about_a_group_follows_a_deed() -> None:
+    rows = [group_finding("UNASSIGNED", at_s, at_s + 1) for at_s in (150, 199, 300)]
+    (fault,) = judge.invented_group_findings([FREEZE, KILL], rows)
+    assert "from 300000" in str(fault)
+
+
+def test_a_finding_about_producers_follows_a_deed() -> None:
+    start = Deed(DeedKind.PRODUCER_STARTS, ("shop",), 0, 2 * S)
+    good = [
+        finding("WIDE_ISOLATION", 103),
+        finding("ALL_ISOLATED", 103, None),
+        finding("COLLATERAL_ISOLATION", 103, "b"),
+        finding("SENT_WHILE_ISOLATED", 110, cause="SWITCH_OFF", client_id="off"),
+        finding("SENT_WHILE_ISOLATED", 400, cause="ALL_ISOLATED"),
+        finding("LONE_ISOLATION", 10),
+    ]
+    assert list(judge.invented_findings([start, FREEZE], [P1, OFF], good)) == []
+    bad = [
+        finding("WIDE_ISOLATION", 103, "b"),
+        finding("WIDE_ISOLATION", 90),
+        finding("LONE_ISOLATION", 103),
+        finding("SENT_WHILE_ISOLATED", 110, cause="SWITCH_OFF"),
+        finding("SENT_WHILE_ISOLATED", 110, cause="UNEXPLAINED"),
+        finding("CLOCK_STEP", 103),
+    ]
+    assert len(list(judge.invented_findings([start, FREEZE], [P1, OFF], bad))) == len(bad)
+
+
+def test_a_replay_agrees_by_release_or_says_what_no_line_shows() -> None:
+    def faults(*rows: dict[str, Any]) -> list[str]:
+        return list(map(str, judge.disagreeing_replays(rows, [P1, P2])))
+
+    assert faults(check("p1", 10_000, 150, None), check("p2", 10_000, 400, "UNEXPLAINED")) == []
+    assert faults(check("p2", 10_000, 9_000, "REMOVED_ITEM")) == []
+    assert faults(check("p1", 10_000, 400, "UNEXPLAINED")) == [
+        "WRONG: verify: p1 agrees to 0.96078, less than 0.98 ['UNEXPLAINED']"
+    ]
+    assert len(faults(check("p2", 10_000, 1_000, "LOST_LINES"))) == 1
+    assert faults(check("p1", 0, 0, None)) == []
