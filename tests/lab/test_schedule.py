@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.lab.deeds import AT_CONSUMERS, Deed, DeedKind
+from tests.lab.deeds import AT_CONSUMERS, DeedKind
 from tests.lab.schedule import LAST_MS, ORDER, PAUSE_MS, Site, schedule
 
 SITE = Site(("a", "b", "c"), ("p1", "p2"), {"G": ("c1", "c2"), "H": ("m1", "m2")}, {"G": ("c3",), "H": ()})
@@ -44,7 +44,3 @@ def test_a_seed_draws_the_same_night_and_another_another() -> None:
 
 def test_a_night_too_short_for_a_deed_has_none() -> None:
     assert schedule(7, 0.5, SITE) == []
-
-
-def test_a_deed_lasts_in_whole_milliseconds() -> None:
-    assert all(isinstance(deed.end_ms, int) and isinstance(deed, Deed) for deed in schedule(7, 6, SITE))
