@@ -246,12 +246,26 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
             case "LONE_ISOLATION":
                 starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
                 is_true = _near(starts, at_ms, STARTING_MS)
+            case "RESTARTED":
+                kills = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
+                is_true = _near(kills, at_ms, 0)
             case "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
                 is_true = _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
             case _:
                 is_true = False
         if not is_true:
             yield invented(f"{row['kind']} {row['cause']} from {at_ms}: {row['sentence']}")
+
+
+def missed_restarts(deeds: Sequence[Deed], findings: Rows) -> Iterator[Fault]:
+    """A producer that was killed, and came back, is a finding."""
+    restarts = [row for row in findings if row["kind"] == "RESTARTED"]
+    starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
+    for deed in deeds:
+        came_back = any({*deed.names} & {*start.names} and start.start_ms > deed.start_ms for start in starts)
+        is_found = any(_near([deed], row["start_ms"], 0) for row in restarts)
+        if deed.kind == DeedKind.PRODUCER_KILLED and came_back and not is_found:
+            yield missed(f"a restart in {deed}")
 
 
 def invented_incidents(deeds: Iterable[Deed], incidents: Rows) -> Iterator[Fault]:

@@ -174,6 +174,7 @@ class Night:
         yield from judge.wrong_isolations(self.isolated, tables["isolation_intervals"], self.producers, AGREEMENT)
         yield from judge.wrong_losses(self.failures, self.lost, self.deeds)
         yield from judge.invented_incidents(self.deeds, tables["broker_incidents"])
+        yield from judge.missed_restarts(self.deeds, tables["findings"])
         yield from judge.invented_findings(self.deeds, self.producers, tables["findings"])
         yield from judge.disagreeing_replays(self.table("replay_checks"), self.producers)
         groups, owners = self.table("allocation_findings"), self.owners

@@ -159,8 +159,20 @@ def test_a_finding_about_producers_follows_a_deed() -> None:
         finding("SENT_WHILE_ISOLATED", 110, cause="SWITCH_OFF"),
         finding("SENT_WHILE_ISOLATED", 110, cause="UNEXPLAINED"),
         finding("CLOCK_STEP", 103),
+        finding("RESTARTED", 103),
     ]
     assert len(list(judge.invented_findings([start, FREEZE], [P1, OFF], bad))) == len(bad)
+
+
+def test_a_producer_that_came_back_is_a_restart() -> None:
+    killed = Deed(DeedKind.PRODUCER_KILLED, ("shop",), 200 * S, 200 * S)
+    back = Deed(DeedKind.PRODUCER_STARTS, ("shop",), 205 * S, 206 * S)
+    restart = finding("RESTARTED", 199.5, None)
+    assert list(judge.missed_restarts([killed, back], [restart])) == []
+    assert list(judge.missed_restarts([killed], [])) == []
+    (fault,) = judge.missed_restarts([killed, back], [restart | {"start_ms": 100 * S}])
+    assert str(fault).startswith("MISSED: a restart in PRODUCER_KILLED shop")
+    assert list(judge.invented_findings([killed], [P1], [restart])) == []
 
 
 def test_a_replay_agrees_by_release_or_says_what_no_line_shows() -> None:
