@@ -84,8 +84,8 @@ class RealCluster:
 
     def __enter__(self) -> Self:
         try:
-            for name in self._ports:
-                self.start(name)
+            self.start("")
+            self.start(*filter(None, self._ports))
             self._wait_until_known()
         except BaseException:
             self.stop()
@@ -106,8 +106,14 @@ class RealCluster:
         """HOST:PORT of a broker; of the name server for no name."""
         return f"127.0.0.1:{self._ports[name]}"
 
-    def start(self, name: str) -> None:
-        """Start the name server, or a broker, and wait until it listens."""
+    def start(self, *names: str) -> None:
+        """Start the name server, or brokers, and wait until they listen."""
+        for name in names:
+            self._spawn(name)
+        for name in names:
+            _wait_for(self._ports[name])
+
+    def _spawn(self, name: str) -> None:
         home = self._folder / (name or "namesrv")
         (home / "conf").mkdir(parents=True, exist_ok=True)
         for program in ("namesrv", "broker"):  # 4.x does not start without
@@ -132,7 +138,6 @@ class RealCluster:
         ]  # fmt: skip
         with (home / "said.txt").open("ab") as said:
             self._processes[name] = subprocess.Popen(command, stdout=said, stderr=said)
-        _wait_for(self._ports[name])
 
     def _wait_until_known(self) -> None:
         """A topic is made on those brokers that the name server knows when its first message is sent."""
@@ -147,10 +152,10 @@ class RealCluster:
             time.sleep(0.2)
 
     def make_topic(self, topic: str, queues: int) -> None:
-        """On every broker."""
+        """On every broker, an ordered one: for others a broker ignores its own permission (`msgCheck` 4.9.7, 5.3.3)."""
         fields = {
             "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),
-            "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+            "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "true",
         }  # fmt: skip
         for name in filter(None, self._ports):
             broker = Connection(self.address(name), _START_SECONDS, self._secured.asked_with)
@@ -169,9 +174,10 @@ class RealCluster:
         """SIGSTOP: the system goes on taking connections, and nobody answers."""
         self._processes[name].send_signal(signal.SIGSTOP)
 
-    def thaw(self, name: str) -> None:
+    def thaw(self, *names: str) -> None:
         """SIGCONT."""
-        self._processes[name].send_signal(signal.SIGCONT)
+        for name in names:
+            self._processes[name].send_signal(signal.SIGCONT)
 
     def kill(self, name: str) -> None:
         """SIGKILL."""

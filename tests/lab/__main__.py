@@ -37,8 +37,8 @@ SITE = Site(
     {"CG_stock": ("c4", "c5"), "CG_mail": ("m3",)},
 )
 GROUPS = {name: group for side in (SITE.consumers, SITE.to_join) for group, names in side.items() for name in names}
-STOOD_S = 0.7
-"""Of each second a slow broker stands still for so long."""
+STANDS_S, RUNS_S = 1.2, 0.4
+"""A slow broker stands still, and runs, in turn."""
 _Act = Callable[[str], None]
 _APPS = {app.name: app for app in APPS}
 
@@ -77,14 +77,13 @@ class Lab:
             for name in deed.names:
                 away(name)
             time.sleep(length_s)
-            for name in deed.names:
-                back(name)
+            back(*deed.names)
         else:
             self._once[deed.kind](deed.names[0])
         self.deeds.append(Deed(deed.kind, deed.names, since_ms, now_ms()))
 
     @cached_property
-    def _both_ways(self) -> Mapping[DeedKind, tuple[_Act, _Act]]:
+    def _both_ways(self) -> Mapping[DeedKind, tuple[_Act, Callable[..., None]]]:
         """What is done, and undone."""
         cluster = self._cluster
         return {
@@ -112,9 +111,9 @@ class Lab:
         until = time.monotonic() + length_s
         while time.monotonic() < until:
             self._cluster.freeze(broker)
-            time.sleep(STOOD_S)
+            time.sleep(STANDS_S)
             self._cluster.thaw(broker)
-            time.sleep(1 - STOOD_S)
+            time.sleep(RUNS_S)
 
     def _kill_producer(self, deed: Deed, length_s: float) -> None:
         """It comes back: two deeds."""
@@ -153,8 +152,8 @@ def live(seed: int, minutes: float, folder: Path) -> None:
         with RealCluster(jars, servers, tuple(RELEASES), own_jars=own_jars, heap="256m") as cluster:
             cluster.make_topic(TOPIC, QUEUES)
             processes = Processes(cluster.address(), folder, Path(work))
-            collector = collecting(cluster.address(), folder)
             lab = Lab(cluster, processes)
+            collector = collecting(cluster.address(), folder)
             try:
                 lab.begin()
                 print(f"all have started; {len(planned)} deeds are planned", flush=True)
@@ -179,7 +178,7 @@ def collecting(name_server: str, folder: Path) -> subprocess.Popen[bytes]:
     """`faultline collect`, every five seconds."""
     words = ["collect", "--namesrv", name_server, "--out", str(folder / "snapshots"), "--cluster", "lab"]
     often = ["--every", "5s", "--running-info-every", "20s", "--timeout", "2s"]
-    often += [word for group in SITE.consumers for word in ("--group", group)]
+    often += ["--topic", TOPIC, *(word for group in SITE.consumers for word in ("--group", group))]
     with (folder / "collect.txt").open("w") as said:
         return subprocess.Popen([sys.executable, "-c", PROGRAM, *words, *often], stderr=said, env=environment())
 

@@ -123,11 +123,15 @@ def wrong_isolations(
 
 
 def wrong_losses(
-    failures: Mapping[str, Sequence[int]], lost: Mapping[str, Sequence[int]], deeds: Iterable[Deed]
+    failures: Mapping[str, Sequence[int]],
+    out_of_time: Mapping[str, int],
+    lost: Mapping[str, Sequence[int]],
+    deeds: Iterable[Deed],
 ) -> Iterator[Fault]:
     """Ends of failed sends by application: what it logged itself, and what is published.
 
-    The last moment of a killed process counts on neither side: its recorder loses a fifth of a second.
+    The last moment of a killed process counts on neither side: its recorder loses a fifth of a second. A send whose
+    time was over before its first attempt (`out_of_time` may be such) has no line.
     """
     kills = [(name, deed) for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED for name in deed.names]
     for app in sorted({*failures, *lost}):
@@ -136,7 +140,7 @@ def wrong_losses(
             sum(not any(start <= at_ms < end for start, end in moments) for at_ms in side.get(app, ()))
             for side in (failures, lost)
         )
-        if logged != published:
+        if not 0 <= logged - published <= out_of_time.get(app, 0):
             yield Fault("WRONG", f"{app} logged {logged} failed sends, {published} are published")
 
 
@@ -236,8 +240,8 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
         at_this = [deed for deed in at_brokers if broker is None or broker in deed.names]
         match row["kind"]:
             case "WIDE_ISOLATION":
-                is_true = _near(at_this, at_ms, TIMEOUT_MS + LATE_MS)
-            case "ALL_ISOLATED" | "COLLATERAL_ISOLATION":
+                is_true = _near(at_this, at_ms, TIMEOUT_MS + LATE_MS) or _is_collateral(row, at_brokers, findings)
+            case "COLLATERAL_ISOLATION":
                 is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS)
             case "SENT_WHILE_ISOLATED" if row["cause"] == "SWITCH_OFF":
                 is_true = row["client_id"] in off and _near(at_this, at_ms, ROUTES_MS)
@@ -247,9 +251,9 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
                 starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
                 is_true = _near(starts, at_ms, STARTING_MS)
             case "RESTARTED":
-                kills = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
-                is_true = _near(kills, at_ms, 0)
-            case "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
+                starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
+                is_true = _near(starts, at_ms, STARTING_MS)
+            case "ALL_ISOLATED" | "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
                 is_true = _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
             case _:
                 is_true = False
@@ -257,23 +261,21 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
             yield invented(f"{row['kind']} {row['cause']} from {at_ms}: {row['sentence']}")
 
 
-def missed_restarts(deeds: Sequence[Deed], findings: Rows) -> Iterator[Fault]:
-    """A producer that was killed, and came back, is a finding."""
-    restarts = [row for row in findings if row["kind"] == "RESTARTED"]
-    starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
+def missed_restarts(deeds: Iterable[Deed], findings: Rows) -> Iterator[Fault]:
+    """A producer that was killed and came back is a finding."""
     for deed in deeds:
-        came_back = any({*deed.names} & {*start.names} and start.start_ms > deed.start_ms for start in starts)
-        is_found = any(_near([deed], row["start_ms"], 0) for row in restarts)
-        if deed.kind == DeedKind.PRODUCER_KILLED and came_back and not is_found:
-            yield missed(f"a restart in {deed}")
+        if deed.kind == DeedKind.PRODUCER_KILLED and not any(
+            row["kind"] == "RESTARTED" and _near([deed], row["start_ms"], SHORT_MS) for row in findings
+        ):
+            yield missed(f"a finding that {deed.names[0]} was started again after {deed}")
 
 
-def invented_incidents(deeds: Iterable[Deed], incidents: Rows) -> Iterator[Fault]:
+def invented_incidents(deeds: Iterable[Deed], incidents: Rows, findings: Rows) -> Iterator[Fault]:
     """Each incident begins in a deed at its broker, or a time-out later."""
-    deeds = list(deeds)
+    at_brokers = [deed for deed in deeds if deed.kind in AT_BROKERS]
     for row in incidents:
-        at_this = [deed for deed in deeds if deed.kind in AT_BROKERS and row["broker_name"] in deed.names]
-        if not _near(at_this, row["start_ms"], TIMEOUT_MS + LATE_MS):
+        at_this = [deed for deed in at_brokers if row["broker_name"] in deed.names]
+        if not (_near(at_this, row["start_ms"], TIMEOUT_MS + LATE_MS) or _is_collateral(row, at_brokers, findings)):
             yield invented(f"an incident of {row['broker_name']} from {row['start_ms']} to {row['end_ms']}")
 
 
@@ -293,6 +295,17 @@ def disagreeing_replays(checks: Rows, producers: Iterable[Producer]) -> Iterator
         if either and 1 - differing / either < least:
             share, causes = 1 - differing / either, sorted({str(row["cause"]) for row in rows})
             yield Fault("WRONG", f"verify: {client[0]} agrees to {share:.5f}, less than {least} {causes}")
+
+
+def _is_collateral(row: Mapping[str, Any], at_brokers: Iterable[Deed], findings: Rows) -> bool:
+    """Whether a finding says that the deed at another broker left this one no time to answer."""
+    return _near(at_brokers, row["start_ms"], TIMEOUT_MS + LATE_MS) and any(
+        finding["kind"] == "COLLATERAL_ISOLATION"
+        and finding["broker_name"] == row["broker_name"]
+        and finding["start_ms"] <= row["end_ms"]
+        and finding["end_ms"] >= row["start_ms"] - LATE_MS
+        for finding in findings
+    )
 
 
 def _near(deeds: Iterable[Deed], at_ms: int, after_ms: int) -> bool:

@@ -121,6 +121,14 @@ class Night:
         """Ends of the failed sends that each application logged, ms."""
         return {app: [row["at_ms"] for row in rows if row["error"]] for app, rows in self._app_logs.items()}
 
+    @property
+    def out_of_time(self) -> dict[str, int]:
+        """How many of them were out of time, perhaps before their first attempt."""
+        return {
+            app: sum(row["error"] == "RemotingTooMuchRequestException" for row in rows)
+            for app, rows in self._app_logs.items()
+        }
+
     @cached_property
     def lost(self) -> dict[str, list[int]]:
         """Ends of the failed sends that are published of each application, ms, from the begin of its log on."""
@@ -172,10 +180,10 @@ class Night:
         yield from judge.missed_isolations(self.deeds, self.producers, tables["isolation_intervals"])
         yield from judge.missed_incidents(self.deeds, self.producers, tables["broker_incidents"])
         yield from judge.wrong_isolations(self.isolated, tables["isolation_intervals"], self.producers, AGREEMENT)
-        yield from judge.wrong_losses(self.failures, self.lost, self.deeds)
-        yield from judge.invented_incidents(self.deeds, tables["broker_incidents"])
-        yield from judge.missed_restarts(self.deeds, tables["findings"])
+        yield from judge.wrong_losses(self.failures, self.out_of_time, self.lost, self.deeds)
+        yield from judge.invented_incidents(self.deeds, tables["broker_incidents"], tables["findings"])
         yield from judge.invented_findings(self.deeds, self.producers, tables["findings"])
+        yield from judge.missed_restarts(self.deeds, tables["findings"])
         yield from judge.disagreeing_replays(self.table("replay_checks"), self.producers)
         groups, owners = self.table("allocation_findings"), self.owners
         yield from judge.missed_rebalances(self.deeds, self.table("rebalances"), self.within)

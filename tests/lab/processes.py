@@ -12,7 +12,6 @@ from pathlib import Path
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS, ROOT, SHORT, Client, compile_java, compiled, jars_of, recorder
 from tests.given.maven import jars_by_maven
-from tests.given.real_cluster import server_jars
 
 CONSUMERS_OF = "5.3.3"
 TOPIC = "T_stock"
@@ -73,7 +72,7 @@ class Processes:
         versions = sorted({app.version for app in APPS})
         self._clients = {version: compiled(version, work / version) for version in versions}
         classes = work / "consumers"
-        self._consumers = f"{classes}{os.pathsep}{server_jars(CONSUMERS_OF, ROOT)}/*"
+        self._consumers = os.pathsep.join(map(str, [classes, *jars_of(CONSUMERS_OF)]))
         sources = [ROOT / "tests" / "collector" / f"{name}.java" for name in ("Consumer", "Members")]
         compile_java(sources, self._consumers, classes)
         self._boot_jar = work / "boot.jar"

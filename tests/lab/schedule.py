@@ -11,6 +11,11 @@ from tests.lab.deeds import Deed, DeedKind
 FIRST_MS = 12_000
 PAUSE_MS = 14_000
 """From the end of a deed to the next: isolations of clients from 5.1.4 on last ten seconds after a failure."""
+ROUTES_MS = 40_000
+"""The same after a deed that changes routes, which clients ask for each 30 s: then they send to the broker again."""
+CHANGES_ROUTES = frozenset({
+    DeedKind.KILL_BROKER, DeedKind.KILL_ALL_BROKERS, DeedKind.REFUSE_WRITES, DeedKind.NAME_SERVER_AWAY,
+})  # fmt: skip
 LAST_MS = 20_000
 """From the end of the last deed to the end of the night."""
 LENGTHS_S = {
@@ -67,7 +72,7 @@ def schedule(seed: int, minutes: float, site: Site) -> list[Deed]:
             if names:
                 topics += kind == DeedKind.NEW_TOPIC
                 deeds.append(Deed(kind, names, at_ms, at_ms + length_ms))
-                at_ms += length_ms + PAUSE_MS
+                at_ms += length_ms + (ROUTES_MS if kind in CHANGES_ROUTES else PAUSE_MS)
         if drawn == len(deeds):
             return deeds
 
