@@ -152,10 +152,10 @@ class RealCluster:
             time.sleep(0.2)
 
     def make_topic(self, topic: str, queues: int) -> None:
-        """On every broker, an ordered one: for others a broker ignores its own permission (`msgCheck` 4.9.7, 5.3.3)."""
+        """On every broker."""
         fields = {
             "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues), "writeQueueNums": str(queues),
-            "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "true",
+            "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
         }  # fmt: skip
         for name in filter(None, self._ports):
             broker = Connection(self.address(name), _START_SECONDS, self._secured.asked_with)
@@ -163,10 +163,20 @@ class RealCluster:
             broker.close()
             assert answer.code == 0, answer
 
-    def permit(self, name: str, permission: int) -> None:
-        """What a broker lets clients do: 6 is all, with 4 it refuses what they send."""
+    def refuse(self, name: str) -> None:
+        """A broker without permission to be written to, which refuses as a slave does: 4.9.7 and 5.3.3 mind the
+        permission itself for ordered topics alone (`AbstractSendMessageProcessor.msgCheck`).
+        """
+        self._configure(name, brokerPermission="4", brokerRole="SLAVE")
+
+    def permit(self, *names: str) -> None:
+        """Brokers take messages again."""
+        for name in names:
+            self._configure(name, brokerPermission="6", brokerRole="ASYNC_MASTER")
+
+    def _configure(self, name: str, **settings: str) -> None:
         broker = _WithBody(self.address(name), _START_SECONDS, self._secured.asked_with)
-        answer = broker.call_with(_CONFIGURE, f"brokerPermission={permission}\n")
+        answer = broker.call_with(_CONFIGURE, "".join(f"{key}={value}\n" for key, value in settings.items()))
         broker.close()
         assert answer.code == 0, answer
 

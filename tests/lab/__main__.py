@@ -90,7 +90,7 @@ class Lab:
             DeedKind.FREEZE: (cluster.freeze, cluster.thaw),
             DeedKind.KILL_BROKER: (cluster.kill, cluster.start),
             DeedKind.KILL_ALL_BROKERS: (cluster.kill, cluster.start),
-            DeedKind.REFUSE_WRITES: (lambda name: cluster.permit(name, 4), lambda name: cluster.permit(name, 6)),
+            DeedKind.REFUSE_WRITES: (cluster.refuse, cluster.permit),
             DeedKind.NAME_SERVER_AWAY: (lambda _: cluster.kill(""), lambda _: cluster.start("")),
         }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tests.lab.deeds import AT_BROKERS, AT_CONSUMERS, Deed, DeedKind
@@ -46,6 +46,8 @@ class Producer:
     """The switch is on, and it lets the client choose a queue and waits for an answer."""
     start_ms: int
     end_ms: int
+    troubles: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By broker, ends of the attempts that failed or were slow."""
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -75,18 +77,27 @@ def invented(sentence: str) -> Fault:
 
 
 def missed_isolations(deeds: Iterable[Deed], producers: Iterable[Producer], isolations: Rows) -> Iterator[Fault]:
-    """Each producer that could isolates each broker of a deed while it lasts, or a time-out later."""
+    """Each producer that met the broker of a deed, while it lasted or a time-out later, isolates it then.
+
+    One whose route lacks the broker does not meet it; somebody does.
+    """
     by_item = _by(isolations, "client_id", "broker_name")
     isolating = [producer for producer in producers if producer.is_isolating]
     for deed in deeds:
         if deed.kind not in AT_BROKERS:
             continue
-        time = deed.start_ms, deed.end_ms + TIMEOUT_MS + LATE_MS
-        alive = [each for each in isolating if each.start_ms + LATE_MS < time[0] and each.end_ms > time[1]]
+        start_ms, end_ms = deed.start_ms, deed.end_ms + TIMEOUT_MS + LATE_MS
         for broker in deed.names:
-            for producer in alive:
+            met = [
+                producer
+                for producer in isolating
+                if any(start_ms <= at_ms < end_ms for at_ms in producer.troubles.get(broker, ()))
+            ]
+            if not met:
+                yield missed(f"an attempt at {broker} that fails or is slow in {deed}")
+            for producer in met:
                 rows = by_item.get((producer.client_id, broker), [])
-                if not any(row["start_ms"] < time[1] and row["end_ms"] > time[0] for row in rows):
+                if not any(row["start_ms"] < end_ms and row["end_ms"] > start_ms for row in rows):
                     yield missed(f"{producer.client_id} ({producer.app}) isolates {broker} in {deed}")
 
 

@@ -28,6 +28,7 @@ from tests.lab.spans import Spans, length_ms, union
 
 Rows = list[dict[str, Any]]
 AGREEMENT = 0.9999
+_SLOW_MS = 600
 
 
 def settings_toml(client_version: str, time_zone: str) -> str:
@@ -75,7 +76,11 @@ class Night:
                 isolating = [row for row in own if row["fault_latency_enabled"] and _can_isolate(row)]
                 ends = [row["ended_at_ms"] for row in own]
                 version = own[0]["client_version"]
-                found.append(Producer(client, app, version, bool(isolating), min(ends), max(ends)))
+                troubles: dict[str, list[int]] = defaultdict(list)
+                for row in isolating:
+                    if row["outcome"] != "SEND_OK" or row["latency_ms"] >= _SLOW_MS:
+                        troubles[row["broker_name"]].append(row["ended_at_ms"])
+                found.append(Producer(client, app, version, bool(isolating), min(ends), max(ends), troubles))
         return found
 
     def table(self, name: str) -> Rows:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jobs.spark.environment import java_command
 from tests.given.driven_client import OPENS, ROOT, SHORT, Client, compile_java, compiled, jars_of, recorder
-from tests.given.maven import jars_by_maven
+from tests.given.maven import ROCKETMQ, jars_by_maven
 
 CONSUMERS_OF = "5.3.3"
 TOPIC = "T_stock"
@@ -72,7 +72,9 @@ class Processes:
         versions = sorted({app.version for app in APPS})
         self._clients = {version: compiled(version, work / version) for version in versions}
         classes = work / "consumers"
-        self._consumers = os.pathsep.join(map(str, [classes, *jars_of(CONSUMERS_OF)]))
+        folder = ROOT / ".faultline" / "consumer-jars" / CONSUMERS_OF  # the locked ones are those that a producer needs
+        jars = jars_by_maven(folder, ROCKETMQ, ("rocketmq-client",), CONSUMERS_OF)
+        self._consumers = os.pathsep.join(map(str, [classes, *jars]))
         sources = [ROOT / "tests" / "collector" / f"{name}.java" for name in ("Consumer", "Members")]
         compile_java(sources, self._consumers, classes)
         self._boot_jar = work / "boot.jar"

@@ -11,8 +11,8 @@ from tests.lab.judge import Producer
 S = 1_000
 FREEZE = Deed(DeedKind.FREEZE, ("a",), 100 * S, 106 * S)
 KILL = Deed(DeedKind.CONSUMER_KILLED, ("c1",), 200 * S, 200 * S)
-P1 = Producer("p1", "shop", "5.3.3", True, 0, 600 * S)
-P2 = Producer("p2", "shop", "4.9.8", True, 0, 600 * S)
+P1 = Producer("p1", "shop", "5.3.3", True, 0, 600 * S, {"a": [103 * S]})
+P2 = Producer("p2", "shop", "4.9.8", True, 0, 600 * S, {"a": [111 * S]})
 OFF = Producer("off", "old", "4.9.8", False, 0, 600 * S)
 QUEUE = ("T", "a", 0)
 
@@ -62,9 +62,11 @@ def test_each_producer_with_the_switch_on_isolates_the_broker() -> None:
     assert len(list(judge.missed_isolations([FREEZE], [P1], [isolation("p1", 103, 113, "b")]))) == 1
 
 
-def test_a_producer_that_was_not_there_all_the_time_need_not() -> None:
-    late, early = (Producer("p", "shop", "5.3.3", True, *life) for life in ((99 * S, 600 * S), (0, 110 * S)))
-    assert list(judge.missed_isolations([FREEZE], [late, early], [])) == []
+def test_a_producer_that_did_not_meet_the_broker_need_not_but_somebody_does() -> None:
+    other = Producer("p", "shop", "5.3.3", True, 0, 600 * S, {"a": [99 * S, 112 * S], "b": [103 * S]})
+    assert list(judge.missed_isolations([FREEZE], [P1, other], [isolation("p1", 103, 113)])) == []
+    (fault,) = judge.missed_isolations([FREEZE], [other], [])
+    assert str(fault).startswith("MISSED: an attempt at a that fails or is slow in FREEZE a")
 
 
 def test_a_deed_at_a_broker_is_an_incident_and_the_other_way_round() -> None:

@@ -137,10 +137,10 @@ public final class Application {
         producer.setCreateTopicKey("TBW102"); // 4.3.0 names another, which no server knows
         producer.setSendMsgTimeout(1_500);
         producer.setSendLatencyFaultEnable(isOn);
-        watcher.watch(producer);
         if (recorder != null) {
-            recorder.record(producer, choosesQueues ? "CALLER" : "CLIENT");
+            recorder.record(producer, choosesQueues ? "CALLER" : "CLIENT"); // before others wrap what it wraps
         }
+        watcher.watch(producer);
         producer.start();
         producers.add(producer);
     }
