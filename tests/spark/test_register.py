@@ -118,7 +118,7 @@ def test_a_lake_of_another_version_or_release_is_named(
     where = f"LOCATION '{made.folder}/broker_incidents'"
     spark.sql(f"CREATE TABLE was ({as_was}) USING DELTA {where} TBLPROPERTIES ('faultline.tableVersion' = '0')")
     found = register(spark, Lake(spark, str(made.folder)), "release")
-    assert "has version 0, this program writes 1" in found.lacking["broker_incidents"]
+    assert "has version 0, this program writes 2" in found.lacking["broker_incidents"]
     spark.sql("DROP TABLE was")
     spark.sql("DROP DATABASE release CASCADE")
 
