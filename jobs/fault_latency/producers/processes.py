@@ -93,15 +93,16 @@ def process_ends(sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
 
 
 def seq_order(sends: DataFrame) -> DataFrame:
-    """How `seq` and time agree in each process; one row for each that logs `seq`.
+    """One row per process whose `seq` and times disagree; few do.
 
     `place` (`place_of` its process), `seq_falls`, `fell_first_ms`, `fell_last_ms` (where no line has a process id), and
-    `clock_fell`: an attempt ended a second or more before one with a lower `seq`. A hash stands for the process, so
-    that only numbers are sorted.
+    `clock_fell` (null = no): an attempt ended a second or more before one with a lower `seq`. A hash stands for the
+    process, so that only numbers are sorted.
     """
     in_time = Window.partitionBy("place").orderBy("ended_at_ms", "seq", "row_hash")
     before = F.lag(F.struct("seq", "ended_at_ms")).over(in_time)
     began_later = F.col("began_ms") - before["ended_at_ms"] > _UNORDERED_WITHIN_MS
+    fell = F.col("has_no_id") & (F.col("seq") < before["seq"]) & began_later
     # By value, not by row: the order of attempts that ended in one millisecond has no say.
     a_second_before = (
         Window.partitionBy("place").orderBy("ended_at_ms").rangeBetween(Window.unboundedPreceding, -STEP_MS)
@@ -116,15 +117,16 @@ def seq_order(sends: DataFrame) -> DataFrame:
             "ended_at_ms",
             "row_hash",
         )
-        .withColumn("fell", F.col("has_no_id") & (F.col("seq") < before["seq"]) & began_later)
+        .withColumn("fell_ms", F.when(fell, F.col("ended_at_ms")))
         .withColumn("clock_fell", F.col("seq") < F.max("seq").over(a_second_before))
         .groupBy("place")
         .agg(
-            F.count_if("fell").alias("seq_falls"),
-            F.min(F.when(F.col("fell"), F.col("ended_at_ms"))).alias("fell_first_ms"),
-            F.max(F.when(F.col("fell"), F.col("ended_at_ms"))).alias("fell_last_ms"),
-            F.coalesce(F.bool_or("clock_fell"), F.lit(False)).alias("clock_fell"),
+            F.count("fell_ms").alias("seq_falls"),
+            F.min("fell_ms").alias("fell_first_ms"),
+            F.max("fell_ms").alias("fell_last_ms"),
+            F.bool_or("clock_fell").alias("clock_fell"),
         )
+        .where("seq_falls > 0 OR clock_fell")
     )
 
 
