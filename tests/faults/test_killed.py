@@ -43,7 +43,7 @@ def test_a_killed_run_leaves_each_day_whole_and_the_next_makes_good(
     copied: Copied, tmp_path: Path, undisturbed: UndisturbedRun, after_correction: Content
 ) -> None:
     """Its process group is gone while up to four tables are being published, in another zone and language than here."""
-    site, step = copied(tmp_path, CORRECTED), "findings 1"
+    site, step = copied(tmp_path, CORRECTED), "producer_days 1"  # its writing starts last
     killed = subprocess.run(
         [sys.executable, "-m", "tests.faults.killed", str(site.folder), step],
         cwd=ROOT, env={**os.environ, **machine_of(*ST_JOHNS_IN_ARABIC)}, capture_output=True, text=True, check=False,
