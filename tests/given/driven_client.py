@@ -98,11 +98,15 @@ class Client:
         return [*java, "-cp", self.class_path, program, *arguments]
 
 
+def text_of(path: Path) -> str:
+    """The content of a file that may be gzipped."""
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+
+
 def json_lines(path: Path) -> list[dict[str, Any]]:
     """Each line of the file as a JSON object; splits as Spark and Python do, so an unescaped separator fails."""
-    content = path.read_bytes()
-    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in text_of(path).splitlines()]
 
 
 def whole_lines(text: str) -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tests.given.spans import Spans, agreement, common, length_ms, union, without
 from tests.lab.deeds import AT_BROKERS, AT_CONSUMERS, Deed, DeedKind
-from tests.lab.spans import Spans, agreement, common, length_ms, union, without
 
 Rows = Sequence[Mapping[str, Any]]
 Queue = tuple[str, str, int]

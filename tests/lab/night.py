@@ -11,8 +11,6 @@ snapshots/                                 what `faultline collect` wrote
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -21,10 +19,11 @@ from typing import Any
 
 import deltalake
 
+from tests.given.driven_client import text_of, whole_lines
+from tests.given.spans import Spans, length_ms, union
 from tests.lab import judge
 from tests.lab.deeds import AT_CONSUMERS, Deed, DeedKind, read_deeds
 from tests.lab.judge import Fault, Producer, Queue
-from tests.lab.spans import Spans, length_ms, union
 
 Rows = list[dict[str, Any]]
 AGREEMENT = 0.9999
@@ -235,6 +234,4 @@ def _lines_below(folder: Path) -> Rows:
 
 
 def _lines(file: Path) -> Rows:
-    content = file.read_bytes()
-    text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8")
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    return whole_lines(text_of(file))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tests.given.spans import common, without
+
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "producer"
 RUNS = ("4.7.1", "4.9.8", "5.1.3", "5.1.4", "5.3.3", "4.9.8-long", "5.3.3-long")
-Spans = list[tuple[int, int]]
 
 
 def _score_module() -> ModuleType:
@@ -93,35 +93,11 @@ def band_of(rows: list[dict[str, Any]], run: str) -> Band:
     outside, width_ms, isolated_ms = [], 0, 0
     for key in sorted(keys):
         isolated, possible, sure, ours = (
-            _clipped(spans.get(key, []), first, last) for spans in (truth, possibly, surely, best)
+            common(spans.get(key, []), [(first, last)]) for spans in (truth, possibly, surely, best)
         )
-        outside += [(*key, *span, "ISOLATED") for span in _without(isolated, possible)]
-        outside += [(*key, *span, "AVAILABLE") for span in _without(sure, isolated)]
+        outside += [(*key, *span, "ISOLATED") for span in without(isolated, possible)]
+        outside += [(*key, *span, "AVAILABLE") for span in without(sure, isolated)]
         width_ms += score.length(possible) - score.overlap(possible, sure)
         isolated_ms += score.length(ours)
     outside_ms = sum(end - start for _, _, start, end, _ in outside)
     return Band(1 - outside_ms / ((last - first) * len(keys)), width_ms / isolated_ms, outside)
-
-
-def _without(spans: Spans, others: Spans) -> Spans:
-    """The parts of the spans that lie in none of the others; both in order, none of one list overlap.
-
-    >>> _without([(0, 10)], [(2, 3), (5, 20)])
-    [(0, 2), (3, 5)]
-    """
-    rest = []
-    for start, end in spans:
-        at = start
-        for other_start, other_end in others:
-            if other_end > at and other_start < end:
-                if other_start > at:
-                    rest.append((at, other_start))
-                at = max(at, other_end)
-        if at < end:
-            rest.append((at, end))
-    return rest
-
-
-def _clipped(spans: Iterable[tuple[int, int]], first: int, last: int) -> Spans:
-    merged: Spans = score.merge([(start, end) for start, end in spans if end > start])
-    return [(max(start, first), min(end, last)) for start, end in merged if min(end, last) > max(start, first)]

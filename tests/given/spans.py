@@ -38,6 +38,8 @@ def without(one: Iterable[tuple[int, int]], other: Iterable[tuple[int, int]]) ->
 
     >>> without([(0, 10)], [(2, 3), (8, 12)])
     [(0, 2), (3, 8)]
+    >>> without([(0, 10)], [(2, 3), (5, 20)])
+    [(0, 2), (3, 5)]
     """
     left = union(one)
     for start, end in union(other):
