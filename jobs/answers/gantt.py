@@ -46,8 +46,8 @@ def merged(bars: Iterable[Bar], most: int, blur: str | None = None) -> list[Bar]
     Args:
         bars: one for each row of a table.
         most: how many bars there may be.
-        blur: None joins only bars of one kind. A name joins bars shorter than the gap whatever their kind, and what
-            is joined is of the kind so named: a row that changes hands all the time shows where it does.
+        blur: None joins only bars of the same kind. A name also joins bars of different kinds that are shorter than the
+            gap, into one of this kind: it shows where a row changes hands all the time.
     """
     left = list(bars)
     if len(left) <= most:

@@ -38,7 +38,7 @@ class Day:
     """One published day in numbers of both flows; 0 if a flow did not run.
 
     Attributes:
-        unsent: sends that failed before they had a broker; they are no attempts, so not among `sends` and `failures`.
+        unsent: sends that failed before they had a broker; not counted in `sends` and `failures`.
         incidents: those that are not minor, of all producers.
         has_sends: the run read a send log.
         has_groups: the run read consumer snapshots.

@@ -20,7 +20,7 @@ class Question:
         narrowed_by: option to the column that must equal it.
         interval: columns of a row's start and end, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.
-        none: what to say when there is no such row.
+        none: what to say when no row matches.
         flow: the flow that publishes the table.
         more_words: column to words that it may hold beside those of the table's closed list.
         no_length: what a row means that begins and ends at one instant; empty where none does.

@@ -15,8 +15,8 @@ _MOST_NAMED = 10
 def other_settings(published: Published) -> str | None:
     """A sentence with the days whose settings differ from those of the last day; None if there are none.
 
-    Each flow for itself: the run that succeeded last counts. What a release hashes otherwise is no other setting for
-    sure, and the sentence says so. Days whose lines were read with the same settings are recomputed without them.
+    For each flow the last run that succeeded counts. Another release may hash the same settings differently; the
+    sentence says so. Days whose lines were read with the same settings are recomputed without them.
     """
     succeeded = [
         event

@@ -42,7 +42,7 @@ def fault_latency(
         items.attempts, items.sends_per_process, items.isolations, settings.slow_ms,
     )  # fmt: skip
     chosen = materialize(CHOICES, choices(items.near_attempts, per_process, isolated, items.known_routes))
-    of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, slow_ms))
+    of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, items.sends, slow_ms))
     incidents = materialize(
         INCIDENTS,
         broker_incidents(isolated, per_process, all_calls(attempts, of_several, slow_ms), settings.incident_share),

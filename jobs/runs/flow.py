@@ -44,7 +44,7 @@ class Flow(Generic[S]):
     Attributes:
         name: in the run log.
         reads: its input in a word or two, for the progress.
-        derives: what `derive` does, likewise.
+        derives: what `derive` does, in the same form.
         sources: the inputs whose bad lines only this flow puts into quarantine.
         published: the tables that `publish` writes.
         derived: the tables that `derive` gives.

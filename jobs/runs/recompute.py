@@ -35,8 +35,8 @@ def recompute_days(
 
     Raises:
         InputMissingError: none of the days can be recomputed.
-        FaultlineError: another of its subclasses; as of `run_flow`.
-        Interrupted: a signal came; likewise.
+        FaultlineError: another of its subclasses; as `run_flow`.
+        Interrupted: a signal came; as `run_flow`.
     """
     context = RunContext(spark, Lake(spark, settings.lake), settings, run, progress)
     result = RunResult(run)

@@ -36,7 +36,7 @@ def run_flow(flow: Flow[S], spark: SparkSession, settings: Settings, run: Run, p
     Raises:
         FaultlineError: one of its subclasses; a FAILED row is logged, if the lake still takes one, and all days but the
             one under way stay as they are.
-        Interrupted: a signal came; likewise.
+        Interrupted: a signal came; as above.
     """
     context = RunContext(spark, Lake(spark, settings.lake), settings, run, progress)
     result = RunResult(run)

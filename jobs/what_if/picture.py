@@ -24,7 +24,7 @@ def check_picture(file: Path) -> None:
         PlatformError: plotly or jinja2 is missing.
     """
     if file.suffix != ".html":
-        raise UsageError(f"--picture {file} is no .html file; give a name that ends so")
+        raise UsageError(f"--picture {file} must end in .html")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"--picture {file} is in a folder that does not exist; make it first")
     check_extra("--picture", "report", ("plotly", "jinja2"))

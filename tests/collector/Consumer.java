@@ -6,7 +6,8 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 
 /**
  * {@code Consumer NAME_SERVER TOPIC GROUP NAME FILE}: one consumer until standard input ends, then it leaves in order. Each
- * call of its {@code MessageQueueListener}, which clients have from 5.2 on, is a line of FILE: the queues it now has.
+ * call of its {@code MessageQueueListener}, which clients have from 5.2 on, is a line of FILE: the queues it then has.
+ * Those are not always what it was given: a queue whose offset cannot be fetched is not taken until the next rebalance.
  */
 public final class Consumer {
     private Consumer() {}
@@ -15,8 +16,9 @@ public final class Consumer {
         DefaultMQPushConsumer consumer = Members.consumer(arguments[0], arguments[1], arguments[2], arguments[3]);
         consumer.setClientIP("127.0.0.1");
         PrintWriter lines = new PrintWriter(Files.newBufferedWriter(Paths.get(arguments[4])), true);
-        consumer.setMessageQueueListener((topic, all, own) -> {
-            String queues = own.stream()
+        consumer.setMessageQueueListener((topic, all, given) -> {
+            String queues = consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl().getProcessQueueTable().keySet().stream()
+                .filter(queue -> queue.getTopic().equals(topic))
                 .map(queue -> "[\"" + queue.getBrokerName() + "\"," + queue.getQueueId() + "]")
                 .collect(Collectors.joining(","));
             synchronized (lines) {

@@ -216,16 +216,25 @@ def wrong_owners(
         yield Fault("WRONG", f"owners agree to {both / either:.5f}, less than {least}")
 
 
-def invented_owner_findings(truth: Mapping[tuple[str, Queue], Spans], findings: Rows) -> Iterator[Fault]:
-    """A queue that is said to have no owner, or two, has not had them for all the time by the listeners."""
-    by_queue: dict[Queue, list[Spans]] = defaultdict(list)
-    for (_, queue), spans in truth.items():
-        by_queue[queue].append(spans)
+def invented_owner_findings(
+    truth: Mapping[tuple[str, Queue], Spans], groups: Mapping[str, str], findings: Rows
+) -> Iterator[Fault]:
+    """A queue that is said to have no owner, or two, has not had them for all the time by the group's listeners.
+
+    Args:
+        truth: as for `wrong_owners`.
+        groups: client id to its consumer group.
+        findings: rows of `allocation_findings`.
+    """
+    by_queue: dict[tuple[str, Queue], list[Spans]] = defaultdict(list)
+    for (client, queue), spans in truth.items():
+        by_queue[groups[client], queue].append(spans)
     for row in findings:
         if row["kind"] not in {"UNASSIGNED", "DOUBLY_OWNED"} or row["basis"] != "OBSERVED":
             continue
         time = [(row["start_ms"], row["end_ms"])]
-        owners = by_queue.get((row["topic"], row["broker_name"], row["queue_id"]), [])
+        queue = (row["topic"], row["broker_name"], row["queue_id"])
+        owners = by_queue.get((row["consumer_group"], queue), [])
         held = union(span for spans in owners for span in spans)
         twice = union(
             span for place, spans in enumerate(owners) for other in owners[place + 1 :] for span in common(spans, other)

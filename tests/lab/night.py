@@ -158,6 +158,12 @@ class Night:
         }
 
     @property
+    def groups(self) -> dict[str, str]:
+        """Client id of each consumer to its group."""
+        files = (self._folder / "listeners").glob("*.jsonl")
+        return {row["client_id"]: row["consumer_group"] for file in files for row in _lines(file)}
+
+    @property
     def owners(self) -> dict[tuple[str, Queue], Spans]:
         """Who held which queue, by client id, until its listener said otherwise or the consumer was gone."""
         ends = {
@@ -193,7 +199,7 @@ class Night:
         yield from judge.missed_rebalances(self.deeds, self.table("rebalances"), self.within)
         yield from judge.invented_rebalances(self.deeds, self.table("rebalances"))
         yield from judge.wrong_owners(owners, self.table("queue_ownership"), self.deeds, self.within, 0.99)
-        yield from judge.invented_owner_findings(owners, groups)
+        yield from judge.invented_owner_findings(owners, self.groups, groups)
         yield from judge.invented_group_findings(self.deeds, groups)
 
     @cached_property

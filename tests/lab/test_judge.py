@@ -43,7 +43,7 @@ def owner(client_id: str, start_s: float, end_s: float, source: str = "CLIENT_LO
 def group_finding(kind: str, start_s: float, end_s: float) -> dict[str, Any]:
     return {
         "kind": kind, "basis": "OBSERVED", "start_ms": int(start_s * S), "end_ms": int(end_s * S), "topic": "T",
-        "broker_name": "a", "queue_id": 0, "sentence": "",
+        "broker_name": "a", "queue_id": 0, "consumer_group": "CG", "sentence": "",
     }  # fmt: skip
 
 
@@ -133,12 +133,15 @@ def test_owners_are_those_of_the_listeners() -> None:
 
 
 def test_a_queue_without_owner_has_none_and_one_with_two_has_two() -> None:
-    truth = {("c1", QUEUE): [(10 * S, 100 * S)], ("c2", QUEUE): [(90 * S, 200 * S)]}
+    truth = {
+        ("c1", QUEUE): [(10 * S, 100 * S)], ("c2", QUEUE): [(90 * S, 200 * S)], ("other", QUEUE): [(0, 300 * S)],
+    }  # fmt: skip
+    groups = {"c1": "CG", "c2": "CG", "other": "CG_other"}
     good = [group_finding("UNASSIGNED", 0, 11), group_finding("DOUBLY_OWNED", 90, 101)]
-    assert list(judge.invented_owner_findings(truth, good)) == []
+    assert list(judge.invented_owner_findings(truth, groups, good)) == []
     bad = [group_finding("UNASSIGNED", 0, 20), group_finding("DOUBLY_OWNED", 80, 100)]
-    assert len(list(judge.invented_owner_findings(truth, bad))) == 2
-    assert list(judge.invented_owner_findings(truth, [bad[0] | {"basis": "EXPECTED"}])) == []
+    assert len(list(judge.invented_owner_findings(truth, groups, bad))) == 2
+    assert list(judge.invented_owner_findings(truth, groups, [bad[0] | {"basis": "EXPECTED"}])) == []
 
 
 def test_a_finding_about_a_group_follows_a_deed() -> None:

@@ -39,7 +39,7 @@ def _attempt(
 
 def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
     frame = spark.createDataFrame(attempts, ATTEMPTS)
-    of_several = calls_of_several_attempts(frame, SLOW_MS)
+    of_several = calls_of_several_attempts(frame, frame, SLOW_MS)
     return all_calls(frame, of_several, SLOW_MS)
 
 
@@ -52,7 +52,7 @@ def _send_calls(
     """Rows of the table; of each choice the attempt with its isolated brokers and since when its own was."""
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     chosen, healths = spark.createDataFrame(choices or [], CHOICES), spark.createDataFrame(health or [], HEALTH)
-    return send_calls(frame, calls_of_several_attempts(frame, SLOW_MS), chosen, healths, SLOW_MS)
+    return send_calls(frame, calls_of_several_attempts(frame, frame, SLOW_MS), chosen, healths, SLOW_MS)
 
 
 def _plain(
@@ -73,7 +73,7 @@ def _plain(
     missing = {name: F.lit(None) for name in RULES if name not in logged.columns}
     per_process = logged.withColumns(missing).select(*RULED_BY, "process", *RULES)
     chosen = spark.createDataFrame(choices or [], CHOICES)
-    return plain_calls(logged, per_process, calls_of_several_attempts(frame, SLOW_MS), chosen, SLOW_MS)
+    return plain_calls(logged, per_process, calls_of_several_attempts(frame, frame, SLOW_MS), chosen, SLOW_MS)
 
 
 def test_attempts_of_one_invoke_id_are_one_send(spark: SparkSession) -> None:

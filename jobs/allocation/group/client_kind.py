@@ -24,7 +24,7 @@ def not_computable(
 
     Args:
         client_id: the client.
-        language: as its connection says; None = it is not known, which is no reason.
+        language: as its connection says; None = unknown.
         own: settings of the client.
         configured: settings of its group.
 

@@ -15,19 +15,27 @@ from udfs.plain_outcome import ANSWERS
 MINUTE_MS = 60_000
 
 
-def calls_of_several_attempts(attempts: DataFrame, slow_ms: int) -> DataFrame:
+def calls_of_several_attempts(attempts: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """CALLS_OF_SEVERAL: the sends with several attempts in the log, which are few.
+
+    A client sends again only after an attempt that was not SEND_OK (`DefaultMQProducerImpl.sendDefaultImpl`), so two
+    attempts of one id that were both SEND_OK are two sends.
 
     Args:
         attempts: every attempt of the day.
+        sends: the published attempts of the day; Spark knows how few of them are not SEND_OK.
         slow_ms: an answer this late counts as slow.
     """
-    logged = attempts.where("invoke_id IS NOT NULL").withColumn(
-        "place", F.xxhash64(*PRODUCER, "process_id", "invoke_id")
+    place = F.xxhash64(*PRODUCER, "process_id", "invoke_id")
+    not_ok = sends.where("invoke_id IS NOT NULL AND outcome <> 'SEND_OK'").select(place.alias("place")).distinct()
+    candidates = (
+        attempts.where("invoke_id IS NOT NULL")
+        .withColumn("place", place)
+        .join(not_ok, "place", "left_semi")
+        .drop("place")
+        .transform(with_send)
     )
-    places = logged.groupBy("place").count().where("count > 1").select("place")
-    candidates = logged.join(places, "place", "left_semi").drop("place").transform(with_send)
-    # `candidates` may hold a send of one attempt: two states of the switch share a place.
+    # Most candidates are sends of one failed attempt.
     return _together(candidates).where("tries > 1").transform(_judged, slow_ms)
 
 

@@ -53,7 +53,7 @@ def finding(rows: DataFrame, kind: FindingKind, severity: Column, cause: Column,
 
 
 def severity_of_lost(lost: Column, otherwise: Column | Severity) -> Column:
-    """CRITICAL from ten lost sends on: a few are no reason to be woken.
+    """CRITICAL from ten lost sends on: fewer are not worth waking anybody up.
 
     Examples:
         >>> frame = spark.createDataFrame([(0,), (9,), (10,)], "lost bigint")

@@ -73,7 +73,7 @@ def lone_isolations(isolations: DataFrame, sends: DataFrame, slow_ms: int) -> Da
 
 
 def _of_one_producer(runs: DataFrame) -> DataFrame:
-    """Runs with the switch on that no run of another producer, whatever its switch, overlaps."""
+    """Runs with the switch on that no run of another producer overlaps, its switch on or off."""
     mine = runs.where("enforced").drop("enforced")
     theirs = runs.select(
         "cluster",

@@ -15,10 +15,11 @@ _SILENT_PAUSES, _FEWEST_SENDS = 10, 10
 
 
 def restarts(sends_per_process: DataFrame) -> DataFrame:
-    """One finding per producer that took the place of one that fell silent; none where that can be one of several.
+    """One finding per producer that started on a host where another of its group had just gone silent.
 
-    The host is the client id up to the first `@` (`ClientConfig.buildMQClientId`). Silent is who has sent nothing for
-    ten of its mean pauses; of who sent fewer than ten times nobody knows. `client_id` is the new one.
+    None where the new producer could replace more than one. The host is the client id up to the first `@`
+    (`ClientConfig.buildMQClientId`). A producer is silent once it has sent nothing for ten times its mean pause; one
+    with fewer than ten sends is never called silent. `client_id` is the new one.
 
     Args:
         sends_per_process: SENDS_PER_PROCESS.
