@@ -27,8 +27,9 @@ if TYPE_CHECKING:  # they import Spark
 _DOES = "what other policies would have done with published days"
 _IN_FULL = """\
 Replay published days of sends under other policies, all in one pass: released profiles, ladders of your own, sweeps.
-Every producer is replayed, with its switch on or off. Publishes policy_outcomes. A log cannot show how the other brokers
-would have answered, nor the sends that a producer's own isolation kept away: avoided is what would have gone elsewhere.
+Every producer is replayed, with its switch on or off. Publishes policy_outcomes. A log cannot show how the other
+brokers would have answered, nor the sends that a producer's own isolation kept away: avoided is what would have gone
+elsewhere.
 """
 _POLICIES = "policies (default: AS_RUN and every released profile)"
 

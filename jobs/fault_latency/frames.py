@@ -214,7 +214,7 @@ CHOICES = Frame(
 CALLS_OF_SEVERAL = Frame(
     name="calls-of-several",
     grain="one send of which several attempts were logged",
-    keys=("cluster", "client_id", "producer_group", "process", "enforced", "send"),
+    keys=("cluster", "client_id", "producer_group", "process", "send"),
     columns=(
         *_OWNER,
         _ENFORCED,

@@ -76,7 +76,7 @@ def fault_latency(
         "send_calls": send_calls(attempts, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
-        "plain_calls": plain_calls(attempts, per_process, of_several, chosen, slow_ms).transform(
+        "plain_calls": plain_calls(items.sends, per_process, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
         "findings": findings(items, chosen, incidents, day, slow_ms).transform(

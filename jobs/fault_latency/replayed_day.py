@@ -18,7 +18,7 @@ from jobs.fault_latency.fault_items.isolations import (
 )
 from jobs.fault_latency.fault_items.pruning import (
     attempts_near,
-    half_minutes,
+    near_minutes,
     spans_of_attempts,
     spans_of_processes,
     spans_of_writes,
@@ -117,10 +117,16 @@ def replayed(of: DayOfProducers, day: Day, settings: Settings, materialize: Mate
         .unionByName(spans_of_processes(per_process, known_policies, day))
         .unionByName(spans_of_writes(other_writes, known_policies, day))
     )
-    near = half_minutes(spans, day.start_ms, day.end_ms)
+    # At most 1,440 numbers per producer; without the hint Spark shuffles every attempt.
+    near = F.broadcast(near_minutes(spans, day.start_ms, day.end_ms))
     near_attempts = materialize(
         ATTEMPTS,
-        with_tries(attempts_near(attempts, near), attempts, broker_names(per_process), has_async=of.has_async),
+        with_tries(
+            attempts_of(attempts_near(of.sends, near), per_process),
+            attempts,
+            broker_names(per_process),
+            has_async=of.has_async,
+        ),
     )
     writes = updates(near_attempts, known_policies, has_async=of.has_async).transform(within_day, day)
     if record:

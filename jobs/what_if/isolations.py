@@ -14,7 +14,7 @@ from jobs.fault_latency.fault_items.isolations import (
     with_change,
     with_isolation,
 )
-from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, spans_of_attempts
+from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, spans_of_attempts
 from jobs.fault_latency.fault_items.replay import replay
 from jobs.fault_latency.fault_items.updates import updates
 from jobs.fault_latency.keys import OWNER, PROCESS
@@ -53,7 +53,7 @@ def requested_isolations(
     start_ms, end_ms = min(day.start_ms for day in days) - DAY_MS, max(day.end_ms for day in days)
     policies = requested.followed(own)
     spans = spans_of_attempts(_under_each(attempts, requested), policies)
-    near = made_once(attempts_near(attempts, half_minutes(spans, start_ms, end_ms)))
+    near = made_once(attempts_near(attempts, near_minutes(spans, start_ms, end_ms)))
     writes = updates(_under_each(near, requested), policies, has_async=True, owner=_OWNER)
     items = replay(writes, policies, UNORDERED_WITHIN_MS, _ITEM).join(F.broadcast(ends), list(PROCESS), "left")
     relevant = isolation_relevant_writes(items).transform(with_isolation, _ITEM).transform(with_change)

@@ -12,6 +12,7 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 public final class Consumer {
     private Consumer() {}
 
+    @SuppressWarnings("deprecation") // the only way to the queues that it holds
     public static void main(String[] arguments) throws Exception {
         DefaultMQPushConsumer consumer = Members.consumer(arguments[0], arguments[1], arguments[2], arguments[3]);
         consumer.setClientIP("127.0.0.1");

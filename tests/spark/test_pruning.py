@@ -17,7 +17,7 @@ from jobs.fault_latency.fault_items.isolations import (
     with_change,
     with_isolation,
 )
-from jobs.fault_latency.fault_items.pruning import attempts_near, half_minutes, spans_of_writes, writes_near
+from jobs.fault_latency.fault_items.pruning import attempts_near, near_minutes, spans_of_writes, writes_near
 from jobs.fault_latency.fault_items.replay import UPDATE, replay
 from jobs.fault_latency.keys import ITEM
 from jobs.fault_latency.producers.rules import policies
@@ -69,7 +69,7 @@ def writes(spark: SparkSession) -> DataFrame:
 def _pruned(writes: DataFrame) -> DataFrame:
     """The writes near isolations, of a day without attempts: the writes say all."""
     spans = spans_of_writes(writes, POLICIES, DAY)
-    return writes_near(writes, half_minutes(spans, DAY.start_ms, DAY.end_ms))
+    return writes_near(writes, near_minutes(spans, DAY.start_ms, DAY.end_ms))
 
 
 def _states_and_changes(writes: DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -92,7 +92,7 @@ def test_a_pruned_day_says_what_the_whole_day_says(writes: DataFrame) -> None:
 
 
 _AROUND = 300_000
-"""The half minute that is looked at begins here."""
+"""The minute that is looked at begins here."""
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ _AROUND = 300_000
     [
         pytest.param({"started_at_ms": _AROUND - 60_000}, True, id="began a minute before"),
         pytest.param({"started_at_ms": _AROUND - 60_001}, False, id="and a millisecond"),
-        pytest.param({"started_at_ms": _AROUND + 29_999}, True, id="in its last millisecond"),
-        pytest.param({"started_at_ms": _AROUND + 30_000}, False, id="after it"),
+        pytest.param({"started_at_ms": _AROUND + 59_999}, True, id="in its last millisecond"),
+        pytest.param({"started_at_ms": _AROUND + 60_000}, False, id="after it"),
         pytest.param({"started_at_ms": None, "ended_at_ms": _AROUND, "latency_ms": 60_000}, True, id="by its latency"),
         pytest.param({"started_at_ms": 0, "ended_at_ms": 60_000}, False, id="took a minute, far away"),
         pytest.param({"started_at_ms": 0, "ended_at_ms": 60_001}, True, id="took longer"),
@@ -122,7 +122,7 @@ def test_what_is_near(spark: SparkSession, attempt: dict[str, object], *, is_nea
     types = {"latency_ms": "bigint", "submitted_at_ms": "bigint", "started_at_ms": "bigint", "ended_at_ms": "bigint"}
     schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in row)
     span = spark.createDataFrame([("c", "p", "g", _AROUND, _AROUND)], SPANS)
-    near = half_minutes(span, DAY.start_ms, DAY.end_ms)
+    near = near_minutes(span, DAY.start_ms, DAY.end_ms)
     found = attempts_near(spark.createDataFrame([tuple(row.values())], schema), near)
     assert (found.count() == 1) == is_near
 
@@ -131,6 +131,6 @@ def test_it_leaves_out_most_of_a_quiet_item(spark: SparkSession) -> None:
     quiet = [write(at_ms, broker_name="b", policy="P5") for at_ms in range(0, 10_000_000, 1_000)]
     quiet.append(write(5_000_500, 30_000, broker_name="b", policy="P5"))
     kept = _pruned(spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in quiet], WRITES))
-    ends = {30_000 * bucket for bucket in (0, *range(164, 168), *range(331, 334))}
-    expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 30_000 in ends]
+    minutes = {60_000 * minute for minute in (0, *range(82, 84), *range(165, 167))}
+    expected = [row["at_ms"] for row in quiet if row["at_ms"] - row["at_ms"] % 60_000 in minutes]
     assert sorted(row["at_ms"] for row in kept.collect()) == sorted(expected)

@@ -16,12 +16,12 @@ ATTEMPTS = (
     "cluster string, client_id string, producer_group string, process string, enforced boolean, version string,"
     " topic string, mode string, by_caller boolean, not_replayed string, invoke_id bigint, attempt int, seq bigint,"
     " started_at_ms bigint, ended_at_ms bigint, latency_ms bigint, outcome string, broker_name string,"
-    " result_broker_name string, process_id string, row_hash bigint"
+    " result_broker_name string, row_hash bigint, process_id string"
 )
 CHOICES = f"{ATTEMPTS}, isolated_brokers array<string>, since_ms bigint"
 HEALTH = "cluster string, bucket bigint, tried_brokers array<string>, bad_brokers array<string>"
 SLOW_MS = 550
-REFUSED = "RemotingConnectException"
+REFUSED, LATE = "RemotingConnectException", "FLUSH_DISK_TIMEOUT"
 
 
 def _attempt(
@@ -31,9 +31,10 @@ def _attempt(
         "cluster": "c", "client_id": "p", "producer_group": "g", "process": "A", "enforced": True, "version": "5.3.3",
         "topic": "t", "mode": "SYNC", "by_caller": False, "not_replayed": None, "invoke_id": None, "attempt": 1,
         "seq": None, "started_at_ms": ended_at_ms - latency_ms, "ended_at_ms": ended_at_ms, "latency_ms": latency_ms,
-        "outcome": outcome, "broker_name": "a", "result_broker_name": None, "process_id": None,
+        "outcome": outcome, "broker_name": "a", "result_broker_name": None,
         "row_hash": row_hash,
     } | other  # fmt: skip
+    row["process_id"] = row["process"]
     return tuple(row.values())
 
 
@@ -113,20 +114,21 @@ def test_plain_sends_are_counted(spark: SparkSession) -> None:
         _attempt(21, 9, topic=None), _attempt(22, 9, mode="ASYNC"), _attempt(23, 9, enforced=False),
         _attempt(24, 9, by_caller=True), _attempt(25, 9, by_caller=True, not_replayed="CLIENT_TOO_OLD"),
         _attempt(26, 9, producer_group="h"),
-        _attempt(31, 9, invoke_id=1), _attempt(32, 10, invoke_id=1),  # the hook fired twice: one send, not retried
-        _attempt(33, 9, invoke_id=2), _attempt(34, 10, invoke_id=2, attempt=2),
-        _attempt(35, hour - 1, invoke_id=3), _attempt(36, hour + 1, invoke_id=3),  # ended in the next hour
+        _attempt(31, 9, 5, LATE, invoke_id=1), _attempt(32, 10, invoke_id=1),  # one attempt, two lines: not retried
+        _attempt(33, 9, 5, LATE, invoke_id=2), _attempt(34, 10, invoke_id=2, attempt=2),
+        _attempt(35, hour - 1, 5, LATE, invoke_id=3), _attempt(36, hour + 1, invoke_id=3),  # ended in the next hour
+        _attempt(37, 9, invoke_id=5), _attempt(38, 10, invoke_id=5),  # both SEND_OK: two sends
         _attempt(41, 9), _attempt(42, 9),
-        _attempt(43, 9, invoke_id=4), _attempt(44, 10, invoke_id=4),
+        _attempt(43, 9, 5, LATE, invoke_id=4), _attempt(44, 10, invoke_id=4),
         _attempt(45, 9, 900),
     ]  # fmt: skip
-    of = {row[-1]: row for row in attempts}
+    of = {row[-2]: row for row in attempts}
     choices = [(*of[hash_], brokers, None) for hash_, brokers in ((41, ["b"]), (42, []), (43, ["b"]), (45, ["b"]))]
     found = _plain(spark, attempts, choices).collect()
     names = ("producer_group", "topic", "mode", "enforced", "fault_latency", "hour", "calls")
     assert sorted((tuple(row[name] for name in names) for row in found), key=str) == sorted(
         [
-            ("g", "t", "SYNC", True, "NONE_ISOLATED", 0, 7),  # 1, 2, 12, 13, 16, 31 with 32, and 42
+            ("g", "t", "SYNC", True, "NONE_ISOLATED", 0, 9),  # 1, 2, 12, 13, 16, 31 with 32, 37, 38, and 42
             ("g", "t", "SYNC", True, "NONE_ISOLATED", 1, 3),  # 3, 4 of the next day's clock, 35 with 36
             ("g", None, "SYNC", True, "NONE_ISOLATED", 0, 1),
             ("g", "t", "ASYNC", True, "NONE_ISOLATED", 0, 1),
@@ -253,9 +255,9 @@ def test_the_attempts_of_a_send_are_in_the_total_order(spark: SparkSession) -> N
 
 def test_attempts_are_counted_by_their_numbers(spark: SparkSession) -> None:
     attempts = [
-        _attempt(1, 9_000, invoke_id=1, attempt=None),
+        _attempt(1, 9_000, 5, LATE, invoke_id=1, attempt=None),
         _attempt(2, 9_001, invoke_id=1, attempt=None),
-        _attempt(3, 9_000, invoke_id=2, attempt=1, result_broker_name="b"),
+        _attempt(3, 9_000, 5, LATE, invoke_id=2, attempt=1, result_broker_name="b"),
         _attempt(4, 9_001, invoke_id=2, attempt=1),  # the hook fired twice, the first time with a hidden retry
         _attempt(5, 9_000, invoke_id=3, result_broker_name="a"),
     ]

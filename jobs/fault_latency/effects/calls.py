@@ -6,7 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.choices import with_chosen_at
-from jobs.fault_latency.keys import OWNER, PRODUCER
+from jobs.fault_latency.keys import PROCESS
+from jobs.fault_latency.producers.processes import process
 from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 from udfs.outcome import is_answer
@@ -18,23 +19,17 @@ MINUTE_MS = 60_000
 def calls_of_several_attempts(attempts: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """CALLS_OF_SEVERAL: the sends with several attempts in the log, which are few.
 
-    A client sends again only after an attempt that was not SEND_OK (`DefaultMQProducerImpl.sendDefaultImpl`), so two
-    attempts of one id that were both SEND_OK are two sends.
+    A client sends again only after an attempt that was not SEND_OK (`DefaultMQProducerImpl.sendDefaultImpl`), so
+    attempts of one id that were all SEND_OK are sends of their own.
 
     Args:
         attempts: every attempt of the day.
         sends: the published attempts of the day; Spark knows how few of them are not SEND_OK.
         slow_ms: an answer this late counts as slow.
     """
-    place = F.xxhash64(*PRODUCER, "process_id", "invoke_id")
-    not_ok = sends.where("invoke_id IS NOT NULL AND outcome <> 'SEND_OK'").select(place.alias("place")).distinct()
-    candidates = (
-        attempts.where("invoke_id IS NOT NULL")
-        .withColumn("place", place)
-        .join(not_ok, "place", "left_semi")
-        .drop("place")
-        .transform(with_send)
-    )
+    not_ok = sends.where("invoke_id IS NOT NULL AND outcome NOT IN ('SEND_OK', 'SENT')")
+    not_ok = not_ok.withColumn("process", process()).transform(with_send).select("send").distinct()
+    candidates = attempts.where("invoke_id IS NOT NULL").transform(with_send).join(not_ok, "send", "left_semi")
     # Most candidates are sends of one failed attempt.
     return _together(candidates).where("tries > 1").transform(_judged, slow_ms)
 
@@ -68,7 +63,7 @@ def alone(attempts: DataFrame, calls_of_several: DataFrame) -> DataFrame:
     """Those of the attempts that are a send of their own, with `send` and `chosen_at_ms`.
 
     Args:
-        attempts: some attempts of the day.
+        attempts: some attempts of the day, with `process`.
         calls_of_several: CALLS_OF_SEVERAL.
     """
     return attempts.transform(with_send).join(calls_of_several.select("send"), "send", "left_anti")
@@ -81,7 +76,7 @@ def minute_of(instant_ms: str) -> Column:
 
 def with_send(attempts: DataFrame) -> DataFrame:
     """With `send`, the invocation as one number (null = not logged), and `chosen_at_ms`."""
-    send = F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*OWNER, "invoke_id"))
+    send = F.when(F.col("invoke_id").isNotNull(), F.xxhash64(*PROCESS, "invoke_id"))
     return attempts.transform(with_chosen_at).withColumn("send", send)
 
 
@@ -106,7 +101,7 @@ def _judged(calls: DataFrame, slow_ms: int) -> DataFrame:
 def _alone(attempts: DataFrame) -> DataFrame:
     """Sends of one attempt."""
     return attempts.select(
-        *OWNER,
+        *PROCESS,
         "send",
         *(column.alias(name) for name, column in _of_send().items()),
         "invoke_id",
@@ -137,7 +132,7 @@ def _together(attempts: DataFrame) -> DataFrame:
         "outcome",
         *(column.alias(name) for name, column in _of_send().items()),
     )
-    calls = attempts.groupBy(*OWNER, "send", "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
+    calls = attempts.groupBy(*PROCESS, "send", "invoke_id").agg(F.array_sort(F.collect_list(tried)).alias("tries"))
     first, last = F.get("tries", F.lit(0)), F.element_at("tries", -1)
     brokers = F.flatten(
         F.transform("tries", lambda attempt: _brokers(attempt["broker_name"], attempt["result_broker_name"]))
@@ -147,7 +142,7 @@ def _together(attempts: DataFrame) -> DataFrame:
     )
     chosen = F.array_min(F.transform("tries", lambda attempt: attempt["chosen_at_ms"]))
     return calls.select(
-        *OWNER,
+        *PROCESS,
         "send",
         *(first[name].alias(name) for name in _of_send()),
         "invoke_id",
@@ -167,7 +162,7 @@ def _of_send() -> dict[str, Column]:
     """The columns that the attempts of a send share."""
     return {
         "client_version": F.col("version"),
-        **{name: F.col(name) for name in ("topic", "mode", "by_caller")},
+        **{name: F.col(name) for name in ("enforced", "topic", "mode", "by_caller")},
         "is_replayed": F.col("not_replayed").isNull(),
     }
 

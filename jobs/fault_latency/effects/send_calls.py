@@ -86,7 +86,7 @@ def without_attempt(lines: DataFrame, producers: Mapping[str, ProducerSettings])
 
 
 def plain_calls(
-    attempts: DataFrame,
+    sends: DataFrame,
     sends_per_process: DataFrame,
     calls_of_several: DataFrame,
     choices: DataFrame,
@@ -97,7 +97,7 @@ def plain_calls(
     Grain: `PRODUCER`, `topic`, `mode`, `enforced`, `fault_latency`, `hour`.
 
     Args:
-        attempts: every attempt of the day.
+        sends: the published attempts of the day.
         sends_per_process: SENDS_PER_PROCESS.
         calls_of_several: CALLS_OF_SEVERAL.
         choices: CHOICES.
@@ -106,7 +106,7 @@ def plain_calls(
     avoided = avoiding(choices).select("row_hash")
     hour = (bucket_of(F.col("ended_at_ms"), _HOUR_MS) % 24).cast("int").alias("hour")
     of_one = (
-        alone(attempts.where(is_plain(slow_ms)), calls_of_several)
+        alone(sends.where(is_plain(slow_ms)).withColumn("process", process()), calls_of_several)
         .join(avoided, "row_hash", "left_anti")
         .groupBy(*SENDER, hour)
         .agg(F.count("*").alias("calls"))

@@ -19,14 +19,14 @@ from udfs.ladder import Ladder
 from udfs.outcome import is_answer
 from udfs.policy import Policy, gated_by_reachable, not_available_ms
 
-_BUCKET_MS = 30_000
-_BUCKETS_BEFORE = 2
+_BUCKET_MS = 60_000
+_BUCKETS_BEFORE = 1
 """An attempt that began a minute before is near."""
 _ALWAYS_NEAR = 0
 
 
-def half_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
-    """The half minutes in which a span lies, and the minute before each; one hash each, `place`.
+def near_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
+    """The minutes in which a span lies, and the minute before each; one hash each, `place`.
 
     Args:
         spans: `PRODUCER`, `from_ms`, `until_ms`; may overlap.
@@ -41,38 +41,36 @@ def half_minutes(spans: DataFrame, start_ms: int, end_ms: int) -> DataFrame:
     longest = in_buckets.groupBy(*PRODUCER, "start_ms").agg(F.max("end_ms").alias("end_ms"))
     apart = coalesce_overlapping(longest, PRODUCER)
     bucket = F.explode(F.sequence(F.col("start_ms"), F.col("end_ms") - 1)).alias("bucket")
-    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket")))
+    always = spans.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
+    return apart.select(*PRODUCER, bucket).select(_place(F.col("bucket"))).unionByName(always)
 
 
-def attempts_near(attempts: DataFrame, half_minutes: DataFrame) -> DataFrame:
-    """The attempts that began in one of these half minutes of their producer.
+def attempts_near(attempts: DataFrame, minutes: DataFrame) -> DataFrame:
+    """The attempts that began in one of these minutes of their producer.
 
     One that took longer than a minute, or whose times contradict each other, always counts. Equal hashes keep more
     attempts, never fewer.
 
     Args:
         attempts: every attempt of the day.
-        half_minutes: as `half_minutes` returns them.
+        minutes: as `near_minutes` returns them.
     """
     began, ended = began_at_ms(), F.col("ended_at_ms")
     submitted = F.coalesce("submitted_at_ms", ended)
     in_order = (began <= F.least(ended, submitted)) & (_last_ms() - began <= _BUCKETS_BEFORE * _BUCKET_MS)
-    always = attempts.sparkSession.range(1).select(F.lit(_ALWAYS_NEAR).cast("bigint").alias("place"))
     place = F.when(in_order, _place(_bucket(began))).otherwise(_ALWAYS_NEAR)
-    return (
-        attempts.withColumn("place", place).join(half_minutes.unionByName(always), "place", "left_semi").drop("place")
-    )
+    return attempts.withColumn("place", place).join(minutes, "place", "left_semi").drop("place")
 
 
-def writes_near(writes: DataFrame, half_minutes: DataFrame) -> DataFrame:
-    """The writes in one of these half minutes of their producer.
+def writes_near(writes: DataFrame, minutes: DataFrame) -> DataFrame:
+    """The writes in one of these minutes of their producer.
 
     Args:
         writes: as `replay` takes them.
-        half_minutes: as `half_minutes` returns them.
+        minutes: as `near_minutes` returns them.
     """
     placed = writes.withColumn("place", _place(_bucket(F.col("at_ms"))))
-    return placed.join(half_minutes, "place", "left_semi").drop("place")
+    return placed.join(minutes, "place", "left_semi").drop("place")
 
 
 def spans_of_writes(writes: DataFrame, policies: Sequence[Policy], day: Day) -> DataFrame:

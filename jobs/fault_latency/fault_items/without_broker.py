@@ -31,12 +31,10 @@ def intervals_without_broker(sends_per_process: DataFrame, isolations: DataFrame
     """
     with_topic = sends_per_process.where("topic IS NOT NULL")
     routed = _spans(known_routes, "writable").withColumnsRenamed({"from_ms": "start_ms", "until_ms": "end_ms"})
-    spans, without_broker = _all_isolated(with_topic, isolations.where("end_ms > start_ms"), "end_ms", routed)
-    of_topic = spans.select(
-        *TOPIC, "broker_name", F.col("start_ms").alias("from_ms"), F.col("end_ms").alias("until_ms")
-    )
+    without_broker = _all_isolated(with_topic, isolations.where("end_ms > start_ms"), "end_ms", routed)
+    of_topic = _brokers_of_topics(with_topic, routed).withColumnsRenamed({"start_ms": "from_ms", "end_ms": "until_ms"})
     return (
-        without_broker.join(of_topic, list(TOPIC))
+        without_broker.join(F.broadcast(of_topic), ["cluster", "topic"])
         .where("from_ms < end_ms AND until_ms > start_ms")
         .groupBy(*TOPIC, "start_ms", "end_ms")
         .agg(F.array_sort(F.collect_set("broker_name")).alias("brokers"))
@@ -62,7 +60,7 @@ def with_removals(
     named = sends_per_process.withColumn("topic", F.coalesce("topic", F.lit("")))
     replayed = ~keeps_latest(F.col("policy"), policies) & (F.col("evidence") != Evidence.RECORDED)
     enforced = isolations.where(replayed).where("enforced")
-    _, without_broker = _all_isolated(named, enforced, "end_latest_ms", _sure(known_routes, "writable"))
+    without_broker = _all_isolated(named, enforced, "end_latest_ms", _sure(known_routes, "writable"))
     queued, permitted = (_arrays(_sure(known_routes, name), name) for name in ("queued", "permitted"))
     checks = F.coalesce(holds("fallback_checks_permission", version_number(F.col("client_version"))), F.lit(False))
     # Where a broker surely has a queue it is not removed: from then on, or once that is over.
@@ -93,10 +91,8 @@ def with_removals(
     )
 
 
-def _all_isolated(
-    sends_per_process: DataFrame, isolations: DataFrame, end: str, routed: DataFrame
-) -> tuple[DataFrame, DataFrame]:
-    """Of each topic the times in which a broker of it was isolated, and those in which all were.
+def _all_isolated(sends_per_process: DataFrame, isolations: DataFrame, end: str, routed: DataFrame) -> DataFrame:
+    """One row per `TOPIC` and time in which every broker of the topic was isolated: `start_ms`, `end_ms`.
 
     Args:
         sends_per_process: attempts counted by process, with a topic each.
@@ -120,7 +116,7 @@ def _all_isolated(
     of_topic = brokers_of_topics.select(*interval, F.lit(1).alias("hosts"), F.lit(0).alias("held"))
     counted_isolations = spans.select(*interval, F.lit(0).alias("hosts"), F.lit(1).alias("held"))
     counts = concurrent_counts(of_topic.unionByName(counted_isolations), TOPIC, ("hosts", "held"))
-    return spans, coalesce_overlapping(counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL"), TOPIC)
+    return coalesce_overlapping(counts.where("hosts > 0 AND held = hosts AND end_ms IS NOT NULL"), TOPIC)
 
 
 def _brokers_of_topics(sends_per_process: DataFrame, routed: DataFrame) -> DataFrame:

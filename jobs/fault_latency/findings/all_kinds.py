@@ -39,7 +39,7 @@ def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day
     of_old = writes.where(~keeps_latest(F.col("policy"), items.policies))
     without_broker = intervals_without_broker(per_process, isolations, items.known_routes)
     kinds = [
-        clock_steps(attempts, per_process),
+        clock_steps(items.sends, per_process),
         several_processes(per_process),
         restarts(per_process),
         *(uneven_ladder(attempts, policy, day) for policy in items.policies if not policy.ladder.is_even),
