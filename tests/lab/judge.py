@@ -217,22 +217,26 @@ def wrong_owners(
 
 
 def invented_owner_findings(
-    truth: Mapping[tuple[str, Queue], Spans], groups: Mapping[str, str], findings: Rows
+    truth: Mapping[tuple[str, Queue], Spans], groups: Mapping[str, str], deeds: Iterable[Deed], findings: Rows
 ) -> Iterator[Fault]:
     """A queue that is said to have no owner, or two, has not had them for all the time by the group's listeners.
+
+    While consumers start or stop nobody but they know who holds what.
 
     Args:
         truth: as for `wrong_owners`.
         groups: client id to its consumer group.
+        deeds: what was done.
         findings: rows of `allocation_findings`.
     """
+    unknown = [(deed.start_ms, deed.end_ms) for deed in deeds if deed.kind in AT_CONSUMERS]
     by_queue: dict[tuple[str, Queue], list[Spans]] = defaultdict(list)
     for (client, queue), spans in truth.items():
         by_queue[groups[client], queue].append(spans)
     for row in findings:
         if row["kind"] not in {"UNASSIGNED", "DOUBLY_OWNED"} or row["basis"] != "OBSERVED":
             continue
-        time = [(row["start_ms"], row["end_ms"])]
+        time = without([(row["start_ms"], row["end_ms"])], unknown)
         queue = (row["topic"], row["broker_name"], row["queue_id"])
         owners = by_queue.get((row["consumer_group"], queue), [])
         held = union(span for spans in owners for span in spans)
@@ -255,6 +259,7 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
     """Each finding about producers or brokers is what a deed led to."""
     off = {producer.client_id for producer in producers if not producer.is_isolating}
     at_brokers = [deed for deed in deeds if deed.kind in AT_BROKERS]
+    starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
     for row in findings:
         at_ms, broker = row["start_ms"], row["broker_name"]
         at_this = [deed for deed in at_brokers if broker is None or broker in deed.names]
@@ -262,17 +267,16 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
             case "WIDE_ISOLATION":
                 is_true = _near(at_this, at_ms, TIMEOUT_MS + LATE_MS) or _is_collateral(row, at_brokers, findings)
             case "COLLATERAL_ISOLATION":
-                is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS)
+                is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS) or _near(starts, at_ms, STARTING_MS)
             case "SENT_WHILE_ISOLATED" if row["cause"] == "SWITCH_OFF":
-                is_true = row["client_id"] in off and _near(at_this, at_ms, ROUTES_MS)
+                is_true = row["client_id"] in off and _near(at_brokers, at_ms, ROUTES_MS)  # perhaps collateral
             case "SENT_WHILE_ISOLATED":
                 is_true = row["cause"] != "UNEXPLAINED" and _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
             case "LONE_ISOLATION":
-                starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
                 is_true = _near(starts, at_ms, STARTING_MS)
             case "RESTARTED":
-                starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
-                is_true = _near(starts, at_ms, STARTING_MS)
+                kills = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_KILLED]
+                is_true = _near(kills, at_ms, STARTING_MS)
             case "ALL_ISOLATED" | "ISOLATION_LOST_BY_SUBMIT" | "DEAD_BROKER_MAGNET" | "REMOVED_WHILE_ISOLATED":
                 is_true = _near(at_brokers, at_ms, LONGEST_ISOLATION_MS)
             case _:

@@ -199,7 +199,7 @@ class Night:
         yield from judge.missed_rebalances(self.deeds, self.table("rebalances"), self.within)
         yield from judge.invented_rebalances(self.deeds, self.table("rebalances"))
         yield from judge.wrong_owners(owners, self.table("queue_ownership"), self.deeds, self.within, 0.99)
-        yield from judge.invented_owner_findings(owners, self.groups, groups)
+        yield from judge.invented_owner_findings(owners, self.groups, self.deeds, groups)
         yield from judge.invented_group_findings(self.deeds, groups)
 
     @cached_property

@@ -137,11 +137,13 @@ def test_a_queue_without_owner_has_none_and_one_with_two_has_two() -> None:
         ("c1", QUEUE): [(10 * S, 100 * S)], ("c2", QUEUE): [(90 * S, 200 * S)], ("other", QUEUE): [(0, 300 * S)],
     }  # fmt: skip
     groups = {"c1": "CG", "c2": "CG", "other": "CG_other"}
+    deeds = [Deed(DeedKind.CONSUMER_STOPS, ("c2",), 195 * S, 200 * S)]
     good = [group_finding("UNASSIGNED", 0, 11), group_finding("DOUBLY_OWNED", 90, 101)]
-    assert list(judge.invented_owner_findings(truth, groups, good)) == []
+    good.append(group_finding("UNASSIGNED", 195, 300))  # stopping, it held none at some time
+    assert list(judge.invented_owner_findings(truth, groups, deeds, good)) == []
     bad = [group_finding("UNASSIGNED", 0, 20), group_finding("DOUBLY_OWNED", 80, 100)]
-    assert len(list(judge.invented_owner_findings(truth, groups, bad))) == 2
-    assert list(judge.invented_owner_findings(truth, groups, [bad[0] | {"basis": "EXPECTED"}])) == []
+    assert len(list(judge.invented_owner_findings(truth, groups, deeds, bad))) == 2
+    assert list(judge.invented_owner_findings(truth, groups, deeds, [bad[0] | {"basis": "EXPECTED"}])) == []
 
 
 def test_a_finding_about_a_group_follows_a_deed() -> None:
