@@ -109,7 +109,7 @@ def test_the_picture_holds_every_policy_and_no_markup_of_its_names(tmp_path: Pat
 def test_a_picture_that_cannot_be_is_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match=r"x\.png is no \.html file"):
+    with pytest.raises(UsageError, match=r"x\.png must end in \.html"):
         check_picture(tmp_path / "x.png")
     with pytest.raises(UsageError, match="is in a folder that does not exist"):
         check_picture(tmp_path / "none" / "x.html")
