@@ -20,7 +20,7 @@ _FIRST_SEQ = 1
 def torn_processes(lines: DataFrame, sends_per_process: DataFrame, opening: DataFrame) -> DataFrame:
     """One row per process with a record and with sends whose numbers are not all there: `carried_seq`.
 
-    Without one of the two logs a missing number is no loss.
+    Without one of the two logs a missing number does not count as lost.
 
     Args:
         lines: recorded lines with their process.
