@@ -19,6 +19,17 @@ class Severity(_Words):
     INFO = "INFO"
 
 
+class EventKind(_Words):
+    """How a broker was in trouble, in `events`."""
+
+    REFUSED = "REFUSED"
+    """No connection, or the broker took no messages."""
+    TIMED_OUT = "TIMED_OUT"
+    BUSY = "BUSY"
+    SLOW = "SLOW"
+    MIXED = "MIXED"
+
+
 class FindingKind(_Words):
     """Kinds of `findings`, about producers and brokers; docs/findings has a page for each."""
 
@@ -28,7 +39,7 @@ class FindingKind(_Words):
     ALL_ISOLATED = "ALL_ISOLATED"
     DEAD_BROKER_MAGNET = "DEAD_BROKER_MAGNET"
     LONE_ISOLATION = "LONE_ISOLATION"
-    WIDE_ISOLATION = "WIDE_ISOLATION"
+    AVOIDED_TOO_LONG = "AVOIDED_TOO_LONG"
     NEVER_REACHABLE_AGAIN = "NEVER_REACHABLE_AGAIN"
     REMOVED_WHILE_ISOLATED = "REMOVED_WHILE_ISOLATED"
     LADDER_ARRAYS_DIFFER = "LADDER_ARRAYS_DIFFER"
@@ -48,7 +59,7 @@ class FindingCause(_Words):
     RETRY_AVOIDS_LAST_BROKER = "RETRY_AVOIDS_LAST_BROKER"
     TIMEOUT_SPENT = "TIMEOUT_SPENT"
     PRODUCER_SIDE = "PRODUCER_SIDE"
-    BROKER_SIDE = "BROKER_SIDE"
+    LADDER = "LADDER"
     CLIENT_DEFECT = "CLIENT_DEFECT"
     SETTINGS = "SETTINGS"
     CLOCK = "CLOCK"

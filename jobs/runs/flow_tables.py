@@ -37,7 +37,7 @@ FLOW_TABLES = {
             "fault_item_changes",
             "isolation_intervals",
             "fault_item_state",
-            "broker_incidents",
+            "events",
             "producer_days",
         ),
     ),

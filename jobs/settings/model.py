@@ -27,7 +27,7 @@ _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
 _WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
 """Settings that no row depends on."""
-_OF_PRODUCERS = ("incident_share", "incident_min_ms", "incident_min_lost", "slow_ms", "producers")
+_OF_PRODUCERS = ("event_gap_ms", "event_slow_producers", "event_slow_share", "avoided_too_long_ms", "slow_ms", "producers")
 _OF_GROUPS = ("max_staleness_ms", "groups")
 _UNREAD_BY = {
     "FAULT_LATENCY": (*_OF_GROUPS, "client_logs"),
@@ -103,7 +103,9 @@ class Retention:
 class Settings:
     """All settings of a run. `origins`: where each key that is not a default was set.
 
-    An incident that is shorter than `incident_min_ms` and cost fewer than `incident_min_lost` sends is minor.
+    Bad attempts at a broker less than `event_gap_ms` apart are one event. Without a failed attempt it needs slow ones of
+    `event_slow_producers` producers, or of `event_slow_share` of the attempts of its minutes. Producers that avoid a
+    broker for `avoided_too_long_ms` or longer after it answered again are a finding.
     """
 
     cluster: str = "main"
@@ -111,9 +113,10 @@ class Settings:
     date: dt.date | None = None
     max_bad_fraction: float = 0.01
     max_line_bytes: int = 1_048_576
-    incident_share: float = 0.5
-    incident_min_ms: int = 2_000
-    incident_min_lost: int = 100
+    event_gap_ms: int = 30_000
+    event_slow_producers: int = 2
+    event_slow_share: float = 0.1
+    avoided_too_long_ms: int = 60_000
     slow_ms: int = 550
     max_staleness_ms: int = 300_000
     inputs: Inputs = field(default_factory=Inputs)
@@ -137,7 +140,7 @@ class Settings:
                 f"lake is {self.lake}; Spark takes {pattern[0]} in a path as a pattern: give a folder without any of"
                 " [ ] { } * ? \\"
             )
-        for name in ("max_bad_fraction", "incident_share"):
+        for name in ("max_bad_fraction", "event_slow_share"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SettingValueError(f"{name} is {value}; it is a share between 0 and 1")
@@ -145,8 +148,9 @@ class Settings:
             "max_line_bytes": (1, _LONGEST_LINE),
             "max_staleness_ms": (1, _LONGEST_MS),
             "slow_ms": (1, _LONGEST_MS),
-            "incident_min_ms": (0, _LONGEST_MS),
-            "incident_min_lost": (0, _LONGEST_MS),
+            "event_gap_ms": (1, 86_400_000),
+            "event_slow_producers": (1, _LONGEST_MS),
+            "avoided_too_long_ms": (1, _LONGEST_MS),
         }
         for name, (least, most) in bounds.items():
             if not least <= getattr(self, name) <= most:

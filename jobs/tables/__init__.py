@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from jobs.tables.allocation_findings import ALLOCATION_FINDINGS
-from jobs.tables.broker_incidents import BROKER_INCIDENTS
 from jobs.tables.broker_windows import BROKER_WINDOWS
+from jobs.tables.events import EVENTS
 from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
 from jobs.tables.fault_item_updates import FAULT_ITEM_UPDATES
@@ -37,7 +37,7 @@ TABLES: tuple[Table, ...] = (
     ISOLATION_INTERVALS,
     FAULT_ITEM_STATE,
     BROKER_WINDOWS,
-    BROKER_INCIDENTS,
+    EVENTS,
     PRODUCER_DAYS,
     SEND_CALLS,
     PLAIN_CALLS,
@@ -65,8 +65,8 @@ def named(names: Iterable[str]) -> tuple[Table, ...]:
 
 __all__ = [
     "ALLOCATION_FINDINGS",
-    "BROKER_INCIDENTS",
     "BROKER_WINDOWS",
+    "EVENTS",
     "FAULT_ITEM_CHANGES",
     "FAULT_ITEM_STATE",
     "FAULT_ITEM_UPDATES",

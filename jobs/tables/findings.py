@@ -7,7 +7,7 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, LONG, TEXT, Table, column, in
 
 FINDINGS = Table(
     name="findings",
-    version=4,
+    version=5,
     grain="one finding: an interval in which a producer or broker behaved unexpectedly",
     keys=(
         "cluster",
@@ -28,6 +28,7 @@ FINDINGS = Table(
         required("cause", TEXT, "why; UNEXPLAINED: the data does not show it"),
         *instant("start", "start of the interval"),
         *instant("end", "end of the interval, exclusive; the start plus 1 ms for a moment"),
+        column("event_id", TEXT, "event that it follows from, in `events`; null = none"),
         column("client_id", TEXT, "client id of the producer; null = not one producer"),
         column("producer_group", TEXT, "producer group; null = not one producer"),
         column("process", TEXT, "process of the producer; null = not one process"),

@@ -33,7 +33,7 @@ EFFECTS = (
 
 SEND_CALLS = Table(
     name="send_calls",
-    version=4,
+    version=5,
     grain="one send that is not plain, as its caller saw it: all attempts of one invoke_id of one process that ended on"
     " the day. Failed, slow, retried, or sent while a broker of the topic was isolated; the rest is in `plain_calls`."
     " A send that failed before it had a broker is one without an attempt",
@@ -68,6 +68,7 @@ SEND_CALLS = Table(
             " attempt went to a broker that would have been isolated, and was slow or failed, or was fine. NO_ATTEMPT:"
             " nothing, the send failed before it had a broker",
         ),
+        column("event_id", TEXT, "first event, in `events`, that an attempt of it met; null = none"),
         required("row_hash", LONG, "the first attempt in `sends`; without an attempt of the line"),
     ),
     checks={"total_not_negative": "total_ms >= 0", "has_attempts": "attempts >= 0"},
