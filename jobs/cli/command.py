@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -54,6 +55,19 @@ class Command(click.Command):
             if name in valued and re.match("-[^0-9]", value):
                 what = f"option {name!r} requires an argument, and {value!r} looks like an option"
                 raise click.BadOptionUsage(name, f"{what}: write {name}={value} if it is meant")
+
+
+class SubjectCommand(Command):
+    """A command whose first argument is a subject; its help page has a line for each."""
+
+    def __init__(self, *names: Any, subjects: Mapping[str, str], **how: Any) -> None:
+        super().__init__(*names, **how)
+        self.subjects = subjects
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the lines."""
+        with formatter.section("WHAT"):
+            formatter.write_dl(self.subjects.items())
 
 
 class Group(click.Group):

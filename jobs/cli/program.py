@@ -13,6 +13,7 @@ from jobs.cli.check import check
 from jobs.cli.collect import collect
 from jobs.cli.command import WIDTH, Group, usage_sentence
 from jobs.cli.doctor import doctor
+from jobs.cli.explain import explain
 from jobs.cli.maintain import maintain
 from jobs.cli.plan import plan
 from jobs.cli.register import register
@@ -54,7 +55,20 @@ def faultline(context: click.Context) -> None:
         raise click.UsageError("a COMMAND is missing", context)
 
 
-for command in (*publish.COMMANDS, check, collect, what_if, verify, plan, report, show, register, doctor, maintain):
+for command in (
+    *publish.COMMANDS,
+    check,
+    collect,
+    what_if,
+    verify,
+    plan,
+    report,
+    show,
+    explain,
+    register,
+    doctor,
+    maintain,
+):
     faultline.add_command(command)
 
 

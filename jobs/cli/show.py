@@ -11,7 +11,7 @@ import click
 from jobs.cli import options
 from jobs.cli.answers import Where, lake_of, opened
 from jobs.cli.call import Call
-from jobs.cli.command import Command, in_full
+from jobs.cli.command import SubjectCommand, in_full
 from jobs.cli.days import DayOptions
 from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
@@ -55,15 +55,6 @@ _DOES = "a question to the published tables, answered in the terminal"
 _PACKAGES = ("deltalake",)
 _HAVE_QUEUES = ("owners", "group-findings", "sends")
 _ROWS = "which rows; a name has to be equal"
-
-
-class _ShowCommand(Command):
-    """The help page, with a line for each subject."""
-
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the lines."""
-        with formatter.section("WHAT"):
-            formatter.write_dl(SUBJECTS.items())
 
 
 @dataclass(frozen=True)
@@ -110,7 +101,7 @@ class RowOptions:
         return equal
 
 
-@click.command(cls=_ShowCommand, short_help=_DOES, help=in_full(_DOES))
+@click.command(cls=SubjectCommand, subjects=SUBJECTS, short_help=_DOES, help=in_full(_DOES))
 @click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
 @options.days("the last one published")
 @options.times("since", "until", "at")

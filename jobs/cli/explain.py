@@ -1,0 +1,128 @@
+"""`faultline explain`: why an isolation ended when it did, and who should own a queue, from the published tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from jobs.cli import options
+from jobs.cli.answers import lake_of, opened
+from jobs.cli.call import Call
+from jobs.cli.command import SubjectCommand, in_full
+from jobs.cli.days import DayOptions
+from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
+from jobs.cli.times import TimeOptions
+from jobs.errors import UsageError
+
+if TYPE_CHECKING:  # it imports Spark's types
+    from jobs.settings.model import Settings
+    from udfs.policy import Policy
+
+SUBJECTS = {
+    "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at",
+    "queue": "who should own it, who held it, and why they differ; --group, --topic, --queue, --at",
+}
+"""Subject to its question in words."""
+
+_NEEDS = {"isolation": ("producer", "broker"), "queue": ("group", "topic", "queue")}
+_DOES = "why an isolation ended when it did, or who should own a queue"
+_PACKAGES = ("deltalake",)
+_WHICH = "which one"
+
+
+@dataclass(frozen=True)
+class WhichOne:
+    """The isolation or the queue, by the options of `_NEEDS`."""
+
+    producer: str | None = None
+    broker: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    queue: Queue | None = None
+
+    def check(self, subject: str, times: TimeOptions) -> None:
+        """Refuse a subject without its options, or with those of the other.
+
+        Raises:
+            UsageError: names the options.
+        """
+        given = {name for name, value in vars(self).items() if value is not None}
+        if given != {*_NEEDS[subject]} or times.at is None:
+            takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
+            raise UsageError(f"explain {subject} takes {takes}, all of them and no other name")
+        if self.queue and self.queue.broker_name is None:
+            raise UsageError(f"--queue {self.queue.queue_id} names no broker; write it like broker-a:3")
+
+
+@click.command(cls=SubjectCommand, subjects=SUBJECTS, short_help=_DOES, help=in_full(_DOES))
+@click.argument("subject", type=Word(SUBJECTS), metavar="WHAT")
+@options.gathered(
+    "which",
+    WhichOne,
+    options.option(
+        "--producer", metavar="NAME", section=_WHICH, help="client id, or a group or part of the id that names one"
+    ),
+    options.option("--broker", metavar="NAME", section=_WHICH, help="the broker that it isolated"),
+    options.option("--group", metavar="NAME", section=_WHICH, help="the consumer group"),
+    options.option("--topic", metavar="NAME", section=_WHICH, help="the topic"),
+    options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_WHICH, help="the queue, such as broker-a:3"),
+)
+@options.days("that of --at, else the last one published")
+@options.times("at")
+@options.published_lake
+@options.option("--limit", type=LIMIT, default=40, metavar="N", help="most lines of an isolation to show; 0 for all")
+@options.as_json("as one JSON object, with every line")
+@options.verbose
+@click.pass_obj
+def explain(
+    call: Call,
+    subject: str,
+    which: WhichOne,
+    days: DayOptions,
+    times: TimeOptions,
+    lake: options.LakeOptions,
+    cluster: str | None,
+    limit: int,
+    *,
+    as_json: bool,
+    verbose: bool,  # noqa: ARG001 - main reads it from the words
+) -> None:
+    """Explain it, and print the answer."""
+    which.check(subject, times)
+    where = lake_of(call, "explain", _PACKAGES, lake, cluster)
+    published = opened(where, days, times)
+    first, last = times.span(days)
+    at_ms = times.instants(first or published.days[0], last or published.days[-1]).at_ms or 0
+    if which.queue:
+        from jobs.answers.explain_queue import queue_at, queue_json, queue_text
+
+        queue = (which.queue.broker_name or "", which.queue.queue_id)
+        owners = queue_at(published, which.group or "", which.topic or "", queue, at_ms)
+        print(queue_json(owners) if as_json else queue_text(owners))
+        return
+    from jobs.answers.explain_isolation import isolation_at, isolation_json, isolation_text
+
+    policies = _policies(call.settings(lake))
+    found = isolation_at(published, which.producer or "", which.broker or "", at_ms, policies)
+    print(isolation_json(found) if as_json else isolation_text(found, limit))
+
+
+def _policies(settings: Settings) -> dict[str, Policy]:
+    """Rules by name: of each profile, and of each with a producer's own ladder."""
+    from jobs.settings.client_profiles import released_profiles
+    from udfs.ladder import Ladder
+
+    profiles = released_profiles()
+    released = {profile.name: profile.policy(profile.name) for profile in profiles}
+    own = {
+        f"{profile.name} with the ladder of {name}": profile.policy(
+            f"{profile.name} with the ladder of {name}",
+            Ladder(producer.latency_max_ms, producer.not_available_ms or ()),
+        )
+        for profile in profiles
+        for name, producer in settings.producers.items()
+        if producer.latency_max_ms is not None
+    }
+    return {**released, **own}
