@@ -114,15 +114,13 @@ def _policies(settings: Settings) -> dict[str, Policy]:
     from jobs.settings.client_profiles import released_profiles
     from udfs.ladder import Ladder
 
-    profiles = released_profiles()
-    released = {profile.name: profile.policy(profile.name) for profile in profiles}
-    own = {
-        f"{profile.name} with the ladder of {name}": profile.policy(
-            f"{profile.name} with the ladder of {name}",
-            Ladder(producer.latency_max_ms, producer.not_available_ms or ()),
-        )
-        for profile in profiles
+    ladders = {
+        f" with the ladder of {name}": Ladder(producer.latency_max_ms, producer.not_available_ms or ())
         for name, producer in settings.producers.items()
         if producer.latency_max_ms is not None
     }
-    return {**released, **own}
+    named = {"": None, **ladders}
+    policies = (
+        profile.policy(profile.name + owner, named[owner]) for profile in released_profiles() for owner in named
+    )
+    return {policy.name: policy for policy in policies}
