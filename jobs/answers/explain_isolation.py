@@ -60,7 +60,8 @@ def covering(rows: Sequence[Row], producer: str, broker: str, at_ms: int) -> Row
     Raises:
         InputMissingError: no producer or several match, or none of its isolations holds then.
     """
-    own = [row for row in rows if (row["client_id"], row["producer_group"]) == _one(rows, producer, broker)]
+    names = _one(rows, producer, broker)
+    own = [row for row in rows if (row["client_id"], row["producer_group"]) == names]
     own.sort(key=lambda row: row["start_ms"])
     begun = [row for row in own if row["start_ms"] <= at_ms]
     for end in ("end_ms", "end_latest_ms"):

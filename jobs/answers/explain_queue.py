@@ -14,11 +14,11 @@ from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import InputMissingError
 from jobs.tables import ALLOCATION_FINDINGS, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 from jobs.text.terminal import counted, one_line, safe
-from udfs.strategies import AllocationError, Strategy, allocator, first_indexes, sorted_clients, sorted_queues
+from udfs.shares import shares
+from udfs.strategies import Queue, Strategy, first_indexes, sorted_clients, sorted_queues
 from udfs.strategy import UnknownStrategyError
 
 Row = Mapping[str, Any]
-Queue = tuple[str, int]
 
 ANY_QUEUE = -1
 """Queue id of a row about every queue of the broker (POP)."""
@@ -37,7 +37,7 @@ class View:
         members: client ids in the strategy's order, one per connection; empty = no broker lists them then.
         queues: of the topic, in the strategy's order.
         expected: owners as published; empty = nobody.
-        computed: owners by the strategy's name from these two lists; None = it needs settings that no table has.
+        computed: owners by a strategy of this name from these two lists; None = no strategy has it (MIXED).
     """
 
     broker_name: str | None
@@ -175,12 +175,12 @@ def _view(
 def _computed(
     strategy: str, topic: str, queues: Sequence[Queue], members: Sequence[str], queue: Queue
 ) -> tuple[str, ...] | None:
-    """Owners of the queue by a strategy without parameters; None where it needs some, or throws."""
+    """Owners of the queue by a strategy of that name without settings of its own; None where there is none."""
     try:
-        share = allocator(Strategy(strategy), topic, queues, members)
-        return tuple(sorted({member for member in members if queue in (share(member) or ())}))
-    except (AllocationError, UnknownStrategyError):
+        found = shares(Strategy(strategy), topic, queues, members)
+    except UnknownStrategyError:
         return None
+    return tuple(sorted(share.client_id for share in found if queue in share.queues))
 
 
 def queue_at(published: Published, group: str, topic: str, queue: Queue, at_ms: int) -> QueueOwners:
