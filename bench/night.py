@@ -22,7 +22,7 @@ PEERS = {"DuckDB": "duckdb_night", "Polars": "polars_night", "Spark": "spark_nig
 _MORE = """
 The peers write sends, isolation_intervals and broker_windows, as Parquet or Delta, and take each line for good.
 Faultline writes {rows:,} rows to Delta tables in its time: also fault_item_changes, fault_item_state,
-broker_incidents, producer_days, send_calls, findings, order_key_moves, fault_item_updates, topic_brokers, quarantine
+events, producer_days, send_calls, findings, order_key_moves, fault_item_updates, topic_brokers, quarantine
 and run_log; it judges each line, drops duplicates, infers what the log does not show, and reconciles its counts."""
 
 

@@ -19,17 +19,6 @@ class Severity(_Words):
     INFO = "INFO"
 
 
-class EventKind(_Words):
-    """How a broker was in trouble, in `events`."""
-
-    REFUSED = "REFUSED"
-    """No connection, or the broker took no messages."""
-    TIMED_OUT = "TIMED_OUT"
-    BUSY = "BUSY"
-    SLOW = "SLOW"
-    MIXED = "MIXED"
-
-
 class FindingKind(_Words):
     """Kinds of `findings`, about producers and brokers; docs/findings has a page for each."""
 

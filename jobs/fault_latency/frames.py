@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql.types import ArrayType
 
 from jobs.fault_latency.keys import SENDER
-from jobs.tables import BROKER_INCIDENTS, FAULT_ITEM_UPDATES, SENDS
+from jobs.tables import EVENTS as PUBLISHED_EVENTS
+from jobs.tables import FAULT_ITEM_UPDATES, SENDS
 from jobs.tables.frame import Frame
 from jobs.tables.table import CLUSTER, FLAG, INT, LONG, PROCESS, PRODUCER, TEXT, column, required
 
@@ -239,14 +240,14 @@ CALLS_OF_SEVERAL = Frame(
     ),
 )
 
-INCIDENTS = Frame(
-    name="incidents",
-    grain="one interval in which many producers isolate one broker",
-    keys=("cluster", "broker_name", "start_ms"),
+EVENTS = Frame(
+    name="events",
+    grain="one trouble of a broker or of the cluster, without what it cost",
+    keys=("cluster", "event_id"),
     columns=tuple(
         field
-        for field in BROKER_INCIDENTS.columns
-        if field.name not in {"event_date", "is_minor"} and not field.name.endswith("_at")
+        for field in PUBLISHED_EVENTS.columns
+        if field.name not in {"event_date", "severity"} and not field.name.endswith(("_at", "_sends"))
     ),
 )
 
@@ -283,5 +284,5 @@ FRAMES = (
     ISOLATIONS,
     CHOICES,
     CALLS_OF_SEVERAL,
-    INCIDENTS,
+    EVENTS,
 )

@@ -7,16 +7,16 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
-from jobs.fault_latency.effects.calls import all_calls, calls_of_several_attempts
+from jobs.fault_latency.effects.calls import calls_of_several_attempts
 from jobs.fault_latency.effects.choices import choices
-from jobs.fault_latency.effects.incidents import broker_incidents, is_minor
+from jobs.fault_latency.effects.events import INSTANTS, events, with_cost, with_event
 from jobs.fault_latency.effects.key_moves import key_moves
 from jobs.fault_latency.effects.producer_days import producer_days
-from jobs.fault_latency.effects.send_calls import avoiding, plain_calls, send_calls
+from jobs.fault_latency.effects.send_calls import avoiding, plain_calls, send_calls, troubled_calls
 from jobs.fault_latency.fault_items.closing_state import closing_state
 from jobs.fault_latency.fault_items.isolations import changes
 from jobs.fault_latency.findings.all_kinds import findings
-from jobs.fault_latency.frames import CALLS_OF_SEVERAL, CHOICES, INCIDENTS
+from jobs.fault_latency.frames import CALLS_OF_SEVERAL, CHOICES, EVENTS
 from jobs.fault_latency.producers.rules import with_rules
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.settings.model import Settings
@@ -27,14 +27,21 @@ from udfs.policy import has_reachable_flag
 
 
 def fault_latency(
-    items: Replayed, day: Day, settings: Settings, *, known_start: bool, materialize: Materialize
+    items: Replayed,
+    open_events: DataFrame,
+    day: Day,
+    settings: Settings,
+    *,
+    known_start: bool,
+    materialize: Materialize,
 ) -> dict[str, DataFrame]:
     """Each table of one replayed day, by its name; the partition columns included.
 
     Args:
         items: the day's replay.
+        open_events: rows of `events` of the day before that were not over at 24:00.
         day: the day and cluster.
-        settings: incident share, which incidents are minor, what counts as slow.
+        settings: what counts as slow, as an event, as avoided for too long.
         known_start: whether the day before is in the lake.
         materialize: writes a frame that several tables read.
     """
@@ -43,11 +50,8 @@ def fault_latency(
     )  # fmt: skip
     chosen = materialize(CHOICES, choices(items.near_attempts, per_process, isolated, items.known_routes))
     of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, items.sends, slow_ms))
-    incidents = materialize(
-        INCIDENTS,
-        broker_incidents(isolated, per_process, all_calls(attempts, of_several, slow_ms), settings.incident_share),
-    )
-    incidents = incidents.withColumn("is_minor", is_minor(settings.incident_min_ms, settings.incident_min_lost))
+    found = materialize(EVENTS, events(items, open_events, day, settings))
+    troubled = troubled_calls(attempts, of_several, slow_ms).transform(with_event, found)
     health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
     has_flag = has_reachable_flag(F.col("policy"), items.policies)
@@ -67,19 +71,17 @@ def fault_latency(
         "broker_windows": broker_windows(items.sends, isolated).transform(
             with_partition_columns, day, "window_start_ms"
         ),
-        "broker_incidents": incidents.transform(
-            with_partition_columns, day, "start_ms", "end_ms", "first_noticed_ms", "last_noticed_ms"
-        ),
+        "events": with_cost(found, troubled).transform(with_partition_columns, day, *INSTANTS),
         "producer_days": producer_days(per_process, isolated, chosen, items.record).transform(
             with_partition_columns, day
         ),
-        "send_calls": send_calls(attempts, of_several, chosen, health, slow_ms).transform(
+        "send_calls": send_calls(troubled, of_several, chosen, health, slow_ms).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
         "plain_calls": plain_calls(items.sends, per_process, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
-        "findings": findings(items, chosen, incidents, day, slow_ms).transform(
+        "findings": findings(items, chosen, found, day, settings).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
     }

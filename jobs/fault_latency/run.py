@@ -23,6 +23,7 @@ from jobs.sources.staged_sends import StagedSends
 from jobs.sources.staging import stage_sends
 from jobs.spark.no_rows import no_rows
 from jobs.tables import (
+    EVENTS,
     FAULT_ITEM_STATE,
     FAULT_ITEM_UPDATES,
     ORDER_KEY_MOVES,
@@ -113,7 +114,14 @@ def _derive(context: RunContext, day: Day, opening: Opening, staged: StagedSends
         has_async=context.has_async[day] if staged else not sends.where("mode = 'ASYNC'").isEmpty(),
     )
     items = replayed(of, day, context.settings, materialize)
-    tables = fault_latency(items, day, context.settings, known_start=opening.is_known, materialize=materialize)
+    tables = fault_latency(
+        items,
+        opening.rows[EVENTS.name],
+        day,
+        context.settings,
+        known_start=opening.is_known,
+        materialize=materialize,
+    )
     calls = _calls_without_attempt(context, day, staged)
     return {**tables, SEND_CALLS.name: tables[SEND_CALLS.name].unionByName(calls)} if calls is not None else tables
 
@@ -150,7 +158,7 @@ FAULT_LATENCY_FLOW = Flow(
     sources=("sends", "fault_item_updates"),
     published=named(_TABLES.published),
     derived=named(_TABLES.derived),
-    carried=(FAULT_ITEM_STATE,),
+    carried=(FAULT_ITEM_STATE, EVENTS),
     needed=_TABLES.needed,
     forgotten=(SENDS, FAULT_ITEM_UPDATES, SEND_CALLS),
     stage=stage_sends,

@@ -53,7 +53,9 @@ class ClosingState:
 
 def _holds_at_end(columns: Sequence[str], day: Day) -> Column:
     """Whether a row of the day is valid at 24:00; always true in state tables."""
-    return F.col("end_ms") == F.lit(day.end_ms) if "end_ms" in columns else F.lit(True)
+    if "end_ms" in columns:
+        return F.col("end_ms") == F.lit(day.end_ms)
+    return F.col("continues_next_day") if "continues_next_day" in columns else F.lit(True)
 
 
 def _at_end(lake: Lake, table: Table, day: Day) -> DataFrame:

@@ -27,7 +27,14 @@ _LONGEST_DAYS = 100 * 365
 _LONGEST_LINE = 2**31 - 1  # the largest array of bytes in Java
 _WITHOUT_ROWS = ("lake", "date", "max_bad_fraction", "owners", "retention", "spark", "origins")
 """Settings that no row depends on."""
-_OF_PRODUCERS = ("event_gap_ms", "event_slow_producers", "event_slow_share", "avoided_too_long_ms", "slow_ms", "producers")
+_OF_PRODUCERS = (
+    "event_gap_ms",
+    "event_slow_producers",
+    "event_slow_share",
+    "avoided_too_long_ms",
+    "slow_ms",
+    "producers",
+)
 _OF_GROUPS = ("max_staleness_ms", "groups")
 _UNREAD_BY = {
     "FAULT_LATENCY": (*_OF_GROUPS, "client_logs"),
@@ -103,9 +110,9 @@ class Retention:
 class Settings:
     """All settings of a run. `origins`: where each key that is not a default was set.
 
-    Bad attempts at a broker less than `event_gap_ms` apart are one event. Without a failed attempt it needs slow ones of
-    `event_slow_producers` producers, or of `event_slow_share` of the attempts of its minutes. Producers that avoid a
-    broker for `avoided_too_long_ms` or longer after it answered again are a finding.
+    Bad attempts at a broker less than `event_gap_ms` apart are one event. Without a failed attempt an event needs slow
+    ones of `event_slow_producers` producers, or of `event_slow_share` of the attempts in its minutes. Producers that
+    avoid a broker for `avoided_too_long_ms` or longer after it answered again are a finding.
     """
 
     cluster: str = "main"

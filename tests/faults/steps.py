@@ -17,7 +17,7 @@ import jobs.fault_latency.run
 from jobs.lake.tables_io import Lake
 
 DERIVED_OF_SENDS = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows",
-                    "broker_incidents", "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
+                    "events", "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 DERIVED_OF_GROUPS = ("topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership",
                      "allocation_findings", "rebalances", "strategy_comparison")  # fmt: skip
 

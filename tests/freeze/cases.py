@@ -19,7 +19,7 @@ D1, D2, D3 = (dt.date(2026, 3, day) for day in (1, 2, 3))
 
 SMALL = ("--set", 'spark."spark.sql.shuffle.partitions"="2"', "--set", 'spark."spark.driver.memory"="3g"')
 """What makes small days faster and changes no row."""
-ASKED = ("incidents", "findings", "isolations", "owners", "group-findings", "rebalances")
+ASKED = ("events", "findings", "isolations", "owners", "group-findings", "rebalances")
 
 
 @dataclass(frozen=True)

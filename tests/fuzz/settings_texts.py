@@ -31,9 +31,10 @@ def right_settings(random: Random) -> dict[str, Any]:
         "cluster": _right_name(random),
         "max_bad_fraction": 1.0,
         "max_line_bytes": random.choice((1, 1_000, hostile.INT_MAX)),
-        "incident_share": random.choice((0.0, 1e-9, 0.5, 1.0)),
-        "incident_min_ms": random.choice((0, 1, 10_000)),
-        "incident_min_lost": random.choice((0, 1, 10_000)),
+        "event_slow_share": random.choice((0.0, 1e-9, 0.5, 1.0)),
+        "event_gap_ms": random.choice((1, 10_000, 86_400_000)),
+        "event_slow_producers": random.choice((1, 10_000)),
+        "avoided_too_long_ms": random.choice((1, 10_000)),
         "slow_ms": random.choice(_NUMBERS[1:]),
         "max_staleness_ms": random.choice(_NUMBERS[1:]),
     }
@@ -115,7 +116,7 @@ def argument(random: Random) -> str:
 
 _COMMANDS: Sequence[tuple[str, ...]] = (
     *(("plan", command) for command in ("nightly", "fault-latency", "allocation", "nothing")),
-    *(("show", what) for what in ("findings", "incidents", "isolations", "sends", "owners", "rebalances", "nothing")),
+    *(("show", what) for what in ("findings", "events", "isolations", "sends", "owners", "rebalances", "nothing")),
     ("report", "--output", "report.html"),
     ("plan",),
     ("nothing",),

@@ -31,6 +31,7 @@ CAPTURE_MS = 12_000
 LOG_PAUSE_MS = 6_000
 """A consumer's log has a line each five seconds, as it persists its offsets."""
 KILLED_MS = 1_000
+NEAR_MS = 100
 SHORT_MS = 2_000
 """Two hands that write down one change of owner do so within this time."""
 
@@ -101,18 +102,52 @@ def missed_isolations(deeds: Iterable[Deed], producers: Iterable[Producer], isol
                     yield missed(f"{producer.client_id} ({producer.app}) isolates {broker} in {deed}")
 
 
-def missed_incidents(deeds: Iterable[Deed], producers: Iterable[Producer], incidents: Rows) -> Iterator[Fault]:
-    """Each broker of a deed has an incident that begins in it, or goes on from before."""
-    several = sum(producer.is_isolating for producer in producers) > 1
+KINDS = {
+    DeedKind.FREEZE: {"TIMED_OUT", "SLOW", "MIXED"},
+    DeedKind.KILL_BROKER: {"REFUSED", "MIXED"},
+    DeedKind.KILL_ALL_BROKERS: {"REFUSED", "MIXED"},
+    DeedKind.SLOW: {"SLOW", "TIMED_OUT", "MIXED"},
+    DeedKind.REFUSE_WRITES: {"REFUSED"},
+}
+"""What attempts met, by what was done."""
+
+
+def missed_events(deeds: Iterable[Deed], attempts: Mapping[str, Sequence[int]], events: Rows) -> Iterator[Fault]:
+    """Each deed at a broker is one event there, of its kind, from its first attempt on and over when it was over.
+
+    Args:
+        deeds: what was done.
+        attempts: by broker, when attempts started, in order; nobody sees what nobody sends to.
+        events: rows of `events`.
+    """
     for deed in deeds:
-        if deed.kind in AT_BROKERS and several:
-            until = deed.end_ms + TIMEOUT_MS + LATE_MS
-            for broker in deed.names:
-                if not any(
-                    row["broker_name"] == broker and row["start_ms"] < until and row["end_ms"] > deed.start_ms
-                    for row in incidents
-                ):
-                    yield missed(f"an incident of {broker} in {deed}")
+        for broker in deed.names if deed.kind in AT_BROKERS else ():
+            until_ms = deed.end_ms + TIMEOUT_MS + LATE_MS
+            first_ms = next((at_ms for at_ms in attempts.get(broker, ()) if at_ms >= deed.start_ms), until_ms)
+            if first_ms >= deed.end_ms:
+                continue
+            found = [
+                row
+                for row in events
+                if broker in row["brokers"] and row["bad_from_ms"] < until_ms and row["last_bad_ms"] > deed.start_ms
+            ]
+            if len(found) != 1:
+                yield missed(f"one event of {broker} in {deed}: {len(found)}")
+                continue
+            (row,) = found
+            if row["bad_from_ms"] > first_ms + NEAR_MS:
+                yield missed(f"the begin of the event of {broker}, {row['bad_from_ms']}, in {deed}")
+            if not deed.end_ms - NEAR_MS <= (row["bad_until_ms"] or until_ms):
+                yield missed(f"the end of the event of {broker}, {row['bad_until_ms']}, in {deed}")
+            if row["kind"] not in KINDS[deed.kind] | {"MIXED"}:
+                yield Fault("WRONG", f"the event of {broker} is {row['kind']}, in {deed}")
+
+
+def losses_without_event(calls: Rows) -> Iterator[Fault]:
+    """A send that was lost after an attempt belongs to an event."""
+    for row in calls:
+        if row["failed"] and row["attempts"] and row["event_id"] is None:
+            yield missed(f"the event of a send of {row['client_id']} to {row['broker_names']}, lost at {row['end_ms']}")
 
 
 def wrong_isolations(
@@ -264,8 +299,8 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
         at_ms, broker = row["start_ms"], row["broker_name"]
         at_this = [deed for deed in at_brokers if broker is None or broker in deed.names]
         match row["kind"]:
-            case "WIDE_ISOLATION":
-                is_true = _near(at_this, at_ms, TIMEOUT_MS + LATE_MS) or _is_collateral(row, at_brokers, findings)
+            case "AVOIDED_TOO_LONG":
+                is_true = row["event_id"] is not None and _near(at_this, at_ms, ROUTES_MS)
             case "COLLATERAL_ISOLATION":
                 is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS) or _near(starts, at_ms, STARTING_MS)
             case "SENT_WHILE_ISOLATED" if row["cause"] == "SWITCH_OFF":
@@ -294,13 +329,15 @@ def missed_restarts(deeds: Iterable[Deed], findings: Rows) -> Iterator[Fault]:
             yield missed(f"a finding that {deed.names[0]} was started again after {deed}")
 
 
-def invented_incidents(deeds: Iterable[Deed], incidents: Rows, findings: Rows) -> Iterator[Fault]:
-    """Each incident begins in a deed at its broker, or a time-out later."""
+def invented_events(deeds: Iterable[Deed], events: Rows) -> Iterator[Fault]:
+    """Each event begins in a deed at its brokers, or a time-out later; while an application starts it may be slow."""
     at_brokers = [deed for deed in deeds if deed.kind in AT_BROKERS]
-    for row in incidents:
-        at_this = [deed for deed in at_brokers if row["broker_name"] in deed.names]
-        if not (_near(at_this, row["start_ms"], TIMEOUT_MS + LATE_MS) or _is_collateral(row, at_brokers, findings)):
-            yield invented(f"an incident of {row['broker_name']} from {row['start_ms']} to {row['end_ms']}")
+    starts = [deed for deed in deeds if deed.kind == DeedKind.PRODUCER_STARTS]
+    for row in events:
+        at_these = [deed for deed in at_brokers if {*row["brokers"]} <= {*deed.names}]
+        is_start = row["kind"] == "SLOW" and _near(starts, row["bad_from_ms"], STARTING_MS)
+        if not (is_start or _near(at_these, row["bad_from_ms"], TIMEOUT_MS + LATE_MS)):
+            yield invented(f"an event of {row['brokers']}, {row['kind']} from {row['bad_from_ms']}")
 
 
 NO_LINE_SHOWS = frozenset({"REMOVED_ITEM", "DETECTOR"})
@@ -319,17 +356,6 @@ def disagreeing_replays(checks: Rows, producers: Iterable[Producer]) -> Iterator
         if either and 1 - differing / either < least:
             share, causes = 1 - differing / either, sorted({str(row["cause"]) for row in rows})
             yield Fault("WRONG", f"verify: {client[0]} agrees to {share:.5f}, less than {least} {causes}")
-
-
-def _is_collateral(row: Mapping[str, Any], at_brokers: Iterable[Deed], findings: Rows) -> bool:
-    """Whether a finding says that the deed at another broker left this one no time to answer."""
-    return _near(at_brokers, row["start_ms"], TIMEOUT_MS + LATE_MS) and any(
-        finding["kind"] == "COLLATERAL_ISOLATION"
-        and finding["broker_name"] == row["broker_name"]
-        and finding["start_ms"] <= row["end_ms"]
-        and finding["end_ms"] >= row["start_ms"] - LATE_MS
-        for finding in findings
-    )
 
 
 def _near(deeds: Iterable[Deed], at_ms: int, after_ms: int) -> bool:

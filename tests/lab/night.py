@@ -82,6 +82,16 @@ class Night:
                 found.append(Producer(client, app, version, bool(isolating), min(ends), max(ends), troubles))
         return found
 
+    @property
+    def attempts(self) -> dict[str, list[int]]:
+        """By broker, when attempts of producers that may isolate it started, in order."""
+        starts: dict[str, list[int]] = defaultdict(list)
+        for rows in self.sends.values():
+            for row in rows:
+                if _can_isolate(row):
+                    starts[row["broker_name"]].append(row["started_at_ms"])
+        return {broker: sorted(of_broker) for broker, of_broker in starts.items()}
+
     def table(self, name: str) -> Rows:
         """The published rows."""
         rows: Rows = deltalake.DeltaTable(str(self._lake / name)).to_pyarrow_table().to_pylist()
@@ -186,12 +196,13 @@ class Night:
 
     def faults(self) -> Iterator[Fault]:
         """What the tables miss, invent, or have wrong."""
-        tables = {name: self.table(name) for name in ("isolation_intervals", "broker_incidents", "findings")}
+        tables = {name: self.table(name) for name in ("isolation_intervals", "events", "findings")}
         yield from judge.missed_isolations(self.deeds, self.producers, tables["isolation_intervals"])
-        yield from judge.missed_incidents(self.deeds, self.producers, tables["broker_incidents"])
+        yield from judge.missed_events(self.deeds, self.attempts, tables["events"])
         yield from judge.wrong_isolations(self.isolated, tables["isolation_intervals"], self.producers, AGREEMENT)
         yield from judge.wrong_losses(self.failures, self.out_of_time, self.lost, self.deeds)
-        yield from judge.invented_incidents(self.deeds, tables["broker_incidents"], tables["findings"])
+        yield from judge.losses_without_event(self.table("send_calls"))
+        yield from judge.invented_events(self.deeds, tables["events"])
         yield from judge.invented_findings(self.deeds, self.producers, tables["findings"])
         yield from judge.missed_restarts(self.deeds, tables["findings"])
         yield from judge.disagreeing_replays(self.table("replay_checks"), self.producers)
@@ -216,7 +227,7 @@ class Night:
         yield f"clients isolated brokers for {isolated_ms / 1_000:.1f} s and owned {len(self.owners)} queues in turn"
         for app, failures in self.failures.items():
             yield f"{app} logged {len(failures)} failed sends, {len(self.lost[app])} are published"
-        for name in ("broker_incidents", "findings", "rebalances", "allocation_findings"):
+        for name in ("events", "findings", "rebalances", "allocation_findings"):
             yield f"{name}: {len(self.table(name))} rows"
         for row in self.table("replay_checks"):
             if row["differing_ms"]:

@@ -69,16 +69,36 @@ def test_a_producer_that_did_not_meet_the_broker_need_not_but_somebody_does() ->
     assert str(fault).startswith("MISSED: an attempt at a that fails or is slow in FREEZE a")
 
 
-def test_a_deed_at_a_broker_is_an_incident_and_the_other_way_round() -> None:
-    seen = {"broker_name": "a", "start_ms": 103 * S, "end_ms": 113 * S}
-    assert list(judge.missed_incidents([FREEZE, KILL], [P1, P2], [seen])) == []
-    assert list(judge.invented_incidents([FREEZE], [seen], [])) == []
-    other = seen | {"broker_name": "b"}
-    assert len(list(judge.missed_incidents([FREEZE], [P1, P2], [other]))) == 1
-    assert len(list(judge.invented_incidents([FREEZE], [other, seen | {"start_ms": 113 * S}], []))) == 2
-    collateral = finding("COLLATERAL_ISOLATION", 102, "b") | {"end_ms": 103 * S}
-    assert list(judge.invented_incidents([FREEZE], [other], [collateral])) == []
-    assert list(judge.missed_incidents([FREEZE], [P1, OFF], [])) == []  # an incident needs several
+def event(
+    from_s: float, last_s: float, until_s: float | None, kind: str = "TIMED_OUT", *brokers: str
+) -> dict[str, Any]:
+    until_ms = None if until_s is None else int(until_s * S)
+    return {
+        "brokers": [*(brokers or "a")], "bad_from_ms": int(from_s * S), "last_bad_ms": int(last_s * S),
+        "bad_until_ms": until_ms, "kind": kind,
+    }  # fmt: skip
+
+
+def test_a_deed_at_a_broker_is_one_event_and_the_other_way_round() -> None:
+    seen, attempts = event(100.05, 106, 106.1), {"a": [90 * S, 100_050, 108 * S]}
+    assert list(judge.missed_events([FREEZE, KILL], attempts, [seen])) == []
+    assert list(judge.invented_events([FREEZE], [seen])) == []
+    assert list(judge.missed_events([FREEZE], {"a": [90 * S, 106 * S]}, [])) == []  # nobody sent to it meanwhile
+    for rows in ([], [seen, event(103, 106, 107)], [event(100.05, 106, 106.1, "TIMED_OUT", "b")]):
+        assert len(list(judge.missed_events([FREEZE], attempts, rows))) == 1
+    for row in (event(100.2, 106, 107), event(100, 104, 105.8), event(100, 106, 107, "REFUSED")):
+        assert len(list(judge.missed_events([FREEZE], attempts, [row]))) == 1
+    assert list(judge.missed_events([FREEZE], attempts, [event(100, 106, None)])) == []
+    assert (
+        len(list(judge.invented_events([FREEZE], [event(113, 114, 115), event(100, 106, 107, "SLOW", "a", "b")]))) == 2
+    )
+
+
+def test_a_lost_send_has_an_event() -> None:
+    row = {"client_id": "p1", "broker_names": ["a"], "end_ms": 1, "failed": True, "attempts": 1, "event_id": None}
+    assert len(list(judge.losses_without_event([row]))) == 1
+    fine = (row | {"event_id": "e"}, row | {"failed": False}, row | {"attempts": 0})
+    assert list(judge.losses_without_event(fine)) == []
 
 
 def test_isolations_agree_with_what_clients_held_while_they_lived() -> None:
@@ -155,7 +175,7 @@ def test_a_finding_about_a_group_follows_a_deed() -> None:
 def test_a_finding_about_producers_follows_a_deed() -> None:
     start = Deed(DeedKind.PRODUCER_STARTS, ("shop",), 0, 2 * S)
     good = [
-        finding("WIDE_ISOLATION", 103),
+        finding("AVOIDED_TOO_LONG", 107, event_id="e"),
         finding("ALL_ISOLATED", 103, None),
         finding("COLLATERAL_ISOLATION", 103, "b"),
         finding("SENT_WHILE_ISOLATED", 110, cause="SWITCH_OFF", client_id="off"),
@@ -164,8 +184,8 @@ def test_a_finding_about_producers_follows_a_deed() -> None:
     ]
     assert list(judge.invented_findings([start, FREEZE], [P1, OFF], good)) == []
     bad = [
-        finding("WIDE_ISOLATION", 103, "b"),
-        finding("WIDE_ISOLATION", 90),
+        finding("AVOIDED_TOO_LONG", 107, "b", event_id="e"),
+        finding("AVOIDED_TOO_LONG", 107) | {"event_id": None},
         finding("LONE_ISOLATION", 103),
         finding("SENT_WHILE_ISOLATED", 110, cause="SWITCH_OFF"),
         finding("SENT_WHILE_ISOLATED", 110, cause="UNEXPLAINED"),

@@ -35,9 +35,9 @@ def test_without_anything_the_defaults_hold() -> None:
     settings = _set()
     assert (settings.cluster, settings.lake, settings.date) == ("main", "", None)
     assert (settings.max_bad_fraction, settings.max_line_bytes) == (0.01, 1_048_576)
-    assert (settings.slow_ms, settings.incident_share) == (550, 0.5)
+    assert (settings.slow_ms, settings.event_gap_ms, settings.avoided_too_long_ms) == (550, 30_000, 60_000)
     assert load_settings([], ['owners."PG_*"="team"'], {}).owners == {"PG_*": "team"}
-    assert (settings.incident_min_ms, settings.incident_min_lost) == (2_000, 100)
+    assert (settings.event_slow_producers, settings.event_slow_share) == (2, 0.1)
     assert settings.inputs.sends.path == ()
     assert settings.inputs.sends.format == "auto"
     assert settings.origins == {}
@@ -125,7 +125,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         (
             "zzz = 1",
             UnknownSettingError,
-            "known here: client_logs, cluster, date, groups, incident_min_lost, incident_min_ms, incident_share, in",
+            "known here: avoided_too_long_ms, client_logs, cluster, date, event_gap_ms, event_slow_producers,",
         ),
         ("cluster = 7", SettingTypeError, "setting 'cluster' is 7 (int); it must be a text in quotes"),
         (
@@ -159,7 +159,7 @@ def test_set_takes_toml_or_a_bare_word(assignment: str, expected: dict[str, Any]
         ("[producers.PG]\nsend_timeout_ms = 3.5", SettingTypeError, "it must be a whole number"),
         ("max_bad_fraction = 1.5", SettingValueError, "max_bad_fraction is 1.5; it is a share between 0 and 1"),
         ("max_bad_fraction = nan", SettingValueError, "max_bad_fraction is nan"),
-        ("incident_share = -0.1", SettingValueError, "incident_share is -0.1"),
+        ("event_slow_share = -0.1", SettingValueError, "event_slow_share is -0.1"),
         ("slow_ms = 0", SettingValueError, "slow_ms is 0; give at least 1"),
         ("max_line_bytes = 0", SettingValueError, "max_line_bytes is 0; give at least 1"),
         ("cluster = ''", SettingValueError, "cluster is ''; give"),

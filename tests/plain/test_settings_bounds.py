@@ -24,8 +24,8 @@ ROOMS = {"groups.G.broker_room": "^([^@]*)", "groups.G.client_room": "^([^-]*)"}
 @pytest.mark.parametrize(
     "assignment",
     [
-        "max_bad_fraction=0", "max_bad_fraction=1", "incident_share=0", "incident_share=1", "slow_ms=1",
-        "incident_min_ms=0", "incident_min_lost=0",
+        "max_bad_fraction=0", "max_bad_fraction=1", "event_slow_share=0", "event_slow_share=1", "slow_ms=1",
+        "event_gap_ms=1", "event_slow_producers=1", "avoided_too_long_ms=1",
         "max_line_bytes=1", "max_staleness_ms=1", "retention.versions_days=7", "retention.sends_days=1",
         "producers.PG.send_timeout_ms=1",
         *(f'{name}="{pattern}"' for name, pattern in ROOMS.items()),
@@ -46,8 +46,8 @@ def test_the_least_and_the_greatest_that_make_sense_are_taken(assignment: str) -
             ["producers.PG.send_timeout_ms=0"],
             r"\[producers.PG\] send_timeout_ms is 0; give the producer's sendMsgTimeout, at least 1 ms",
         ),
-        (["incident_min_ms=-1"], "incident_min_ms is -1; give at least 0"),
-        (["incident_min_lost=-1"], "incident_min_lost is -1; give at least 0"),
+        (["event_gap_ms=0"], "event_gap_ms is 0; give at least 1"),
+        (["avoided_too_long_ms=0"], "avoided_too_long_ms is 0; give at least 1"),
         (['cluster=""'], "cluster is ''; give a printable name, such as \"main\""),
         (['cluster=" "'], "cluster is ' '; give a printable name"),
         (['cluster="a\\nb"'], r"cluster is 'a\\nb'; give a printable name"),
@@ -88,7 +88,8 @@ FIRST, SECOND = {"FAULT_LATENCY"}, {"ALLOCATION"}
     ("assignment", "rows_of", "lines_of"),
     [
         *((each, FIRST, set()) for each in (
-            "slow_ms=1", "incident_share=0.1", "incident_min_ms=1", "incident_min_lost=1",
+            "slow_ms=1", "event_gap_ms=1", "event_slow_producers=1", "event_slow_share=0.2",
+            "avoided_too_long_ms=1",
             "producers.PG.client_version=4.9.8")),
         *((each, SECOND, set()) for each in (
             "max_staleness_ms=9", "groups.G.strategy=AVG", "client_logs.a.time_zone=UTC")),

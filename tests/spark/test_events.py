@@ -1,93 +1,166 @@
-"""Who avoided a broker in trouble and for how long, and what the trouble cost: each send once."""
+"""Who avoided a broker in trouble and for how long, what the trouble cost, and which findings follow from it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.fault_latency.effects.events import avoidance, cost, events
-from tests.spark.test_troubles import ATTEMPTS, GAP_MS, REFUSED, SLOW_MS, attempt
+from jobs.fault_latency.effects.events import avoidance, of_event, with_cost, with_event
+from jobs.fault_latency.findings.avoided_too_long import avoided_too_long
+from jobs.fault_latency.producers.rules import policies
+from jobs.settings.client_profiles import released_profiles
 
-EVENTS = "cluster string, event_id string, brokers array<string>, bad_from_ms bigint, last_bad_ms bigint"
+EVENTS = (
+    "cluster string, event_id string, brokers array<string>, bad_from_ms bigint, last_bad_ms bigint,"
+    " bad_until_ms bigint, avoided_until_ms bigint"
+)
 ISOLATIONS = (
     "cluster string, client_id string, producer_group string, broker_name string, enforced boolean,"
-    " start_ms bigint, counted_until_ms bigint"
+    " client_version string, policy string, start_ms bigint, counted_until_ms bigint"
 )
 CALLS = (
     "cluster string, client_id string, producer_group string, row_hash bigint, broker_names array<string>,"
     " started_ms bigint, ended_ms bigint, failed boolean, retried boolean, slow boolean"
 )
-S = 1_000
+FINDINGS = "cluster string, broker_name string, brokers array<string>, start_ms bigint, end_ms bigint"
+S, GAP_MS = 1_000, 30_000
 
 
-def isolation(client_id: str, broker: str, start_s: float, until_s: float, *, on: bool = True) -> tuple[Any, ...]:
-    return ("c", client_id, "g", broker, on, int(start_s * S), int(until_s * S))
+def event(
+    event_id: str, brokers: list[str], from_s: float, to_s: float, until_s: float | None = None, over_s: float = 0
+) -> tuple[Any, ...]:
+    until_ms = None if until_s is None else int(until_s * S)
+    return ("c", event_id, brokers, int(from_s * S), int(to_s * S), until_ms, int(over_s * S) or None)
+
+
+def isolation(
+    client_id: str,
+    broker: str,
+    start_s: float,
+    until_s: float,
+    *,
+    on: bool = True,
+    group: str = "g",
+    policy: str = "P2",
+) -> tuple[Any, ...]:
+    version = {"P2": "4.9.8", "P5": "5.3.3"}[policy]
+    return ("c", client_id, group, broker, on, version, policy, int(start_s * S), int(until_s * S))
 
 
 def call(number: int, brokers: list[str], from_s: float, to_s: float, how: str) -> tuple[Any, ...]:
-    return (
-        "c",
-        "p",
-        "g",
-        number,
-        brokers,
-        int(from_s * S),
-        int(to_s * S),
-        how == "lost",
-        how == "saved",
-        how == "slow",
-    )
+    outcome = (how == "lost", how == "saved", how == "slow")
+    return ("c", "p", "g", number, brokers, int(from_s * S), int(to_s * S), *outcome)
 
 
-def test_isolations_are_of_the_event_whose_attempts_opened_them(spark: SparkSession) -> None:
-    found = spark.createDataFrame([("c", "e", ["a", "b"], 100 * S, 110 * S)], EVENTS)
+@pytest.fixture(scope="module")
+def two(spark: SparkSession) -> DataFrame:
+    """The one begins at broker a, the other, while it lasts, at b; both are over at 120."""
+    return spark.createDataFrame([event("first", ["a"], 100, 110, 120), event("second", ["b"], 105, 120, 121)], EVENTS)
+
+
+def test_who_isolates_a_broker_of_it_meanwhile_avoids_it(spark: SparkSession) -> None:
+    found = spark.createDataFrame([event("e", ["a", "b"], 100, 110, 112)], EVENTS)
     rows = [
         isolation("p", "a", 103, 703), isolation("q", "b", 110.9, 121), isolation("q", "b", 105, 106),
-        isolation("r", "a", 99, 400),  # before it
-        isolation("r", "b", 111.1, 900),  # after it
-        isolation("r", "c", 105, 900),  # another broker
+        isolation("r", "a", 99, 400),  # since before
+        isolation("over", "a", 90, 100), isolation("later", "b", 111.1, 900), isolation("other", "c", 105, 900),
         isolation("off", "a", 103, 900, on=False),
         isolation("dead", "a", 103, 103),  # no sign of life after its start
     ]  # fmt: skip
     (row,) = avoidance(found, spark.createDataFrame(rows, ISOLATIONS)).collect()
-    assert row == Row(
-        cluster="c", event_id="e", avoiding_producers=2, avoided_from_ms=103 * S, avoided_until_ms=703 * S
-    )
+    expected = {"avoiding_producers": 3, "avoided_from_ms": 99 * S, "avoided_until_ms": 703 * S}
+    assert row == Row(cluster="c", event_id="e", **expected)
 
 
-def test_each_send_is_of_the_event_that_began_first(spark: SparkSession) -> None:
-    found = spark.createDataFrame(
-        [("c", "first", ["a"], 100 * S, 110 * S), ("c", "second", ["b"], 105 * S, 120 * S)], EVENTS
-    )
+def test_a_send_counts_once_in_the_first_event_that_it_met(spark: SparkSession, two: DataFrame) -> None:
     rows = [
-        call(1, ["a", "b", "a"], 106, 109, "lost"), call(2, ["b", "a"], 111, 112, "saved"), call(3, ["a"], 90, 101, "slow"),
+        call(1, ["a", "b", "a"], 106, 109, "lost"), call(2, ["b", "a"], 111, 112, "saved"),
+        call(3, ["a"], 90, 101, "slow"),
         call(4, ["a"], 111, 112, "lost"),  # after it
         call(5, ["c"], 105, 106, "lost"),  # another broker
     ]  # fmt: skip
-    of = {row["event_id"]: row for row in cost(found, spark.createDataFrame(rows, CALLS)).collect()}
-    assert {name: (row["lost"], row["saved"], row["slowed"]) for name, row in of.items()} == {
+    calls = with_event(spark.createDataFrame(rows, CALLS), two)
+    assert {row["row_hash"]: row["event_id"] for row in calls.collect()} == {
+        1: "first", 2: "second", 3: "first", 4: None, 5: None,
+    }  # fmt: skip
+    cost = {row["event_id"]: row for row in with_cost(two, calls).collect()}
+    assert {name: (row["lost_sends"], row["saved_sends"], row["slow_sends"]) for name, row in cost.items()} == {
         "first": (1, 0, 1),
         "second": (0, 1, 0),
     }
 
 
-def test_an_event_needs_a_failure_or_slow_attempts_of_two_producers(spark: SparkSession) -> None:
-    rows = [attempt("a", 100, REFUSED), attempt("b", 100, latency_ms=900)]
-    rows += [attempt("d", 100, latency_ms=900, client_id=client) for client in ("p", "q")]
-    rows += [attempt(broker, 101) for broker in ("a", "b", "d")]
-    found = events(
-        spark.createDataFrame(rows, ATTEMPTS),
-        spark.createDataFrame([isolation("p", "a", 100, 700)], ISOLATIONS),
-        spark.createDataFrame([], CALLS),
-        SLOW_MS,
-        GAP_MS,
-        2,
+@pytest.mark.parametrize(
+    ("lost", "saved", "slow", "severity"),
+    [
+        (10, 0, 0, "CRITICAL"), (9, 99, 99, "WARNING"), (1, 0, 0, "WARNING"), (0, 5, 5, "WARNING"), (0, 5, 4, "INFO"),
+        (0, 0, 0, "INFO"),
+    ],
+)  # fmt: skip
+def test_what_was_lost_makes_it_grave(
+    spark: SparkSession, two: DataFrame, lost: int, saved: int, slow: int, severity: str
+) -> None:
+    how = [*["lost"] * lost, *["saved"] * saved, *["slow"] * slow]
+    calls = spark.createDataFrame([call(number, ["a"], 101, 102, one) for number, one in enumerate(how)], CALLS)
+    of = {row["event_id"]: row["severity"] for row in with_cost(two, with_event(calls, two)).collect()}
+    assert of == {"first": severity, "second": "INFO"}
+
+
+def test_a_group_that_avoids_a_broker_long_after_it_answered(spark: SparkSession) -> None:
+    """An outage of 36 s, after which 4.9.8 stays away for ten minutes by its ladder, and 5.3.3 for ten seconds."""
+    outage = spark.createDataFrame([event("e", ["a"], 100, 136, 140), event("next", ["a"], 500, 510, 511)], EVENTS)
+    rows = [
+        isolation("p", "a", 103, 703, group="old"), isolation("q", "a", 136, 300, group="old"),
+        isolation("r", "a", 136, 146, group="new", policy="P5"), isolation("s", "a", 101, 130, group="brief"),
+    ]  # fmt: skip
+    found = avoided_too_long(outage, spark.createDataFrame(rows, ISOLATIONS), policies(released_profiles(), {}), 60_000)
+    first, second = found.orderBy("start_ms").collect()
+    assert (first["kind"], first["severity"], first["producer_group"], first["broker_name"]) == (
+        "AVOIDED_TOO_LONG", "WARNING", "old", "a",
+    )  # fmt: skip
+    assert (first["start_ms"], first["end_ms"], first["isolated_ms"], first["producers"]) == (
+        140 * S, 500 * S, (360 + 160) * S, 2,
+    )  # fmt: skip
+    assert first["sentence"] == (
+        "old (4.9.8, 2 producers) avoided a for up to 6 min 00 s after it answered again at 00:02:20: its ladder"
+        " isolates for 10 min 00 s after a failure, the newest release's for 10.0 s"
     )
-    of = {row["broker_name"]: row for row in found.collect()}
-    assert {name: (row["kind"], row["avoiding_producers"], row["lost"]) for name, row in of.items()} == {
-        "a": ("REFUSED", 1, 0),
-        "d": ("SLOW", 0, 0),
-    }
-    assert (of["a"]["bad_until_ms"], of["a"]["avoided_after_ms"]) == (101 * S, 599 * S)
-    assert of["d"]["avoided_after_ms"] is None
+    assert (second["start_ms"], second["end_ms"], second["isolated_ms"]) == (511 * S, 703 * S, 192 * S)
+
+
+def test_nobody_is_blamed_for_a_broker_that_does_not_answer(spark: SparkSession) -> None:
+    outage = spark.createDataFrame([event("e", ["a"], 100, 136)], EVENTS)
+    rows = spark.createDataFrame([isolation("p", "a", 103, 703)], ISOLATIONS)
+    assert avoided_too_long(outage, rows, policies(released_profiles(), {}), 60_000).collect() == []
+
+
+@pytest.mark.parametrize(
+    ("broker", "brokers", "start_s", "expected"),
+    [
+        ("a", None, 103, "first"),
+        ("a", None, 139, "first"),  # less than the gap after its last bad attempt
+        ("a", None, 141, None),
+        ("b", None, 699, "long"),  # while it is avoided
+        ("b", None, 90, None),
+        (None, ["a", "b"], 104, "long"),  # the later of two
+        (None, None, 103, None),
+        ("d", None, 103, None),
+    ],
+)
+def test_a_finding_follows_from_the_last_event_at_its_broker(
+    spark: SparkSession, broker: str | None, brokers: list[str] | None, start_s: int, expected: str | None
+) -> None:
+    found = spark.createDataFrame(
+        [event("first", ["a"], 100, 110, 112), event("long", ["b"], 103, 110, 112, over_s=700)], EVENTS
+    )
+    rows = spark.createDataFrame([("c", broker, brokers, start_s * S, start_s * S + 1)], FINDINGS)
+    (row,) = of_event(rows, found, GAP_MS).collect()
+    assert row["event_id"] == expected
+
+
+def test_a_finding_of_a_night_without_events_stays(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("c", "a", None, 1, 2)], FINDINGS)
+    (row,) = of_event(rows, spark.createDataFrame([], EVENTS), GAP_MS).collect()
+    assert row["event_id"] is None

@@ -17,51 +17,50 @@ import jobs.lake.tables_io
 from jobs.errors import LakeBusyError, LakeError
 from jobs.lake.tables_io import Lake
 from jobs.settings.load import load_settings
-from jobs.tables import BROKER_INCIDENTS, QUARANTINE, RUN_LOG, TABLES, Table
+from jobs.tables import BROKER_WINDOWS, QUARANTINE, RUN_LOG, TABLES, Table
 from tests.given.site import D1, D2
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Tables with one incident; what a test adds is of clusters of its own."""
+    """Tables with one broker minute; what a test adds is of clusters of its own."""
     made = Lake(spark, str(tmp_path_factory.mktemp("lake")))
     made.create_tables()
-    _publish(spark, made, "main", D1, ("a", 0.5))
+    _publish(spark, made, "main", D1, ("a", 5))
     return made
 
 
-def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *incidents: tuple[str | None, float]) -> None:
-    """Incidents of the day: a broker and the share of producers each."""
+def _publish(spark: SparkSession, lake: Lake, cluster: str, day: dt.date, *windows: tuple[str | None, int]) -> None:
+    """Broker minutes of the day: of ten attempts at a broker so many failed."""
     rows: list[tuple[Any, ...]] = [
-        (day, cluster, broker, 1, _INSTANT, 2, _INSTANT, 1, 1, share, *_NOTICED, 0, [], 0, 0, 0, 0, False)
-        for broker, share in incidents
-    ]  # fmt: skip
+        (day, cluster, broker, 1, _INSTANT, 10, failures, None, None, None, None, 1, 0, 0)
+        for broker, failures in windows
+    ]
     frame = spark.createDataFrame(rows, ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in _FIELDS))
-    lake.publish_day(BROKER_INCIDENTS, frame, cluster, day, {"run_id": "test"})
+    lake.publish_day(BROKER_WINDOWS, frame, cluster, day, {"run_id": "test"})
 
 
-_FIELDS = BROKER_INCIDENTS.columns
+_FIELDS = BROKER_WINDOWS.columns
 _INSTANT = dt.datetime(2026, 3, 1, 12)  # noqa: DTZ001 - createDataFrame takes it as the session's zone has it
-_NOTICED = (1, 1, _INSTANT, 1, _INSTANT, "p", "p")
 
 
 def _published(lake: Lake, *apart: str) -> list[tuple[Any, ...]]:
-    """All incidents but those of the clusters apart."""
-    rows = deltalake.DeltaTable(lake.path(BROKER_INCIDENTS)).to_pyarrow_table().to_pylist()
-    found = ((row["cluster"], row["event_date"], row["broker_name"], row["peak_share"]) for row in rows)
+    """All broker minutes but those of the clusters apart."""
+    rows = deltalake.DeltaTable(lake.path(BROKER_WINDOWS)).to_pyarrow_table().to_pylist()
+    found = ((row["cluster"], row["event_date"], row["broker_name"], row["failures"]) for row in rows)
     return sorted(each for each in found if each[0] not in apart)
 
 
 @pytest.mark.fault(26, 37)
 def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lake: Lake) -> None:
-    _publish(spark, lake, "north", D1, ("a", 0.5), ("b", 0.5))
-    _publish(spark, lake, "south", D1, ("a", 0.6))
-    _publish(spark, lake, "north", D2, ("a", 0.7))
-    _publish(spark, lake, "north", D1, ("c", 0.8))  # a correction with fewer rows
-    rest = [("main", D1, "a", 0.5), ("north", D2, "a", 0.7), ("south", D1, "a", 0.6)]
-    assert _published(lake, "west") == sorted([("north", D1, "c", 0.8), *rest])
+    _publish(spark, lake, "north", D1, ("a", 5), ("b", 5))
+    _publish(spark, lake, "south", D1, ("a", 6))
+    _publish(spark, lake, "north", D2, ("a", 7))
+    _publish(spark, lake, "north", D1, ("c", 8))  # a correction with fewer rows
+    rest = [("main", D1, "a", 5), ("north", D2, "a", 7), ("south", D1, "a", 6)]
+    assert _published(lake, "west") == sorted([("north", D1, "c", 8), *rest])
     _publish(spark, lake, "north' OR '1'='1", D1)  # a name that ends the text ends no other cluster's day
-    assert _published(lake, "west") == sorted([("north", D1, "c", 0.8), *rest])
+    assert _published(lake, "west") == sorted([("north", D1, "c", 8), *rest])
     _publish(spark, lake, "north", D1)  # no rows clear the day
     assert _published(lake, "west") == rest
 
@@ -70,13 +69,13 @@ def test_a_day_of_a_cluster_is_swapped_and_nothing_else(spark: SparkSession, lak
 def two_clusters(spark: SparkSession, tmp_path: Path) -> Lake:
     """North and south of a day, and north of the next."""
     made = Lake(spark, str(tmp_path / "lake"))
-    made.create_tables((BROKER_INCIDENTS,))
+    made.create_tables((BROKER_WINDOWS,))
     for cluster, day, broker in (("north", D1, "a"), ("south", D1, "b"), ("north", D2, "c")):
-        _publish(spark, made, cluster, day, (broker, 0.5))
+        _publish(spark, made, cluster, day, (broker, 5))
     return made
 
 
-_OTHERS = [("north", D2, "c", 0.5), ("south", D1, "b", 0.5)]
+_OTHERS = [("north", D2, "c", 5), ("south", D1, "b", 5)]
 
 
 @pytest.fixture
@@ -95,9 +94,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_no_file_is_looked_into_where_each_is_of_one_cluster(
     spark: SparkSession, two_clusters: Lake, looks: list[str]
 ) -> None:
-    for incidents in ([("d", 0.7), ("e", 0.8)], [("f", 0.9)], [], []):  # fewer, none, and none where none is
-        _publish(spark, two_clusters, "north", D1, *incidents)
-        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in incidents)])
+    for windows in ([("d", 7), ("e", 8)], [("f", 9)], [], []):  # fewer, none, and none where none is
+        _publish(spark, two_clusters, "north", D1, *windows)
+        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in windows)])
     assert looks == []
 
 
@@ -105,31 +104,31 @@ def test_no_file_is_looked_into_where_each_is_of_one_cluster(
 def test_a_file_with_rows_of_two_clusters_keeps_those_of_the_other(
     spark: SparkSession, two_clusters: Lake, looks: list[str]
 ) -> None:
-    DeltaTable.forPath(spark, two_clusters.path(BROKER_INCIDENTS)).optimize().executeCompaction()
-    files = deltalake.DeltaTable(two_clusters.path(BROKER_INCIDENTS)).file_uris()
+    DeltaTable.forPath(spark, two_clusters.path(BROKER_WINDOWS)).optimize().executeCompaction()
+    files = deltalake.DeltaTable(two_clusters.path(BROKER_WINDOWS)).file_uris()
     assert len(files) == 2
-    for incidents in ([("d", 0.7)], []):
-        _publish(spark, two_clusters, "north", D1, *incidents)
-        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in incidents)])
-    assert looks[0] == "broker_incidents"
+    for windows in ([("d", 7)], []):
+        _publish(spark, two_clusters, "north", D1, *windows)
+        assert _published(two_clusters) == sorted([*_OTHERS, *(("north", D1, *each) for each in windows)])
+    assert looks[0] == "broker_windows"
 
 
 @pytest.mark.fault(26, 35)
 def test_a_day_is_swapped_where_delta_has_noted_no_files(
     spark: SparkSession, two_clusters: Lake, looks: list[str]
 ) -> None:
-    for noted in Path(two_clusters.path(BROKER_INCIDENTS), "_delta_log").glob("*.crc"):
+    for noted in Path(two_clusters.path(BROKER_WINDOWS), "_delta_log").glob("*.crc"):
         noted.unlink()
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
-    _publish(spark, two_clusters, "north", D1, ("d", 0.7))
-    assert _published(two_clusters) == sorted([*_OTHERS, ("north", D1, "d", 0.7)])
-    assert looks == ["broker_incidents"]
+    _publish(spark, two_clusters, "north", D1, ("d", 7))
+    assert _published(two_clusters) == sorted([*_OTHERS, ("north", D1, "d", 7)])
+    assert looks == ["broker_windows"]
 
 
 def test_old_days_of_a_cluster_are_forgotten_and_no_others(two_clusters: Lake) -> None:
-    two_clusters.forget_before(BROKER_INCIDENTS, "north", D1)
-    assert _published(two_clusters) == [("north", D1, "a", 0.5), *_OTHERS]
-    two_clusters.forget_before(BROKER_INCIDENTS, "north", D2)
+    two_clusters.forget_before(BROKER_WINDOWS, "north", D1)
+    assert _published(two_clusters) == [("north", D1, "a", 5), *_OTHERS]
+    two_clusters.forget_before(BROKER_WINDOWS, "north", D2)
     assert _published(two_clusters) == _OTHERS
 
 
@@ -143,13 +142,13 @@ HOSTILE = [
 def test_a_name_is_published_as_it_is_and_swapped_by_it(spark: SparkSession, tmp_path: Path) -> None:
     """Each name is that of a cluster and of its broker; all of one table, so that each is published next to others."""
     lake = Lake(spark, str(tmp_path))
-    lake.create_tables((BROKER_INCIDENTS,))
+    lake.create_tables((BROKER_WINDOWS,))
     for name in HOSTILE:
-        _publish(spark, lake, name, D1, (name, 0.5), ("gone", 0.5))
+        _publish(spark, lake, name, D1, (name, 5), ("gone", 5))
     for name in HOSTILE:
-        _publish(spark, lake, name, D1, (name, 0.6))
-    assert _published(lake) == sorted((name, D1, name, 0.6) for name in HOSTILE)
-    assert lake.read_day(BROKER_INCIDENTS, "${env:HOME}", D1).count() == 1
+        _publish(spark, lake, name, D1, (name, 6))
+    assert _published(lake) == sorted((name, D1, name, 6) for name in HOSTILE)
+    assert lake.read_day(BROKER_WINDOWS, "${env:HOME}", D1).count() == 1
 
 
 @pytest.mark.parametrize("named", ["file:///{}", "file:/{}", "/{}"])
@@ -158,20 +157,20 @@ def test_a_lake_may_be_named_by_a_file_uri(spark: SparkSession, tmp_path: Path, 
     settings = load_settings([], [], {"lake": named.format(f"{tmp_path}/a b/lake".lstrip("/"))})
     lake = Lake(spark, settings.lake)
     for _ in range(2):
-        lake.create_tables((BROKER_INCIDENTS, RUN_LOG))
-        _publish(spark, lake, "main", D1, ("a", 0.5))
+        lake.create_tables((BROKER_WINDOWS, RUN_LOG))
+        _publish(spark, lake, "main", D1, ("a", 5))
     assert lake.exists()
-    assert lake.read(BROKER_INCIDENTS).count() == 1
-    assert deltalake.DeltaTable(str(tmp_path / "a b/lake/broker_incidents")).version() == 2
+    assert lake.read(BROKER_WINDOWS).count() == 1
+    assert deltalake.DeltaTable(str(tmp_path / "a b/lake/broker_windows")).version() == 2
     with lake.locked("one", _clock):
         assert (tmp_path / "a b/lake/_lock").is_file()
 
 
 def test_a_file_has_min_and_max_of_cluster_and_instants_only(spark: SparkSession, lake: Lake) -> None:
-    _publish(spark, lake, "west", D1, ("a", 0.5))
-    told = deltalake.DeltaTable(lake.path(BROKER_INCIDENTS)).get_add_actions(flatten=True).schema.names
-    assert {name.removeprefix("min.") for name in told if name.startswith("min.")} == set(BROKER_INCIDENTS.skipped_by)
-    assert {"cluster", "start_ms", "start_at"} < set(BROKER_INCIDENTS.skipped_by)
+    _publish(spark, lake, "west", D1, ("a", 5))
+    told = deltalake.DeltaTable(lake.path(BROKER_WINDOWS)).get_add_actions(flatten=True).schema.names
+    assert {name.removeprefix("min.") for name in told if name.startswith("min.")} == set(BROKER_WINDOWS.skipped_by)
+    assert {"cluster", "window_start_ms", "window_start_at"} < set(BROKER_WINDOWS.skipped_by)
 
 
 def test_of_one_runs_two_flows_each_has_its_own_commit(spark: SparkSession, tmp_path: Path) -> None:
@@ -189,26 +188,26 @@ def test_of_one_runs_two_flows_each_has_its_own_commit(spark: SparkSession, tmp_
 
 
 @pytest.mark.parametrize(
-    ("incident", "told"),
+    ("window", "told"),
     [
-        pytest.param(("a", 2.0), "share_is_share", id="CHECK"),
-        pytest.param((None, 0.5), "broker_name", id="NOT NULL"),
+        pytest.param(("a", 20), "failures_within_sends", id="CHECK"),
+        pytest.param((None, 5), "broker_name", id="NOT NULL"),
     ],
 )
 def test_a_bad_row_refuses_the_whole_write(
-    spark: SparkSession, lake: Lake, incident: tuple[str | None, float], told: str
+    spark: SparkSession, lake: Lake, window: tuple[str | None, int], told: str
 ) -> None:
     before = _published(lake)
     with pytest.raises(LakeError, match=told):
-        _publish(spark, lake, "main", D1, ("good", 0.5), incident)
+        _publish(spark, lake, "main", D1, ("good", 5), window)
     assert _published(lake) == before
 
 
 def test_a_row_of_another_cluster_refuses_the_write(lake: Lake) -> None:
     before = _published(lake)
-    frame = lake.read(BROKER_INCIDENTS).limit(1)
-    with pytest.raises(LakeError, match="cannot publish 2026-03-01 in table broker_incidents"):
-        lake.publish_day(BROKER_INCIDENTS, frame, "elsewhere", D1, {})
+    frame = lake.read(BROKER_WINDOWS).limit(1)
+    with pytest.raises(LakeError, match="cannot publish 2026-03-01 in table broker_windows"):
+        lake.publish_day(BROKER_WINDOWS, frame, "elsewhere", D1, {})
     assert before
     assert _published(lake) == before
 
@@ -260,9 +259,9 @@ def test_the_reason_of_a_quarantined_line_is_the_first_of_its_reasons(spark: Spa
 def test_a_table_of_another_version_is_refused(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     other = Lake(spark, str(tmp_path / "lake"))
     shutil.copytree(lake.root, other.root)
-    where = other.path(BROKER_INCIDENTS)
+    where = other.path(BROKER_WINDOWS)
     spark.sql(f"ALTER TABLE delta.`{where}` SET TBLPROPERTIES ('faultline.tableVersion' = '9')")
-    with pytest.raises(LakeError, match="broker_incidents has version 9, this program writes 2"):
+    with pytest.raises(LakeError, match="broker_windows has version 9, this program writes 1"):
         other.create_tables()
 
 
@@ -273,9 +272,9 @@ def test_a_run_that_lost_the_lock_writes_nothing_and_leaves_the_others_staging(s
         assert told is not None
         assert told.startswith("broke the lock of run slow (process ")
         writes: list[Callable[[], None]] = [
-            lambda: _publish(spark, lake, "main", D1, ("late", 0.5)),
-            lambda: lake.append(BROKER_INCIDENTS, lake.read(BROKER_INCIDENTS)),
-            lambda: lake.forget_before(BROKER_INCIDENTS, "south", D2),
+            lambda: _publish(spark, lake, "main", D1, ("late", 5)),
+            lambda: lake.append(BROKER_WINDOWS, lake.read(BROKER_WINDOWS)),
+            lambda: lake.forget_before(BROKER_WINDOWS, "south", D2),
             lake.create_tables,
         ]
         for write in writes:

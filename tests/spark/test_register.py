@@ -23,7 +23,7 @@ from jobs.serving.register import Registered, register, registered_text
 from jobs.serving.views import VIEWS
 from jobs.spark.delta_jars import delta_jars
 from jobs.spark.session import DELTA
-from jobs.tables import BROKER_INCIDENTS, ISOLATION_INTERVALS, TABLES
+from jobs.tables import BROKER_WINDOWS, ISOLATION_INTERVALS, TABLES
 from tests.given.lakes import LiteralLake
 from tests.given.site import D1
 from tests.given.small_plans import SMALL
@@ -114,11 +114,11 @@ def test_a_lake_of_another_version_or_release_is_named(
 ) -> None:
     made = LiteralLake(tmp_path_factory.mktemp("other"), [each for each in TABLES if each.name == "run_log"])
     made.add("run_log", D1, {"run_id": "r"})
-    as_was = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in BROKER_INCIDENTS.columns[:9])
-    where = f"LOCATION '{made.folder}/broker_incidents'"
+    as_was = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in BROKER_WINDOWS.columns[:9])
+    where = f"LOCATION '{made.folder}/broker_windows'"
     spark.sql(f"CREATE TABLE was ({as_was}) USING DELTA {where} TBLPROPERTIES ('faultline.tableVersion' = '0')")
     found = register(spark, Lake(spark, str(made.folder)), "release")
-    assert "has version 0, this program writes 2" in found.lacking["broker_incidents"]
+    assert "has version 0, this program writes 1" in found.lacking["broker_windows"]
     spark.sql("DROP TABLE was")
     spark.sql("DROP DATABASE release CASCADE")
 

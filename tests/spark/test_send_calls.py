@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.broker_health import broker_health
-from jobs.fault_latency.effects.calls import all_calls, calls_of_several_attempts
-from jobs.fault_latency.effects.send_calls import plain_calls, send_calls
+from jobs.fault_latency.effects.calls import calls_of_one_attempt, calls_of_several_attempts
+from jobs.fault_latency.effects.send_calls import plain_calls, send_calls, troubled_calls
 from jobs.fault_latency.keys import RULED_BY, RULES
 
 ATTEMPTS = (
@@ -41,7 +41,7 @@ def _attempt(
 def _calls(spark: SparkSession, attempts: list[tuple[Any, ...]]) -> DataFrame:
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     of_several = calls_of_several_attempts(frame, frame, SLOW_MS)
-    return all_calls(frame, of_several, SLOW_MS)
+    return calls_of_one_attempt(frame, of_several, SLOW_MS).unionByName(of_several)
 
 
 def _send_calls(
@@ -53,7 +53,8 @@ def _send_calls(
     """Rows of the table; of each choice the attempt with its isolated brokers and since when its own was."""
     frame = spark.createDataFrame(attempts, ATTEMPTS)
     chosen, healths = spark.createDataFrame(choices or [], CHOICES), spark.createDataFrame(health or [], HEALTH)
-    return send_calls(frame, calls_of_several_attempts(frame, frame, SLOW_MS), chosen, healths, SLOW_MS)
+    of_several = calls_of_several_attempts(frame, frame, SLOW_MS)
+    return send_calls(troubled_calls(frame, of_several, SLOW_MS), of_several, chosen, healths, SLOW_MS)
 
 
 def _plain(

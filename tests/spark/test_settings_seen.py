@@ -36,10 +36,20 @@ def _set(group: str, client: str, *how: Any, **other: Any) -> Line:
     return send(at(D1, "14:00:00"), *how, client_id=client, producer_group=group, **other)
 
 
-HALF_ISOLATE = [  # two producers of four, which send on after ten seconds
-    *(send(at(D1, "08:00:12"), client_id=f"i{number}", broker_name="broker-j") for number in (1, 2)),
-    *(send(at(D1, "08:00:00"), *TIMED_OUT, client_id=f"i{number}", broker_name="broker-i") for number in (1, 2)),
-    *(send(at(D1, "08:00:05"), client_id=f"i{number}", broker_name="broker-j") for number in (3, 4)),
+REFUSED = (10, "RemotingConnectException")
+TROUBLES = [
+    *(
+        send(at(D1, clock), *REFUSED, client_id="i1", broker_name="broker-i", **OFF)
+        for clock in ("08:00:00", "08:00:20")
+    ),
+    # two producers, two of three attempts; one producer, one of two
+    *(send(at(D1, "08:10:09"), 8_000, client_id=f"i{number}", broker_name="broker-s", **OFF) for number in (1, 2)),
+    *(send(at(D1, "08:10:20"), client_id="i1", broker_name=broker, **OFF) for broker in ("broker-s", "broker-t")),
+    send(at(D1, "08:10:09"), 8_000, client_id="i1", broker_name="broker-t", **OFF),
+    # refused once, answers five seconds later, and is avoided for ten minutes: its client lives on for 85 seconds
+    send(at(D1, "09:00:00"), *REFUSED, client_id="i3", broker_name="broker-w", client_version="4.9.8"),
+    send(at(D1, "09:00:05.010"), client_id="i1", broker_name="broker-w", **OFF),
+    send(at(D1, "09:01:30"), client_id="i3", broker_name="broker-j", client_version="4.9.8"),
 ]
 SLOW = [send(at(D1, "10:00:00") + ms, ms, client_id="slow", **OFF) for ms in (550, 549, 100, 99)]
 # h1 avoids broker-h, which answers another producer after 200 ms in the second of h1's next send.
@@ -75,7 +85,7 @@ TWO = [
     for process, second in (("A", "00"), ("B", "10"), ("A", "40"), ("B", "50"))
 ]
 STORIES = [
-    *HALF_ISOLATE, *SLOW, *AVOIDED, *PRODUCERS, *SEND_ON, *TWO,
+    *TROUBLES, *SLOW, *AVOIDED, *PRODUCERS, *SEND_ON, *TWO,
     _of_length(MAX_LINE_BYTES), _of_length(MAX_LINE_BYTES + 1),
 ]  # fmt: skip
 LINES = 64  # of which the settings let one be bad: 1/64, without any rounding
@@ -89,9 +99,10 @@ SITE = f"""
 cluster = "north"
 lake = "lake"
 date = {D1}
-incident_share = 0.51
-incident_min_ms = 10_001
-incident_min_lost = 3
+event_gap_ms = 10_000
+event_slow_producers = 3
+event_slow_share = 0.9
+avoided_too_long_ms = 90_000
 max_line_bytes = {MAX_LINE_BYTES}
 max_bad_fraction = {1 / LINES}
 slow_ms = 7777
@@ -180,16 +191,24 @@ def test_both_runs_succeed(both: Both) -> None:
     )
 
 
-def test_incident_share_is_the_least_share_that_is_an_incident(both: Both) -> None:
-    default, varied = both.rows("broker_incidents", "peak_producers", "producers", broker_name="broker-i")
-    assert (default, varied) == ([(2, 4)], [])
+def test_bad_attempts_less_than_the_gap_apart_are_one_event(both: Both) -> None:
+    default, varied = both.rows("events", "kind", "failed_attempts", broker_name="broker-i")
+    assert (default, varied) == ([("REFUSED", 2)], [("REFUSED", 1), ("REFUSED", 1)])
 
 
-def test_an_incident_is_minor_below_both_bounds(both: Both) -> None:
-    """Ten seconds, in which a send was lost and another is slow, but not by the default of `slow_ms`."""
-    columns = ("lost", "slowed", "is_minor")
-    default, varied = both.rows("broker_incidents", *columns, broker_name="broker-h")
-    assert (default, varied) == ([(1, 0, False)], [(1, 1, True)])
+def test_slow_attempts_of_enough_producers_are_an_event(both: Both) -> None:
+    default, varied = both.rows("events", "kind", "slow_attempts", broker_name="broker-s")
+    assert (default, varied) == ([("SLOW", 2)], [])
+
+
+def test_slow_attempts_of_enough_of_its_minutes_are_an_event(both: Both) -> None:
+    default, varied = both.rows("events", "kind", "slow_attempts", broker_name="broker-t")
+    assert (default, varied) == ([("SLOW", 1)], [])
+
+
+def test_a_broker_may_be_avoided_for_so_long(both: Both) -> None:
+    default, varied = both.rows("findings", "kind", "isolated_ms", broker_name="broker-w")
+    assert (default, varied) == ([("AVOIDED_TOO_LONG", 84_990)], [])
 
 
 def test_slow_ms_is_the_least_time_that_is_slow(both: Both) -> None:

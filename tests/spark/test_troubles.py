@@ -4,61 +4,124 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.fault_latency.effects.troubles import bad_attempts, together, troubles, with_recovery
+from jobs.fault_latency.effects.troubles import bad_attempts, is_event, together, troubles, with_attempts
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, broker_name string, outcome string,"
-    " effective_outcome string, response_code int, started_at_ms bigint, ended_at_ms bigint, latency_ms bigint"
+    " effective_outcome string, response_code int, started_at_ms bigint, ended_at_ms bigint, latency_ms bigint,"
+    " call_timeout_ms bigint"
 )
 S, GAP_MS, SLOW_MS = 1_000, 30_000, 550
 REFUSED, TIMED_OUT = "RemotingConnectException", "RemotingTimeoutException"
 
 
 def attempt(
-    broker: str, ended_s: float, outcome: str = "SEND_OK", latency_ms: int = 5, client_id: str = "p"
+    broker: str, ended_s: float, outcome: str = "SEND_OK", latency_ms: int = 5, client_id: str = "p", **other: int
 ) -> tuple[Any, ...]:
     ended_ms = int(ended_s * S)
-    return ("c", client_id, "g", broker, outcome, outcome, None, ended_ms - latency_ms, ended_ms, latency_ms)
+    began_ms = ended_ms - latency_ms
+    code, timeout_ms = other.get("response_code"), other.get("call_timeout_ms")
+    return ("c", client_id, "g", broker, outcome, outcome, code, began_ms, ended_ms, latency_ms, timeout_ms)
 
 
-def found(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
+def alone(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
+    """Troubles of brokers, before those of several brokers are put together."""
     attempts = spark.createDataFrame([*rows], ATTEMPTS)
-    of_brokers = troubles(bad_attempts(attempts, SLOW_MS), GAP_MS)
-    return together(with_recovery(of_brokers, attempts, SLOW_MS)).orderBy("bad_from_ms")
+    return with_attempts(troubles(bad_attempts(attempts, SLOW_MS, 0), GAP_MS), attempts, SLOW_MS)
 
 
-def shown(rows: DataFrame, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in names) for row in rows.collect()]
+def of_cluster(spark: SparkSession, *rows: tuple[Any, ...]) -> list[Row]:
+    return together(alone(spark, *rows)).orderBy("bad_from_ms", "brokers").collect()
 
 
-def test_a_killed_broker_is_one_trouble_until_it_answers(spark: SparkSession) -> None:
-    rows = [attempt("a", at_s, REFUSED, client_id=f"p{at_s}") for at_s in (100, 110, 139)]
-    rows += [attempt("a", 99.5), attempt("a", 120, TIMED_OUT, 0), attempt("a", 141), attempt("a", 150)]
-    rows += [attempt("b", 120), attempt("a", 170, REFUSED)]
-    assert shown(
-        found(spark, *rows), "broker_name", "kind", "bad_from_ms", "last_bad_ms", "bad_until_ms", "failed"
-    ) == [
-        ("a", "REFUSED", 99_995, 139_000, 141_000, 3),
-        ("a", "REFUSED", 169_995, 170_000, None, 1),  # 30 s and more after the last
+def test_bad_attempts_less_than_the_gap_apart_are_one_trouble(spark: SparkSession) -> None:
+    rows = [attempt("a", at, REFUSED, latency_ms=0) for at in (100, 129.999, 159.999, 189.998)]
+    good = [attempt("a", at) for at in (99, 110, 190, 191)]
+    first, second = of_cluster(spark, *rows, *good)
+    assert (first["bad_from_ms"], first["last_bad_ms"], first["bad_until_ms"]) == (100 * S, 129_999, 190 * S)
+    assert (second["bad_from_ms"], second["last_bad_ms"], second["bad_until_ms"]) == (159_999, 189_998, 190 * S)
+    assert (first["failed_attempts"], first["attempts"], second["attempts"]) == (2, 3, 2)
+
+
+def test_a_trouble_starts_with_its_first_attempt_and_lasts_until_an_answer(spark: SparkSession) -> None:
+    """A slow answer is not the end of it; nor is what was answered before the last bad attempt ended."""
+    (row,) = of_cluster(
+        spark,
+        attempt("a", 103, TIMED_OUT, latency_ms=3_000),
+        attempt("a", 104, latency_ms=600),
+        attempt("a", 103.5),
+        attempt("a", 3_704, client_id="q"),
+        attempt("a", 3_705),
+    )
+    assert (row["bad_from_ms"], row["last_bad_ms"], row["bad_until_ms"]) == (100 * S, 104 * S, 3_704 * S)
+    assert (row["kind"], row["failed_attempts"], row["slow_attempts"]) == ("TIMED_OUT", 1, 1)
+    assert (row["attempts"], row["producers"], row["hit_producers"]) == (3, 1, 1)
+
+
+def test_a_broker_that_does_not_answer_any_more_has_no_end(spark: SparkSession) -> None:
+    (row,) = of_cluster(spark, attempt("a", 103, REFUSED), attempt("b", 104))
+    assert row["bad_until_ms"] is None
+    assert (row["brokers"], row["all_brokers"]) == (["a"], 2)
+
+
+def test_brokers_that_begin_and_end_together_are_one_event(spark: SparkSession) -> None:
+    rows = [attempt(broker, at, REFUSED, 0) for broker, at in (("a", 100), ("b", 100.04), ("d", 101.04))]
+    good = [attempt(broker, at) for broker, at in (("a", 105), ("b", 106.9), ("d", 109))]
+    cluster, other = of_cluster(spark, *rows, *good, attempt("quiet", 1))
+    assert (cluster["broker_name"], cluster["brokers"], cluster["all_brokers"]) == (None, ["a", "b"], 4)
+    assert (cluster["began_within_ms"], cluster["bad_until_ms"], cluster["attempts"]) == (40, 106_900, 2)
+    assert (other["broker_name"], other["bad_from_ms"]) == ("d", 101_040)  # it was bad for two seconds longer
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "brokers"),
+    [pytest.param(101_000, [["a", "b"]], id="a second"), pytest.param(101_001, [["a"], ["b"]], id="longer")],
+)
+def test_a_second_apart_is_together(spark: SparkSession, last_ms: int, brokers: list[list[str]]) -> None:
+    bad = [attempt("a", 100, REFUSED, 0), attempt("b", last_ms / S, REFUSED, 0)]
+    rows = of_cluster(spark, *bad, attempt("a", 103), attempt("b", 103))
+    assert [row["brokers"] for row in rows] == brokers
+
+
+def test_a_kind_is_that_of_four_fifths_of_the_failures(spark: SparkSession) -> None:
+    refused = [attempt("a", 100 + number, REFUSED) for number in range(4)]
+    mixed = [attempt("b", 200 + number, REFUSED) for number in range(3)]
+    busy = [attempt("d", 300, "MQBrokerException", response_code=2)]
+    slow = [attempt("e", 400, latency_ms=550)]
+    rows = [*refused, attempt("a", 105, TIMED_OUT, 3_000), *mixed, attempt("b", 205, TIMED_OUT, 3_000), *busy, *slow]
+    kinds = {row["broker_name"]: row["kind"] for row in of_cluster(spark, *rows)}
+    assert kinds == {"a": "REFUSED", "b": "MIXED", "d": "BUSY", "e": "SLOW"}
+
+
+def test_what_says_nothing_about_the_broker_is_no_trouble(spark: SparkSession) -> None:
+    rows = [
+        attempt("a", 100, TIMED_OUT, 0),  # earlier tries had spent the time
+        attempt("a", 101, "MQClientException"),
+        attempt("a", 102, "SENT", 9_000),
+        attempt("a", 103, "MQBrokerException", response_code=13),  # the message is illegal
+        attempt("a", 104, TIMED_OUT, 3_000, call_timeout_ms=3_000),  # a call: it may have waited for another broker
     ]
+    assert of_cluster(spark, *rows) == []
 
 
-def test_brokers_that_fail_and_answer_together_are_a_cluster_in_trouble(spark: SparkSession) -> None:
-    rows = [attempt(broker, 103 + late, TIMED_OUT, 3_000) for broker, late in (("a", 0), ("b", 0.04), ("c", 0.9))]
-    rows += [attempt(broker, 106 + late) for broker, late in (("a", 0), ("b", 1.5), ("c", 1.9))]
-    rows += [attempt("d", 103, REFUSED, 2_900), attempt("d", 200)]  # over much later
-    assert shown(found(spark, *rows), "broker_name", "brokers", "bad_from_ms", "bad_until_ms") == [
-        (None, ["a", "b", "c"], 100_000, 107_900),
-        ("d", ["d"], 100_100, 200_000),
-    ]
+def test_slow_answers_make_an_event_by_producers_or_by_share(spark: SparkSession) -> None:
+    quick = [attempt(broker, 121 + number) for broker in ("a", "b", "d") for number in range(9)]
+    slow = [
+        attempt("a", 120, latency_ms=600),  # one of ten of its minute
+        *(attempt("b", 120, latency_ms=600, client_id=client) for client in ("p", "q")),
+        attempt("d", 120, latency_ms=600), attempt("d", 130),  # one of eleven
+        attempt("e", 120, REFUSED), *(attempt("e", 121 + number) for number in range(30)),
+    ]  # fmt: skip
+    found = alone(spark, *quick, *slow)
+    assert {row["broker_name"] for row in found.where(is_event(2, 0.1)).collect()} == {"a", "b", "e"}
+    assert {row["broker_name"] for row in found.where(is_event(3, 0.11)).collect()} == {"b", "e"}
+    assert {row["broker_name"] for row in found.where(is_event(3, 0.5)).collect()} == {"e"}
 
 
-def test_slow_answers_are_slow_and_two_kinds_are_mixed(spark: SparkSession) -> None:
-    rows = [attempt("a", 100, latency_ms=550, client_id="p"), attempt("a", 101, latency_ms=900, client_id="q")]
-    rows += [attempt("b", 300, REFUSED), attempt("b", 301, TIMED_OUT, 3_000), attempt("b", 302, latency_ms=600)]
-    assert shown(found(spark, *rows), "broker_name", "kind", "failed", "slow", "producers_hit", "tried") == [
-        ("a", "SLOW", 0, 2, 2, 2),
-        ("b", "MIXED", 2, 1, 1, 3),
-    ]
+def test_an_attempt_under_way_at_midnight_is_cut(spark: SparkSession) -> None:
+    attempts = spark.createDataFrame([attempt("a", 102, TIMED_OUT, 3_000)], ATTEMPTS)
+    (row,) = bad_attempts(attempts, SLOW_MS, 100 * S).collect()
+    assert (row["start_ms"], row["end_ms"]) == (100 * S, 102 * S)

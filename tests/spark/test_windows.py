@@ -1,4 +1,4 @@
-"""Broker minutes and incidents on frames small enough to work out by hand."""
+"""Broker minutes on frames small enough to work out by hand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.fault_latency.effects.broker_minutes import broker_windows
-from tests.given.isolating_producers import ISOLATIONS, SENDS, call_row, incidents_of, isolation_row, send_row
 
+SENDS = (
+    "cluster string, broker_name string, client_id string, producer_group string, mode string, outcome string,"
+    " latency_ms bigint, started_at_ms bigint, ended_at_ms bigint, enforced boolean"
+)
+ISOLATIONS = (
+    "cluster string, broker_name string, client_id string, producer_group string, enforced boolean,"
+    " start_ms bigint, end_ms bigint, counted_until_ms bigint"
+)
 WINDOWS = (
     "cluster string, broker_name string, window_start_ms bigint, sends bigint, failures bigint, latency_p50_ms bigint,"
     " latency_p95_ms bigint, latency_p99_ms bigint, latency_max_ms bigint, producers bigint,"
     " isolating_producers bigint, isolated_ms bigint"
 )
+
+
+def send_row(
+    broker: str, client: str, mode: str, outcome: str, latency_ms: int, ended_at_ms: int
+) -> tuple[object, ...]:
+    return ("c", broker, client, "g", mode, outcome, latency_ms, ended_at_ms - latency_ms, ended_at_ms, True)
+
+
+def isolation_row(
+    broker: str, client: str, start_ms: int, end_ms: int, *, enforced: bool = True, counted_until_ms: int | None = None
+) -> tuple[object, ...]:
+    counted = end_ms if counted_until_ms is None else counted_until_ms
+    return ("c", broker, client, "g", enforced, start_ms, end_ms, counted)
 
 
 def _windows(spark: SparkSession, sends: list[tuple[object, ...]], isolations: list[tuple[object, ...]]) -> DataFrame:
@@ -67,69 +87,3 @@ def test_isolation_is_split_over_the_minutes_it_touches(spark: SparkSession) -> 
         ignore_nullable=True,
         ignore_row_order=True,
     )
-
-
-def _seen(*clients: str) -> list[tuple[object, ...]]:
-    """Producers that send to a healthy broker at 1 ms and at 20,000 ms: active in that minute."""
-    return [send_row("other", client, "SYNC", "SEND_OK", 1, at) for client in clients for at in (1, 20_000)]
-
-
-def test_an_incident_needs_its_share_of_the_active_producers(spark: SparkSession) -> None:
-    isolations = [
-        isolation_row("b", "p0", 1_000, 9_000),
-        isolation_row("b", "p1", 3_000, 5_000),  # two of four from 3,000 on
-        isolation_row("b", "p2", 5_000, 6_000),  # p1 hands over to p2: still two, one incident
-        isolation_row("b", "p3", 8_000, 8_500),  # a second one
-        isolation_row("d", "p0", 1_000, 9_000),  # one of four: none
-        isolation_row("d", "p1", 1_000, 9_000, enforced=False),
-    ]
-    found = incidents_of(spark, isolations, _seen("p0", "p1", "p2", "p3"), [])
-    told = [
-        tuple(row[name] for name in ("start_ms", "end_ms", "peak_producers", "producers", "peak_share"))
-        for row in found
-    ]
-    assert told == [(3_000, 6_000, 2, 4, 0.5), (8_000, 8_500, 2, 4, 0.5)]
-
-
-def test_only_who_is_active_counts(spark: SparkSession) -> None:
-    isolations = [
-        isolation_row("b", "p0", 1_000, 9_000),
-        isolation_row("b", "p1", 15_000, 90_000, counted_until_ms=20_000),  # then it sends no more
-        isolation_row("d", "p9", 0, 500, counted_until_ms=0),  # sent nothing today
-    ]
-    later = send_row("other", "p2", "SYNC", "SEND_OK", 1, 70_000)
-    found = incidents_of(spark, isolations, [*_seen("p0", "p1"), later], [])
-    told = [(row["broker_name"], row["start_ms"], row["end_ms"], row["producers"]) for row in found]
-    assert told == [("b", 1_000, 9_000, 2), ("b", 15_000, 20_000, 2)]
-
-
-def test_who_noticed_and_what_it_cost(spark: SparkSession) -> None:
-    isolations = [
-        isolation_row("b", "p0", 1_000, 100_000),  # holds it long before
-        isolation_row("b", "p1", 70_000, 90_000),
-        isolation_row("b", "p2", 71_000, 80_000),
-    ]
-    sends = [
-        send_row("other", client, "SYNC", "SEND_OK", 1, at)
-        for client in ("p0", "p1", "p2", "p3", "p4")
-        for at in (1, 99_000)
-    ]
-    calls = [
-        call_row("p1", 69_999, "b", failed=True),  # before anybody noticed
-        call_row("p1", 70_000, "b", "other"),  # retried
-        call_row("p2", 71_000, "b", failed=True),  # lost
-        call_row("p3", 75_000, "b", slow=True),  # slow, and did not notice
-        call_row("p3", 76_000, "b"),
-        call_row("p4", 76_000, "other", failed=True),  # did not try it
-    ]
-    (row,) = incidents_of(spark, isolations, sends, calls)
-    expected = {
-        "start_ms": 71_000, "end_ms": 80_000, "isolating_producers": 3, "first_noticed_ms": 70_000,
-        "last_noticed_ms": 71_000, "first_producer": "p1", "last_producer": "p2", "never_noticed": 1,
-        "never_noticed_client_ids": ["p3"], "sends": 4, "lost": 1, "retried": 1, "slowed": 1,
-    }  # fmt: skip
-    assert {name: row[name] for name in expected} == expected
-
-
-def test_no_producers_no_incident(spark: SparkSession) -> None:
-    assert incidents_of(spark, [], [], []) == []

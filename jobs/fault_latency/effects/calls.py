@@ -34,17 +34,6 @@ def calls_of_several_attempts(attempts: DataFrame, sends: DataFrame, slow_ms: in
     return _together(candidates).where("tries > 1").transform(_judged, slow_ms)
 
 
-def all_calls(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
-    """Every send of the day as its caller saw it; the columns of CALLS_OF_SEVERAL.
-
-    Args:
-        attempts: every attempt of the day.
-        calls_of_several: CALLS_OF_SEVERAL.
-        slow_ms: an answer this late counts as slow.
-    """
-    return calls_of_one_attempt(attempts, calls_of_several, slow_ms).unionByName(calls_of_several)
-
-
 def calls_of_one_attempt(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
     """Those of the attempts that are a send of their own, as their callers saw them.
 

@@ -20,29 +20,39 @@ from udfs.choice import began_at_ms, is_plain
 _HOUR_MS = 3_600_000
 
 
+def troubled_calls(attempts: DataFrame, calls_of_several: DataFrame, slow_ms: int) -> DataFrame:
+    """Sends that failed, were retried, or were slow. Grain: as `calls_of_one_attempt`.
+
+    Args:
+        attempts: every attempt of the day.
+        calls_of_several: CALLS_OF_SEVERAL.
+        slow_ms: an answer this late counts as slow.
+    """
+    alone = calls_of_one_attempt(attempts.where(~is_plain(slow_ms)), calls_of_several, slow_ms)
+    return alone.unionByName(calls_of_several).where(is_troubled())
+
+
 def send_calls(
-    attempts: DataFrame, calls_of_several: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int
+    troubled: DataFrame, calls_of_several: DataFrame, choices: DataFrame, health: DataFrame, slow_ms: int
 ) -> DataFrame:
     """The table's rows, without day: the sends that are not plain. Grain: as `calls_of_one_attempt`.
 
     A send is plain if it was answered in time by its first broker while its producer isolated none of the topic's.
 
     Args:
-        attempts: every attempt of the day.
+        troubled: as `troubled_calls` returns them, with `event_id`.
         calls_of_several: CALLS_OF_SEVERAL.
         choices: CHOICES.
         health: as `broker_health` returns it, of the seconds of `avoiding`.
         slow_ms: an answer this late counts as slow.
     """
     avoided = avoiding(choices)
-    troubled = calls_of_one_attempt(attempts.where(~is_plain(slow_ms)), calls_of_several, slow_ms)
-    quiet = calls_of_one_attempt(avoided, calls_of_several, slow_ms).where(~is_troubled())
+    quiet = calls_of_one_attempt(avoided, calls_of_several, slow_ms).unionByName(calls_of_several).where(~is_troubled())
     known = avoided.select(
         *PRODUCER, "row_hash", "isolated_brokers", F.col("since_ms").isNotNull().alias("went_to_isolated")
     )
     return (
-        troubled.unionByName(calls_of_several)
-        .unionByName(quiet)
+        troubled.unionByName(quiet, allowMissingColumns=True)
         .join(known, [*PRODUCER, "row_hash"], "left")
         .where(is_troubled() | F.col("isolated_brokers").isNotNull())
         .withColumn("bucket", F.when(F.col("isolated_brokers").isNotNull(), health_bucket(F.col("started_ms"))))
@@ -81,6 +91,7 @@ def without_attempt(lines: DataFrame, producers: Mapping[str, ProducerSettings])
         *(F.lit(name == "failed").alias(name) for name in ("failed", "retried", "slow")),
         no_text.alias("isolated_brokers"),
         F.lit("NO_ATTEMPT").alias("fault_latency"),
+        F.lit(None).cast("string").alias("event_id"),
         "row_hash",
     )
 

@@ -7,33 +7,37 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.events import of_event
 from jobs.fault_latency.fault_items.isolations import isolating_writes
 from jobs.fault_latency.fault_items.without_broker import intervals_without_broker
 from jobs.fault_latency.findings.against_isolation import sent_while_isolated
 from jobs.fault_latency.findings.all_isolated import all_isolated, dead_broker_magnets
+from jobs.fault_latency.findings.avoided_too_long import avoided_too_long
 from jobs.fault_latency.findings.clock_steps import clock_steps
 from jobs.fault_latency.findings.collateral import collateral_isolations
-from jobs.fault_latency.findings.lone_and_wide import lone_isolations, wide_isolations
+from jobs.fault_latency.findings.lone_isolations import lone_isolations
 from jobs.fault_latency.findings.lost_isolations import lost_by_submit, removed_while_isolated
 from jobs.fault_latency.findings.never_reachable import never_reachable_again
 from jobs.fault_latency.findings.restarts import restarts
 from jobs.fault_latency.findings.several_processes import several_processes
 from jobs.fault_latency.findings.uneven_ladders import uneven_ladder
 from jobs.fault_latency.replayed_day import Replayed
+from jobs.settings.model import Settings
 from jobs.tables.day import Day
 from udfs.policy import keeps_latest
 
 
-def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day, slow_ms: int) -> DataFrame:
+def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, settings: Settings) -> DataFrame:
     """Rows of the table `findings`, without day.
 
     Args:
         items: the day's replay.
         choices: CHOICES.
-        incidents: INCIDENTS, with `is_minor`.
+        events: EVENTS.
         day: the day and cluster.
-        slow_ms: an answer this late counts as slow.
+        settings: what counts as slow, and as too long.
     """
+    slow_ms = settings.slow_ms
     attempts, per_process, isolations = items.attempts, items.sends_per_process, items.isolations
     writes = isolating_writes(items.relevant_writes)
     of_old = writes.where(~keeps_latest(F.col("policy"), items.policies))
@@ -48,9 +52,9 @@ def findings(items: Replayed, choices: DataFrame, incidents: DataFrame, day: Day
         all_isolated(without_broker, choices),
         dead_broker_magnets(without_broker, choices, items.policies),
         lone_isolations(isolations, items.sends, slow_ms),
-        wide_isolations(incidents),
+        avoided_too_long(events, isolations, items.policies, settings.avoided_too_long_ms),
         lost_by_submit(of_old),
         removed_while_isolated(of_old),
         never_reachable_again(writes, day.end_ms),
     ]
-    return reduce(DataFrame.unionByName, kinds)
+    return reduce(DataFrame.unionByName, kinds).transform(of_event, events, settings.event_gap_ms)

@@ -1,4 +1,4 @@
-"""LONE_ISOLATION and WIDE_ISOLATION: is it the producer, or the broker?"""
+"""LONE_ISOLATION: is it the producer, or the broker?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from jobs.fault_latency.findings.finding import (
     duration_text,
     finding,
     percent_text,
-    severity_of_lost,
 )
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.keys import PRODUCER
@@ -122,50 +121,3 @@ def _producer() -> Column:
 
 def _minute(instant_ms: Column) -> Column:
     return bucket_of(instant_ms, _MINUTE_MS)
-
-
-def wide_isolations(incidents: DataFrame) -> DataFrame:
-    """One finding per incident of two producers or more.
-
-    Args:
-        incidents: INCIDENTS, with `is_minor`.
-    """
-    wide = incidents.where("isolating_producers > 1").select(
-        "cluster",
-        "broker_name",
-        "start_ms",
-        "end_ms",
-        "sends",
-        F.col("lost").alias("failures"),
-        F.col("isolating_producers").alias("producers"),
-        F.col("producers").alias("active"),
-        "peak_producers",
-        F.col("peak_share").alias("share"),
-        "retried",
-        "slowed",
-        "is_minor",
-    )
-    return finding(
-        wide,
-        FindingKind.WIDE_ISOLATION,
-        severity_of_lost(F.when(F.col("is_minor"), 0).otherwise(F.col("failures")), Severity.WARNING),
-        F.lit(FindingCause.BROKER_SIDE),
-        F.col("peak_producers"),
-        " of ",
-        F.col("active"),
-        " producers isolated ",
-        F.col("broker_name"),
-        " at one time from ",
-        clock_text(F.col("start_ms")),
-        " for ",
-        duration_text(F.col("end_ms") - F.col("start_ms")),
-        "; of ",
-        count_text(F.col("sends"), "send"),
-        " that tried it ",
-        F.col("failures"),
-        " were lost, ",
-        F.col("retried"),
-        " retried, ",
-        F.col("slowed"),
-        " slow: look at the broker",
-    )
