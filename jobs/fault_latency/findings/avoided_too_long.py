@@ -27,6 +27,7 @@ def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequenc
     until_ms = F.least("counted_until_ms", "next_bad_ms")
     after = (
         isolations_meanwhile(events, isolations)
+        .where("bad_until_ms IS NOT NULL")
         .withColumn("after_ms", until_ms - F.greatest("bad_until_ms", "start_ms"))
         .where(F.col("after_ms") > 0)
     )
