@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.delta_table import NO_OPTIONS, Options
+from jobs.answers.events import Event
 from jobs.answers.night import is_real, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
 from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, read_groups, troubled_groups
 from jobs.answers.words import unsure_text
+from jobs.kinds import FindingKind as ProducerKind
 from jobs.kinds import GroupCause, Severity
 from jobs.tables import (
     BROKER_WINDOWS,
-    FINDINGS,
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
     QUARANTINE,
@@ -31,15 +32,13 @@ from jobs.text.owners import NO_OWNERS, owners_of
 from udfs.strategy import RETRY_TOPIC
 
 MOST, _MOST_BROKERS = 8, 50
-_INCIDENT = ("broker_name", "start_ms", "end_ms", "peak_producers", "producers", "sends", "lost")
 _ISOLATED = ("isolated_ms", "isolations")
 _PASSING = (GroupCause.REBALANCE_NOT_RUN, GroupCause.STALE_ROUTE)  # every rebalance takes some time
-_SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Findings about producers and brokers of one kind by severity, and the sentence of the worst."""
+    """Findings of one kind that are told on their own, by severity, and the sentence of the worst."""
 
     kind: str
     critical: int
@@ -56,8 +55,12 @@ class Digest:
         warning: a sentence where the last run of the day did not succeed; None otherwise.
         not_given: a sentence for each flow that had no input; its counts mean nothing.
         counts: of both flows; the date is left out.
-        incidents: those that are not minor, the longest first.
-        findings: about producers and brokers; the most critical kind first.
+        costs: producer groups with sends that were `lost` (of these `unsent`), `saved` or `slow`, the gravest first.
+        events: the gravest first, each with its `findings` by kind, and its `worst` one if that is CRITICAL.
+        findings: about producers and brokers, without those of events; the most critical kind first.
+        avoided_too_long: the sentence of each such finding.
+        kinds: kind to count, of all findings about producers and brokers.
+        severities: severity to count, of all events and findings about producers and brokers.
         brokers: the fifty longest isolated ones; `isolated_ms` is summed over producers.
         producers: those that isolated longest; `isolated_ms` is summed over brokers.
         producer_groups: those whose producers isolated longest.
@@ -77,8 +80,12 @@ class Digest:
     warning: str | None
     not_given: list[str]
     counts: dict[str, int | bool]
-    incidents: list[dict[str, Any]]
+    costs: list[dict[str, Any]]
+    events: list[dict[str, Any]]
     findings: list[Kind]
+    avoided_too_long: list[str]
+    kinds: dict[str, int]
+    severities: dict[str, int]
     broker_count: int
     brokers: list[dict[str, Any]]
     producer_count: int
@@ -139,6 +146,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
     named = [*(row["producer_group"] for row in (*longest, *groups)), *missing]
     named += [group.consumer_group for group in troubled[:MOST]]
+    named += [cost["producer_group"] for cost in on_night.costs]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,
@@ -146,14 +154,14 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         warning=unsure_text(unsure) if (unsure := unsure_days(published)) else None,
         not_given=[NOT_GIVEN[flow] for flow in (FAULT_LATENCY, ALLOCATION) if day not in ran[flow]],
         counts={name: value for name, value in asdict(on_night.whole).items() if name != "date"},
-        incidents=[
-            {name: incident[name] for name in _INCIDENT}
-            for incident in sorted(
-                on_night.incidents,
-                key=lambda incident: (incident["start_ms"] - incident["end_ms"], incident["start_ms"]),
-            )
+        costs=list(on_night.costs),
+        events=[_event(event) for event in on_night.events],
+        findings=_kinds(on_night.findings),
+        avoided_too_long=[
+            finding["sentence"] for finding in on_night.findings if finding["kind"] == ProducerKind.AVOIDED_TOO_LONG
         ],
-        findings=_kinds(published),
+        kinds=dict(on_night.kinds),
+        severities=dict(on_night.severities),
         broker_count=brokers.num_rows,
         brokers=_worst_brokers(published, brokers),
         producer_count=producers.group_by(["client_id", "producer_group"]).aggregate([]).num_rows,
@@ -198,18 +206,25 @@ def _missing(published: Published, producers: pa.Table) -> list[str]:
     return sorted(set(pc.unique(before["producer_group"]).to_pylist()) - now)
 
 
-def _kinds(published: Published) -> list[Kind]:
-    """Findings by kind; the worst of a kind has the gravest severity, then the most failures."""
-    rows = published.rows(FINDINGS, ["kind", "severity", "failures", "start_ms", "sentence"]).to_pylist()
-    rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), -(row["failures"] or 0), row["start_ms"],
-                               row["sentence"]))  # fmt: skip
-    of_kind: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        of_kind[row["kind"]].append(row)
+def _event(event: Event) -> dict[str, Any]:
+    """The row, without its day, and what the event says."""
+    left_out = ("event_date", "cluster")
+    row = {name: value for name, value in event.row.items() if name not in left_out and not name.endswith("_at")}
+    return row | {
+        "where": event.where, "what": event.what, "end_ms": event.end_ms, "notes": event.notes,
+        "findings": event.kinds, "worst": event.worst,
+    }  # fmt: skip
+
+
+def _kinds(findings: Sequence[Mapping[str, Any]]) -> list[Kind]:
+    """Findings, the gravest first, by kind."""
+    of_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for finding in findings:
+        of_kind[finding["kind"]].append(finding)
     kinds = []
     for kind, found in of_kind.items():
         counts = Counter(row["severity"] for row in found)
-        critical, warning, info = (counts[severity] for severity in _SEVERITIES)
+        critical, warning, info = (counts[severity] for severity in Severity)
         kinds.append(Kind(kind, critical, warning, info, worst=found[0]["sentence"]))
     return sorted(kinds, key=lambda kind: (-kind.critical, -kind.warning, -kind.info, kind.kind))
 

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from jobs.answers.digest import MOST, Digest
-from jobs.answers.words import clock_time
+from jobs.answers.words import NOTHING, clock_time, percent
+from jobs.kinds import FindingKind
 from jobs.text.terminal import UNDER_EACH, counted, duration, grid, grid_with_owners, one_line, safe
 
 _MOST_IN_FULL = 3
@@ -34,7 +35,8 @@ def night_text(night: Digest) -> str:
     """One night on one screen, the most important first; control characters in names are escaped."""
     parts = [
         _headline(night),
-        _incidents(night),
+        _costs(night),
+        _events(night),
         _findings(night),
         _brokers(night),
         _producers(night),
@@ -51,6 +53,9 @@ def _head(night: Digest) -> str:
 
 def _headline(night: Digest) -> str:
     lines = [_head(night), f"  {one_line(night.headline)}", *([f"  {night.warning}"] if night.warning else [])]
+    if night.events:  # else the headline has it
+        failed = percent(night.counts["failures"], night.counts["sends"])
+        lines.append(f"  {failed} of {counted(night.counts['sends'], 'send attempt')} failed.")
     if night.group_count:
         counts = night.counts
         lines.append(
@@ -64,43 +69,74 @@ def _headline(night: Digest) -> str:
     return "\n".join(lines)
 
 
-def _incidents(night: Digest) -> str:
-    minor = night.counts["minor_incidents"]
-    if not night.incidents:
+def _costs(night: Digest) -> str:
+    if not night.costs:
         return ""
-    shown = sorted(night.incidents[:MOST], key=lambda incident: (incident["start_ms"], incident["broker_name"]))
+    shown = night.costs[:_FEW]
+    rows = [
+        [safe(cost["producer_group"]) or "?", *(f"{cost[name]:,}" for name in ("lost", "saved", "slow"))]
+        for cost in shown
+    ]
+    header = ["group", "lost", "saved by a retry", "slow"]
+    table = grid_with_owners(header, rows, [cost["producer_group"] for cost in shown], night.owners)
+    return f"What it cost: sends by producer group{_of_all(rows, len(night.costs))}\n{table}"
+
+
+def _events(night: Digest) -> str:
+    if not night.events:
+        return ""
+    shown = sorted(night.events[:MOST], key=lambda event: (event["bad_from_ms"], event["brokers"]))
     rows = [
         [
-            safe(incident["broker_name"]),
-            clock_time(incident["start_ms"])[:8],
-            clock_time(incident["end_ms"])[:8],
-            duration(incident["end_ms"] - incident["start_ms"]),
-            f"{incident['peak_producers']:,} of {incident['producers']:,} producers",
-            f"{incident['lost']:,} of {incident['sends']:,}",
+            safe(event["where"]),
+            event["what"],
+            clock_time(event["bad_from_ms"])[:8],
+            duration(event["end_ms"] - event["bad_from_ms"]),
+            f"{event['avoiding_producers']:,} of {event['producers']:,}",
+            _avoided_until(event),
+            *(f"{event[name]:,}" for name in ("lost_sends", "saved_sends", "slow_sends")),
         ]
-        for incident in shown
+        for event in shown
     ]
-    count = night.counts["incidents"]
-    more = f" (the {len(rows)} longest of {count:,})" if count > len(rows) else ""
-    table = grid(["broker", "from", "until", "lasted", "at the peak", "sends lost"], rows)
-    left = f"\n  and {counted(minor, 'minor one')}" if minor else ""
-    return f"Incidents: many producers isolate one broker at the same time, UTC{more}\n{table}{left}"
+    header = ["broker", "what", "from", "bad for", "avoided by", "until", "lost", "saved", "slow"]
+    first, *lines = grid(header, rows).split("\n")
+    told = [text for line, event in zip(lines, shown, strict=True) for text in (line, *_below(event))]
+    more = f" (the {len(rows)} gravest of {len(night.events):,})" if len(night.events) > len(rows) else ""
+    title = f"Events: brokers in trouble, producers that avoided them, and sends, UTC{more}"
+    return "\n".join([title, first, *told])
+
+
+def _avoided_until(event: Mapping[str, Any]) -> str:
+    if event["avoided_until_ms"] is None:
+        return NOTHING
+    after = event["avoided_after_ms"]
+    return f"{clock_time(event['avoided_until_ms'])[:8]}{f', {duration(after)} after' if after else ''}"
+
+
+def _below(event: Mapping[str, Any]) -> list[str]:
+    """What the row of an event does not say."""
+    found = ", ".join(f"{kind} {count:,}" for kind, count in event["findings"].items())
+    lines = [*event["notes"], *([f"findings: {found}"] if found else []), *([event["worst"]] if event["worst"] else [])]
+    return [f"    {one_line(line)}" for line in lines]
 
 
 def _findings(night: Digest) -> str:
     if not night.findings:
-        return "Findings\n  none" if night.counts["has_sends"] else ""
+        none = "none beside those of events" if night.kinds else "none"
+        return f"Findings\n  {none}" if night.counts["has_sends"] else ""
     rows = [
         [finding.kind, f"{finding.critical:,}", f"{finding.warning:,}", f"{finding.info:,}"]
         for finding in night.findings
     ]
-    worst = [f"  {one_line(finding.worst)}" for finding in night.findings if finding.critical]
+    long, avoided = FindingKind.AVOIDED_TOO_LONG, night.avoided_too_long
+    worst = [finding.worst for finding in night.findings if finding.critical and finding.kind != long]
+    more = [f"and {len(avoided) - MOST:,} more"] if avoided[MOST:] else []
     table = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(
         [
-            "Findings: what to do about each kind is in docs/findings; below them the worst of each critical kind",
+            "Findings beside those of events: docs/findings has what to do about a kind; below, the gravest in words",
             table,
-            *worst,
+            *(f"  {one_line(words)}" for words in (*worst, *avoided[:MOST], *more)),
         ]
     )
 

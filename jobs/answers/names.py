@@ -16,6 +16,7 @@ _MOST_NAMED = 12
 _NAMED = {
     "broker_name": ("broker", "broker_name"),
     "broker_names": ("broker", "broker_name"),
+    "brokers": ("broker", "broker_name"),
     "client_id": ("producer", "client_id"),
     "producer_group": ("producer group", "producer_group"),
     "consumer_group": ("consumer group", "consumer_group"),

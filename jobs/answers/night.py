@@ -1,24 +1,25 @@
-"""Words and numbers of a report: the night in a sentence, incidents, findings, the nights before."""
+"""Words and numbers of a report: the night in a sentence, its cost, events, findings, the nights before."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.answers.events import Event, cost_words, in_time, with_findings
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
-from jobs.answers.words import percent
+from jobs.answers.words import percent, sentence
 from jobs.kinds import Severity
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
     BROKER_WINDOWS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
@@ -28,9 +29,9 @@ from jobs.tables import (
 )
 from jobs.text.terminal import counted, duration, safe
 
-NIGHTS_BEFORE, MOST_INCIDENTS, MOST_FINDINGS = 14, 50, 200
+NIGHTS_BEFORE, MOST_EVENTS, MOST_FINDINGS = 14, 50, 200
 _PRODUCER = ("client_id", "producer_group")
-_SEVERITIES = tuple(Severity)
+_COST = ("lost", "unsent", "saved", "slow")
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,30 @@ class Day:
     """One published day in numbers of both flows; 0 if a flow did not run.
 
     Attributes:
-        unsent: sends that failed before they had a broker; not counted in `sends` and `failures`.
-        incidents: those that are not minor, of all producers.
+        lost: sends that failed for their callers.
+        unsent: of those, sends that failed before they had a broker; not counted in `sends` and `failures`.
+        saved: sends that were answered after a retry.
+        slow: sends that were answered at the first attempt, and late.
+        sends: attempts.
+        failures: of those, attempts that failed.
+        events: those that are more than INFO, of all producers.
+        info_events: the others.
         has_sends: the run read a send log.
         has_groups: the run read consumer snapshots.
     """
 
     date: dt.date
+    lost: int
+    unsent: int
+    saved: int
+    slow: int
     sends: int
     failures: int
-    unsent: int
     isolations: int
     isolated_ms: int
     isolating_producers: int
-    incidents: int
-    minor_incidents: int
+    events: int
+    info_events: int
     findings: int
     rebalances: int
     moved: int
@@ -70,9 +80,11 @@ class Night:
         whole: the days together.
         days: the days before and the requested days, in order; none before a window.
         counts_sends: False for one group in a window: the tables count its sends only per day.
-        incidents: rows of `broker_incidents` that are not minor, the longest ones, in order of time.
-        findings: rows of `findings`, the gravest first.
+        costs: producer group to its `lost`, `unsent`, `saved` and `slow` sends, the gravest first.
+        events: all of them, the gravest first.
+        findings: rows of `findings` to tell on their own, the gravest first; the others are with their events.
         kinds: kind to count, of all findings.
+        severities: severity to count, of all events and findings.
         not_drawn: a sentence for each thing left out.
         sends_missing: a sentence when some of the days have no send log; None otherwise.
         groups_missing: the same for consumer snapshots.
@@ -82,63 +94,76 @@ class Night:
     whole: Day
     days: tuple[Day, ...]
     counts_sends: bool
-    incidents: tuple[dict[str, Any], ...]
-    findings: tuple[dict[str, Any], ...]
+    costs: tuple[dict[str, Any], ...]
+    events: tuple[Event, ...]
+    findings: tuple[Mapping[str, Any], ...]
     kinds: Mapping[str, int]
+    severities: Mapping[str, int]
     not_drawn: tuple[str, ...]
     sends_missing: str | None
     groups_missing: str | None
+
+    @property
+    def drawn_events(self) -> list[Event]:
+        """The gravest events, in order of time."""
+        return in_time(self.events[:MOST_EVENTS])
+
+    @property
+    def drawn_findings(self) -> tuple[Mapping[str, Any], ...]:
+        """The gravest findings."""
+        return self.findings[:MOST_FINDINGS]
 
 
 def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
     """Read the days, and as many published ones before them; none before a window."""
     before = published.days_before[-nights_before:] if nights_before and published.window is None else ()
     days, group = (*before, *published.days), published.producer_group
-    counts, counts_sends = _days(published, days), group is None or published.window is None
+    cost = _costs(published, days)
+    counts, counts_sends = _days(published, days, cost), group is None or published.window is None
     whole = _whole(published, [counts[day] for day in published.days])
-    incidents = published.rows(BROKER_INCIDENTS, BROKER_INCIDENTS.schema.fieldNames(), ~_minor()).to_pylist()
-    findings = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
-    longest = sorted(incidents, key=lambda incident: (incident["start_ms"] - incident["end_ms"], incident["start_ms"]))
-    gravest = sorted(
-        findings, key=lambda finding: (_SEVERITIES.index(finding["severity"]), finding["start_ms"], finding["sentence"])
-    )
+    found = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
+    events, findings = with_findings(published.rows(EVENTS, EVENTS.schema.fieldNames()).to_pylist(), found)
     not_drawn = [
-        f"{counted(len(found) - most, what)} beyond the {most} {which}"
-        for found, most, what, which in (
-            (longest, MOST_INCIDENTS, "incident", "longest"),
-            (gravest, MOST_FINDINGS, "finding", "gravest"),
-        )
-        if len(found) > most
+        f"{counted(count - most, what)} beyond the {most} gravest"
+        for count, most, what in ((len(events), MOST_EVENTS, "event"), (len(findings), MOST_FINDINGS, "finding"))
+        if count > most
     ]
+    if left := sum(len(event.findings) for event in events[MOST_EVENTS:]):
+        not_drawn.append(f"{counted(left, 'finding')} of events that are not drawn")
     return Night(
-        headline(whole, longest) if group is None else headline_of_group(group, whole, counts_sends=counts_sends),
+        headline(whole, events) if group is None else headline_of_group(group, whole, counts_sends=counts_sends),
         whole,
         tuple(counts[day] for day in days),
         counts_sends,
-        tuple(sorted(longest[:MOST_INCIDENTS], key=lambda incident: (incident["start_ms"], incident["broker_name"]))),
-        tuple(gravest[:MOST_FINDINGS]),
-        dict(Counter(finding["kind"] for finding in findings).most_common()),
+        tuple(_costs_of_groups(cost, published.days)),
+        tuple(events),
+        tuple(findings),
+        dict(Counter(finding["kind"] for finding in found).most_common()),
+        Counter(row["severity"] for row in (*found, *(event.row for event in events))),
         tuple(not_drawn),
         not_given(published, FAULT_LATENCY),
         not_given(published, ALLOCATION),
     )
 
 
-def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
-    """The night in one sentence; `incidents` are the longest first."""
-    sends = _failed(whole)
-    if incidents:
-        longest = incidents[0]
-        broker, lasted = safe(longest["broker_name"]), duration(longest["end_ms"] - longest["start_ms"])
-        peak = f"{longest['peak_producers']} of {longest['producers']} producers"
-        return f"{counted(len(incidents), 'incident')}: in the longest, {peak} avoided {broker} for {lasted}; {sends}."
-    if whole.minor_incidents:
-        return f"No incident but {counted(whole.minor_incidents, 'minor one')}; {sends}."
+def headline(whole: Day, events: Sequence[Event]) -> str:
+    """The night in one sentence, what it cost first; `events` are the gravest first."""
+    cost, sends = cost_words(asdict(whole)), _failed(whole)
+    if events:
+        number = counted(whole.events or whole.info_events, "event")
+        info = f" and {whole.info_events:,}" if whole.events else ""
+        if whole.info_events:
+            number += f"{info} of severity INFO"
+        return sentence(f"{cost}; {number}{', the worst' if events[1:] else ''}: {events[0].words}")
     if whole.isolations:
-        isolated = f"{counted(whole.isolating_producers, 'producer')} isolated a broker"
-        return f"No incident: {isolated}, never many the same one; {sends}."
+        return sentence(
+            f"{cost}; no event, {counted(whole.isolating_producers, 'producer')} isolated a broker; {sends}"
+        )
     if whole.sends or whole.unsent:
-        return f"{'No' if whole.unsent else 'A quiet night: no'} producer isolated a broker; {sends}."
+        is_quiet = not any(getattr(whole, name) for name in (*_COST, "failures"))
+        return sentence(
+            f"{'a quiet night: ' if is_quiet else ''}{cost}; no event, no producer isolated a broker; {sends}"
+        )
     no_send = "no send attempt was logged" if whole.has_sends else NOT_GIVEN[FAULT_LATENCY]
     if whole.rebalances or whole.group_findings:
         return f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')}; {no_send}."
@@ -147,22 +172,52 @@ def headline(whole: Day, incidents: Sequence[Mapping[str, Any]]) -> str:
 
 def headline_of_group(group: str, whole: Day, *, counts_sends: bool) -> str:
     """The night of one producer group in one sentence."""
-    sends = f"; {_failed(whole)}" if counts_sends else ""
+    cost, sends = cost_words(asdict(whole)), f"; {_failed(whole)}" if counts_sends else ""
     if not whole.isolations:
-        return f"{safe(group)}: no producer of it isolated a broker{sends}."
+        return f"{safe(group)}: {cost}; no producer of it isolated a broker{sends}."
     who = f"{counted(whole.isolating_producers, 'producer')} isolated brokers for {duration(whole.isolated_ms)} in all"
-    return f"{safe(group)}: {who}{sends}."
+    return f"{safe(group)}: {cost}; {who}{sends}."
 
 
 def _failed(whole: Day) -> str:
-    unsent = f", {counted(whole.unsent, 'more send')} failed before a broker was chosen" if whole.unsent else ""
-    return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed{unsent}"
+    return f"{percent(whole.failures, whole.sends)} of {counted(whole.sends, 'send attempt')} failed"
 
 
-def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
+def _costs(published: Published, days: Sequence[dt.date]) -> list[dict[str, Any]]:
+    """A row per day and producer group with a send that was lost, saved or slow; each send counts once."""
+    failed, retried, slow, unsent = (
+        pc.field("failed"),
+        pc.field("retried"),
+        pc.field("slow"),
+        pc.field("attempts") == pc.scalar(0),
+    )
+    columns = ["event_date", "producer_group", "attempts", "failed", "retried", "slow"]
+    calls = published.rows(SEND_CALLS, columns, failed | retried | slow | unsent, days)
+    no_broker = pc.equal(calls["attempts"], 0)
+    lost = pc.or_(calls["failed"], no_broker)
+    saved = pc.and_not(calls["retried"], lost)
+    late = pc.and_not(pc.and_not(calls["slow"], calls["retried"]), lost)
+    kinds = zip(_COST, (lost, no_broker, saved, late), strict=True)
+    marked = calls.select(["event_date", "producer_group"])
+    for name, is_so in kinds:
+        marked = marked.append_column(name, pc.cast(is_so, pa.int64()))
+    sums = marked.group_by(["event_date", "producer_group"]).aggregate([(name, "sum") for name in _COST])
+    return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in sums.to_pylist()]
+
+
+def _costs_of_groups(costs: Sequence[Mapping[str, Any]], days: Sequence[dt.date]) -> list[dict[str, Any]]:
+    """The days' costs by producer group, the gravest first."""
+    of_group: dict[str, Counter[str]] = {}
+    for row in costs:
+        if row["event_date"] in days:
+            of_group.setdefault(row["producer_group"], Counter()).update({name: row[name] for name in _COST})
+    rows = [{"producer_group": group} | {name: cost[name] for name in _COST} for group, cost in of_group.items()]
+    return sorted(rows, key=lambda row: (-row["lost"], -row["saved"] - row["slow"], row["producer_group"]))
+
+
+def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping[str, Any]]) -> dict[dt.date, Day]:
     counted_by = BROKER_WINDOWS if published.producer_group is None else PRODUCER_DAYS
     attempts = _per_day(published, days, counted_by, ("sends", "failures"))
-    unsent = _per_day(published, days, SEND_CALLS, where=pc.field("attempts") == pc.scalar(0))
     columns = ["event_date", *_PRODUCER, "start_ms", "counted_until_ms"]
     isolations = published.rows(ISOLATION_INTERVALS, columns, is_real(), days)
     isolated = _by_day(
@@ -176,8 +231,9 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
         .group_by("event_date")
         .aggregate([([], "count_all")])
     )
-    incidents = _per_day(published, days, BROKER_INCIDENTS, where=~_minor())
-    minor = _per_day(published, days, BROKER_INCIDENTS, where=_minor())
+    is_info = pc.field("severity") == pc.scalar(Severity.INFO.value)
+    events = _per_day(published, days, EVENTS, where=~is_info)
+    info = _per_day(published, days, EVENTS, where=is_info)
     findings = _per_day(published, days, FINDINGS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
@@ -191,14 +247,14 @@ def _days(published: Published, days: Sequence[dt.date]) -> dict[dt.date, Day]:
             date=day,
             has_sends=day in ran[FAULT_LATENCY],
             has_groups=day in ran[ALLOCATION],
+            **{name: sum(row[name] for row in costs if row["event_date"] == day) for name in _COST},
             sends=of(attempts, day, "sends_sum"),
             failures=of(attempts, day, "failures_sum"),
-            unsent=of(unsent, day),
             isolations=of(isolated, day),
             isolated_ms=of(isolated, day, "isolated_ms_sum"),
             isolating_producers=of(producers, day),
-            incidents=of(incidents, day),
-            minor_incidents=of(minor, day),
+            events=of(events, day),
+            info_events=of(info, day),
             findings=of(findings, day),
             rebalances=of(rebalances, day),
             moved=of(rebalances, day, "moved_sum"),
@@ -226,11 +282,6 @@ def _by_day(counts: pa.Table) -> dict[dt.date, dict[str, Any]]:
 def is_real() -> pc.Expression:
     """Isolations that took effect: the switch was on, and they have a length."""
     return pc.field("enforced") & (pc.field("end_ms") > pc.field("start_ms"))
-
-
-def _minor() -> pc.Expression:
-    """Minor incidents, which need nobody at night."""
-    return pc.field("is_minor")
 
 
 def _whole(published: Published, days: Sequence[Day]) -> Day:

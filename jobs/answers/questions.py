@@ -7,7 +7,7 @@ from jobs.answers.question import Question
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
@@ -22,26 +22,26 @@ STRATEGY = "STRATEGY"
 _OUTCOMES = (*OUTCOME_CLASSES, *OUTCOMES)
 
 QUESTIONS = {
-    "incidents": Question(
-        BROKER_INCIDENTS,
+    "events": Question(
+        EVENTS,
         {
-            "start_ms": "from",
-            "end_ms": "until",
-            "broker_name": "broker",
-            "peak_producers": "at the peak",
+            "bad_from_ms": "from",
+            "bad_until_ms": "until",
+            "brokers": "brokers",
+            "kind": "kind",
+            "severity": "severity",
+            "avoiding_producers": "avoided by",
             "producers": "of producers",
-            "never_noticed": "never noticed",
-            "sends": "sends",
-            "lost": "lost",
-            "retried": "retried",
-            "slowed": "slowed",
-            "is_minor": "minor",
-            "first_producer": "noticed first by",
+            "avoided_until_ms": "avoided until",
+            "avoided_after_ms": "ms after",
+            "lost_sends": "lost",
+            "saved_sends": "saved",
+            "slow_sends": "slow",
         },
-        {"broker": "broker_name"},
-        ("start_ms", "end_ms"),
-        ("start_ms", "broker_name"),
-        "no incident",
+        {"broker": "brokers", "kind": "kind", "severity": "severity"},
+        ("bad_from_ms", "bad_until_ms"),
+        ("bad_from_ms", "event_id"),
+        "no event",
         FAULT_LATENCY,
     ),
     "findings": Question(

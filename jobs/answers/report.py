@@ -32,6 +32,7 @@ from jobs.text.terminal import counted, duration, escaped, safe
 
 _BROKERS_TO_CHOOSE = 8
 _LONGEST_NAME = 100
+_MOST_COSTS, _MOST_BELOW = 10, 20
 
 
 def write_report(published: Published, output: Path | None, owners: Mapping[str, str] = NO_OWNERS) -> str:
@@ -73,7 +74,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
     on_night, drawn = night(published), timeline(published)
     groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), ())
     windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
-    figure, views = timeline_figure(drawn, windows, on_night.incidents, published.window)
+    figure, views = timeline_figure(drawn, windows, on_night.drawn_events, published.window)
     figures = {
         "timeline": figure,
         "views": views,
@@ -154,7 +155,7 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
     )
-    made.globals.update(nothing=NOTHING)
+    made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW)
     return made
 
 

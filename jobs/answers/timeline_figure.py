@@ -7,16 +7,17 @@ from itertools import zip_longest
 from typing import Any
 
 from jobs.answers.causes import CLASSES
+from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes, Point
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.answers.window import Window
-from jobs.text.terminal import duration
+from jobs.text.terminal import counted, duration
 
 _SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
 _LABEL = 30
 _LOWEST_MS = 0.5
-_INCIDENT, _CLEAR = "#7a828e", "rgba(0,0,0,0)"
+_EVENT, _CLEAR = "#7a828e", "rgba(0,0,0,0)"
 _BELOW = {"xaxis": "x2", "yaxis": "y", "legend": "legend2"}
 _SERIES = (
     ("latency_p99_ms", "p99", "#cc79a7"),
@@ -28,7 +29,7 @@ Figure = dict[str, Any]
 
 
 def timeline_figure(
-    drawn: Timeline, windows: Minutes, incidents: Sequence[Mapping[str, Any]], within: Window | None = None
+    drawn: Timeline, windows: Minutes, events: Sequence[Event], within: Window | None = None
 ) -> tuple[Figure, list[list[dict[str, Any]]]]:
     """The figure, and the data of its first five traces for all brokers and for each of the worst.
 
@@ -37,11 +38,11 @@ def timeline_figure(
     """
     series = (windows.all_brokers, *windows.of_broker.values())
     views = [_rate_traces(points, windows.width_ms) for points in series]
-    traces = [*views[0], *_incident_trace(drawn, incidents), *_isolation_traces(drawn)]
+    traces = [*views[0], *_event_trace(drawn, events), *_isolation_traces(drawn)]
     gantt_px = max(2, len(drawn.rows)) * _ROW_PX
     height = _LEGEND_PX + _SENDS_PX + _GAP_PX + _LATENCY_PX + _AXIS_PX + _LEGEND_PX + gantt_px + _AXIS_PX
     span = _range(drawn, windows) if within is None else [within.since_ms, within.until_ms]
-    layout = _layout(drawn, windows, incidents, span, height, gantt_px)
+    layout = _layout(drawn, windows, events, span, height, gantt_px)
     return {"data": traces, "layout": layout, "height": height}, views
 
 
@@ -114,31 +115,37 @@ def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]
     return {**trace, **_BELOW, "legendgroup": kind, "meta": "isolation"}
 
 
-def _incident_trace(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A thin bar on the broker's heading; its band over the producers is a shape."""
+def _event_trace(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:
+    """A thin bar on the heading of each of its brokers; its band over the producers is a shape."""
     bars = [
-        Bar(rows[0], "incident", False, incident["start_ms"], incident["end_ms"], incident)
-        for incident in incidents
-        if (rows := drawn.rows_of(incident["broker_name"]))
+        Bar(rows[0], "event", False, event.row["bad_from_ms"], event.end_ms, {"event": event})
+        for event, rows in _rows_of(drawn, events)
     ]
     places = [bar.row for bar in bars], [0.5] * len(bars)
-    marker = {"color": _INCIDENT, "line": {"color": _INCIDENT, "width": 1}}
-    trace = bar_trace("incident", bars, places, _incident_hover, marker)
-    return [{**trace, **_BELOW, "meta": "incident"}] if bars else []
+    marker = {"color": _EVENT, "line": {"color": _EVENT, "width": 1}}
+    trace = bar_trace("event", bars, places, _event_hover, marker)
+    return [{**trace, **_BELOW, "meta": "event"}] if bars else []
 
 
-def _incident_hover(bar: Bar) -> str:
-    incident = bar.source
+def _rows_of(drawn: Timeline, events: Sequence[Event]) -> list[tuple[Event, tuple[int, int]]]:
+    """Each event with first and last row of each of its brokers that is drawn."""
+    return [(event, rows) for event in events for broker in event.row["brokers"] if (rows := drawn.rows_of(broker))]
+
+
+def _event_hover(bar: Bar) -> str:
+    event: Event = bar.source["event"]
+    row = event.row
     return (
-        f"<b>incident at {named(incident['broker_name'])}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
-        f"isolated by {incident['peak_producers']:,} of {incident['producers']:,} producers at the peak"
+        f"<b>event at {named(event.where)}: {event.what}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
+        f"avoided by {row['avoiding_producers']:,} of {counted(row['producers'], 'producer')}<br>"
+        f"sends: {row['lost_sends']:,} lost, {row['saved_sends']:,} saved by a retry, {row['slow_sends']:,} slow"
     )
 
 
 def _layout(
     drawn: Timeline,
     windows: Minutes,
-    incidents: Sequence[Mapping[str, Any]],
+    events: Sequence[Event],
     span: list[int],
     height: int,
     gantt_px: int,
@@ -176,7 +183,7 @@ def _layout(
             "dtick": 1,
             "fixedrange": True,
         },
-        "shapes": [*_bands(drawn, incidents), *_rules(drawn)],
+        "shapes": [*_bands(drawn, events), *_rules(drawn)],
     }
 
 
@@ -201,22 +208,21 @@ def _range(drawn: Timeline, windows: Minutes) -> list[int]:
     return [first - pad, last + pad]
 
 
-def _bands(drawn: Timeline, incidents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _bands(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:
     return [
         {
             "type": "rect",
             "xref": "x2",
             "yref": "y",
-            "x0": incident["start_ms"],
-            "x1": incident["end_ms"],
+            "x0": event.row["bad_from_ms"],
+            "x1": event.end_ms,
             "y0": rows[0] - 0.5,
             "y1": rows[1] + 0.5,
             "fillcolor": "rgba(122,130,142,0.28)",
             "line": {"width": 0},
             "layer": "below",
         }
-        for incident in incidents
-        if (rows := drawn.rows_of(incident["broker_name"]))
+        for event, rows in _rows_of(drawn, events)
     ]
 
 

@@ -15,7 +15,7 @@ from jobs.text.nearest import did_you_mean
 if TYPE_CHECKING:  # it imports what reads Delta
     from jobs.answers.digest import Digest
 
-OF_A_NIGHT = ("incident", "contradictions", "missing-producer")
+OF_A_NIGHT = ("event", "contradictions", "missing-producer")
 WORDS = (*OF_A_NIGHT, *Severity, *FindingKind)
 OF_VERIFY = ("differing", "unexplained")
 """Brokers of a writer whose isolations differ from what the client wrote; those of them without a known reason."""
@@ -77,13 +77,11 @@ def check_conditions(conditions: Sequence[Condition], nights: Sequence[Digest] |
         )
     counts = Counter[str](dict.fromkeys(WORDS, 0))
     for night in nights:
-        counts["incident"] += night.counts["incidents"]
+        counts["event"] += night.counts["events"]
         counts["contradictions"] += night.contradictions
         counts["missing-producer"] += len(night.missing_producers)
-        for found in night.findings:
-            by_severity = {severity: getattr(found, severity.lower()) for severity in Severity}
-            counts.update(by_severity)
-            counts[found.kind] += sum(by_severity.values())
+        counts.update(night.severities)
+        counts.update(night.kinds)
     _check(conditions, counts)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # it imports Spark
 
 FLOWS = {
     "nightly": "every flow for one or more UTC days, then the run's record",
-    "fault-latency": "send attempts to isolation timeline, broker windows and incidents",
+    "fault-latency": "send attempts to isolation timeline, broker windows and events",
     "allocation": "consumer snapshots to who should own which queue",
 }
 """Command to what it does."""

@@ -19,8 +19,8 @@ from jobs.errors import UsageError
 
 NIGHT = "night"
 SUBJECTS = {
-    NIGHT: "the night on one screen: incidents, findings, brokers, producers, consumer groups",
-    "incidents": "intervals in which many producers isolate one broker",
+    NIGHT: "the night on one screen: what it cost, events, findings, brokers, producers, consumer groups",
+    "events": "troubles of a broker or of several: what they cost, who avoided whom for how long",
     "findings": "what producers' nights showed that somebody should know",
     "isolations": "which producer held which broker as not available, when and why",
     "calls": "sends that failed, were slow, were retried or met an isolation, as callers saw them",
@@ -32,12 +32,12 @@ SUBJECTS = {
 """Subject to its question in words."""
 
 NAMES = {
-    "broker": "the broker; of calls one of those tried",
+    "broker": "the broker; of calls one of those tried, of events one of those in trouble",
     "producer": "client id of the producer",
     "group": "the consumer group; of calls, findings, isolations and sends the producer group",
     "topic": "the topic",
-    "kind": "kind of the finding",
-    "severity": "severity of the finding",
+    "kind": "kind of the event or finding",
+    "severity": "severity of the event or finding",
     "cause": "cause of the finding or isolation",
     "outcome": "how it ended, or ANSWERED, TIME_OUT, NO_CONNECTION, REFUSED, OTHER",
     "source": "where an owner is known from, or STRATEGY: who should own it",

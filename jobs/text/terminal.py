@@ -15,8 +15,8 @@ _LONG_WORD = re.compile(rf"[^\s/]{{{_LONGEST_WORD + 1},}}")
 def counted(count: int, one: str, many: str = "") -> str:
     """A number with its noun.
 
-    >>> counted(1, "incident"), counted(1200, "incident"), counted(0, "day of its own", "days of their own")
-    ('1 incident', '1,200 incidents', '0 days of their own')
+    >>> counted(1, "event"), counted(1200, "event"), counted(0, "day of its own", "days of their own")
+    ('1 event', '1,200 events', '0 days of their own')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
