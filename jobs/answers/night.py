@@ -185,21 +185,15 @@ def _failed(whole: Day) -> str:
 
 def _costs(published: Published, days: Sequence[dt.date]) -> list[dict[str, Any]]:
     """A row per day and producer group with a send that was lost, saved or slow; each send counts once."""
-    failed, retried, slow, unsent = (
-        pc.field("failed"),
-        pc.field("retried"),
-        pc.field("slow"),
-        pc.field("attempts") == pc.scalar(0),
-    )
     columns = ["event_date", "producer_group", "attempts", "failed", "retried", "slow"]
-    calls = published.rows(SEND_CALLS, columns, failed | retried | slow | unsent, days)
+    counts = pc.field("failed") | pc.field("retried") | pc.field("slow") | (pc.field("attempts") == pc.scalar(0))
+    calls = published.rows(SEND_CALLS, columns, counts, days)
     no_broker = pc.equal(calls["attempts"], 0)
     lost = pc.or_(calls["failed"], no_broker)
     saved = pc.and_not(calls["retried"], lost)
     late = pc.and_not(pc.and_not(calls["slow"], calls["retried"]), lost)
-    kinds = zip(_COST, (lost, no_broker, saved, late), strict=True)
     marked = calls.select(["event_date", "producer_group"])
-    for name, is_so in kinds:
+    for name, is_so in zip(_COST, (lost, no_broker, saved, late), strict=True):
         marked = marked.append_column(name, pc.cast(is_so, pa.int64()))
     sums = marked.group_by(["event_date", "producer_group"]).aggregate([(name, "sum") for name in _COST])
     return [{name.removesuffix("_sum"): value for name, value in row.items()} for row in sums.to_pylist()]

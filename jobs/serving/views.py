@@ -11,7 +11,7 @@ from jobs.tables import TABLES, Table
 VIEWS = (
     "broker_isolations",
     "worst_brokers",
-    "incident_latencies",
+    "event_latencies",
     "day_changes",
     "queue_owners",
     "flapping_groups",

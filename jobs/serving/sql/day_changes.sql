@@ -13,8 +13,8 @@
 -- isolated_ms_before: the same, the day before; null = not there
 -- isolations: isolations, those that stood at 00:00 included; null = not there on this day
 -- isolations_before: the same, the day before; null = not there
--- incidents: of a broker: intervals in which many producers isolated it, without minor ones; null = not there, or a group
--- incidents_before: the same, the day before; null = not there, or a group
+-- events: of a broker: events in which it was in trouble, without those of severity INFO; null = not there, or a group
+-- events_before: the same, the day before; null = not there, or a group
 -- sends: attempts; null = not there on this day
 -- sends_before: the same, the day before; null = not there
 -- failures: of those, attempts that ended in an exception; null = not there on this day
@@ -37,19 +37,21 @@ isolations AS (
   WHERE enforced AND end_ms > start_ms
   GROUP BY event_date, cluster, broker_name
 ),
-incidents AS (
-  SELECT event_date, cluster, broker_name, count(*) AS incidents
-  FROM broker_incidents
-  WHERE NOT is_minor
-  GROUP BY event_date, cluster, broker_name
+broker_events AS (
+  SELECT w.event_date, w.cluster, w.broker_name, count(*) AS events
+  FROM windows AS w
+  JOIN events AS e
+    ON e.event_date = w.event_date AND e.cluster = w.cluster AND array_contains(e.brokers, w.broker_name)
+  WHERE e.severity <> 'INFO'
+  GROUP BY w.event_date, w.cluster, w.broker_name
 ),
 figures AS (
   SELECT w.event_date, w.cluster, 'BROKER' AS subject, w.broker_name AS name, w.isolated_ms,
-    coalesce(i.isolations, 0) AS isolations, coalesce(n.incidents, 0) AS incidents, w.sends, w.failures
+    coalesce(i.isolations, 0) AS isolations, coalesce(n.events, 0) AS events, w.sends, w.failures
   FROM windows AS w
   LEFT JOIN isolations AS i
     ON i.event_date = w.event_date AND i.cluster = w.cluster AND i.broker_name = w.broker_name
-  LEFT JOIN incidents AS n
+  LEFT JOIN broker_events AS n
     ON n.event_date = w.event_date AND n.cluster = w.cluster AND n.broker_name = w.broker_name
   UNION ALL
   SELECT event_date, cluster, 'PRODUCER_GROUP', producer_group, sum(isolated_ms), sum(isolations), NULL, sum(sends),
@@ -60,7 +62,7 @@ figures AS (
 ),
 day_before AS (
   SELECT CAST(event_date + INTERVAL '1' DAY AS DATE) AS event_date, cluster, subject, name, isolated_ms, isolations,
-    incidents, sends, failures
+    events, sends, failures
   FROM figures
 ),
 subjects AS (
@@ -79,8 +81,8 @@ compared AS (
     b.isolated_ms AS isolated_ms_before,
     t.isolations,
     b.isolations AS isolations_before,
-    t.incidents,
-    b.incidents AS incidents_before,
+    t.events,
+    b.events AS events_before,
     t.sends,
     b.sends AS sends_before,
     t.failures,
@@ -113,8 +115,8 @@ SELECT
   c.isolated_ms_before,
   c.isolations,
   c.isolations_before,
-  c.incidents,
-  c.incidents_before,
+  c.events,
+  c.events_before,
   c.sends,
   c.sends_before,
   c.failures,

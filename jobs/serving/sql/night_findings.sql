@@ -11,6 +11,7 @@
 -- cause: why; UNEXPLAINED: the data does not show it
 -- start_at: start of the interval, UTC
 -- end_at: end of the interval, exclusive, UTC
+-- event_id: event that it follows from, in events; null = none
 -- broker_name: broker; null = not one broker
 -- client_id: client id of the producer; null = not one producer
 -- producer_group: producer group; null = not one producer
@@ -35,6 +36,7 @@ SELECT
   f.cause,
   f.start_at,
   f.end_at,
+  f.event_id,
   f.broker_name,
   f.client_id,
   f.producer_group,

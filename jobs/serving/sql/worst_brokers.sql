@@ -10,7 +10,7 @@
 -- isolated_producer_minutes: minutes of isolation, summed over producers whose switch is on
 -- isolations: isolations of the day, those that stood at 00:00 included
 -- isolating_producers: producers that isolated it
--- incidents: intervals in which many producers isolated it at the same time, without minor ones
+-- events: events in which it was in trouble, without those of severity INFO
 -- sends: attempts that ended on this day
 -- failures: of those, attempts that ended in an exception
 WITH latest AS (
@@ -41,11 +41,13 @@ isolations AS (
   WHERE enforced AND end_ms > start_ms
   GROUP BY event_date, cluster, broker_name
 ),
-incidents AS (
-  SELECT event_date, cluster, broker_name, count(*) AS incidents
-  FROM broker_incidents
-  WHERE NOT is_minor
-  GROUP BY event_date, cluster, broker_name
+broker_events AS (
+  SELECT w.event_date, w.cluster, w.broker_name, count(*) AS events
+  FROM brokers AS w
+  JOIN events AS e
+    ON e.event_date = w.event_date AND e.cluster = w.cluster AND array_contains(e.brokers, w.broker_name)
+  WHERE e.severity <> 'INFO'
+  GROUP BY w.event_date, w.cluster, w.broker_name
 )
 SELECT
   b.event_date,
@@ -56,12 +58,12 @@ SELECT
   b.isolated_ms / 60000 AS isolated_producer_minutes,
   coalesce(i.isolations, 0) AS isolations,
   coalesce(i.isolating_producers, 0) AS isolating_producers,
-  coalesce(n.incidents, 0) AS incidents,
+  coalesce(n.events, 0) AS events,
   b.sends,
   b.failures
 FROM brokers AS b
 LEFT JOIN isolations AS i
   ON i.event_date = b.event_date AND i.cluster = b.cluster AND i.broker_name = b.broker_name
-LEFT JOIN incidents AS n
+LEFT JOIN broker_events AS n
   ON n.event_date = b.event_date AND n.cluster = b.cluster AND n.broker_name = b.broker_name
 LEFT JOIN latest ON latest.cluster = b.cluster

@@ -1,14 +1,17 @@
--- How fast was the broker before, during and after each incident?
--- One row is one phase of one incident: the ten minutes BEFORE, DURING it, the ten minutes AFTER. Percentiles are exact,
--- over the answered sync and async attempts at the broker, as in broker_windows. A day without its sends (retention) has none.
--- Ask it: SELECT * FROM incident_latencies WHERE last_night ORDER BY incident_start_at, broker_name, from_ms
+-- How fast was the broker before, during and after each event?
+-- One row is one phase of one event at one of its brokers: the ten minutes BEFORE, DURING it, the ten minutes AFTER. An
+-- event lasts until an attempt was answered, else to its last bad one. Percentiles are exact, over the answered sync and
+-- async attempts at the broker, as in broker_windows. A day without its sends (retention) has none.
+-- Ask it: SELECT * FROM event_latencies WHERE last_night ORDER BY bad_from_at, event_id, broker_name, from_ms
 --
--- event_date: UTC day of the incident
+-- event_date: UTC day of the event
 -- cluster: RocketMQ cluster
 -- last_night: the day is the cluster's last published one
+-- event_id: the event, in events
 -- broker_name: broker
--- incident_start_at: start of the incident, UTC
--- incident_end_at: end of the incident, exclusive, UTC
+-- kind: what happened: REFUSED, TIMED_OUT, BUSY, SLOW, or MIXED
+-- severity: CRITICAL, WARNING or INFO
+-- bad_from_at: start of the first failed or slow attempt, UTC
 -- phase: BEFORE, DURING or AFTER
 -- from_ms: start of the phase, epoch ms
 -- until_ms: end of the phase, exclusive, epoch ms
@@ -24,16 +27,22 @@ WITH latest AS (
   WHERE flow = 'FAULT_LATENCY' AND status = 'SUCCEEDED'
   GROUP BY cluster
 ),
+brokers AS (
+  SELECT DISTINCT event_date, cluster, broker_name FROM broker_windows
+),
+troubles AS (
+  SELECT e.event_date, e.cluster, e.event_id, b.broker_name, e.kind, e.severity, e.bad_from_at, e.bad_from_ms,
+    coalesce(e.bad_until_ms, e.last_bad_ms) AS end_ms
+  FROM events AS e
+  JOIN brokers AS b
+    ON b.event_date = e.event_date AND b.cluster = e.cluster AND array_contains(e.brokers, b.broker_name)
+),
 phases AS (
-  SELECT event_date, cluster, broker_name, start_at, end_at, 'BEFORE' AS phase, start_ms - 600000 AS from_ms,
-    start_ms AS until_ms
-  FROM broker_incidents
+  SELECT *, 'BEFORE' AS phase, bad_from_ms - 600000 AS from_ms, bad_from_ms AS until_ms FROM troubles
   UNION ALL
-  SELECT event_date, cluster, broker_name, start_at, end_at, 'DURING', start_ms, end_ms
-  FROM broker_incidents
+  SELECT *, 'DURING', bad_from_ms, end_ms FROM troubles
   UNION ALL
-  SELECT event_date, cluster, broker_name, start_at, end_at, 'AFTER', end_ms, end_ms + 600000
-  FROM broker_incidents
+  SELECT *, 'AFTER', end_ms, end_ms + 600000 FROM troubles
 ),
 -- a phase may reach over midnight: each day it can touch is a part, so that no other day is read
 parts AS (
@@ -62,9 +71,11 @@ SELECT
   p.event_date,
   p.cluster,
   coalesce(p.event_date = max(latest.event_date), false) AS last_night,
+  p.event_id,
   p.broker_name,
-  p.start_at AS incident_start_at,
-  p.end_at AS incident_end_at,
+  p.kind,
+  p.severity,
+  p.bad_from_at,
   p.phase,
   p.from_ms,
   p.until_ms,
@@ -79,4 +90,4 @@ LEFT JOIN attempts AS s
   ON s.event_date = p.sent_on AND s.cluster = p.cluster AND s.broker_name = p.broker_name
   AND s.ended_at_ms >= p.from_ms AND s.ended_at_ms < p.until_ms
 LEFT JOIN latest ON latest.cluster = p.cluster
-GROUP BY p.event_date, p.cluster, p.broker_name, p.start_at, p.end_at, p.phase, p.from_ms, p.until_ms
+GROUP BY p.event_date, p.cluster, p.event_id, p.broker_name, p.kind, p.severity, p.bad_from_at, p.phase, p.from_ms, p.until_ms
