@@ -6,7 +6,7 @@ import datetime as dt
 import random
 from pathlib import Path
 
-from jobs.tables import BROKER_INCIDENTS, BROKER_WINDOWS, FINDINGS, ISOLATION_INTERVALS, QUEUE_OWNERSHIP, REBALANCES
+from jobs.tables import BROKER_WINDOWS, EVENTS, FINDINGS, ISOLATION_INTERVALS, QUEUE_OWNERSHIP, REBALANCES
 from tests.given.lakes import publish, write_rows
 
 NIGHT = dt.date(2026, 3, 2)
@@ -47,9 +47,10 @@ def write_bad_night(lake: Path, isolations: int) -> None:
     spans = [START + chance.randrange(DAY_MS - 900_000) for _ in range(400)]
     write_rows(
         lake,
-        BROKER_INCIDENTS,
+        EVENTS,
         [
-            ROW | {"broker_name": BROKERS[at % 50], "start_ms": at, "end_ms": at + 900_000, "producers": 200}
+            ROW | {"event_id": f"e{at}", "broker_name": BROKERS[at % 50], "brokers": [BROKERS[at % 50]],
+                   "bad_from_ms": at, "last_bad_ms": at + 900_000, "producers": 200, "severity": "WARNING"}
             for at in spans
         ],
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
     BROKER_WINDOWS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
@@ -55,6 +55,16 @@ def window(minute: int, broker: str = "broker-a", **other: object) -> dict[str, 
     return {"event_date": NIGHT, "cluster": "main", "broker_name": broker, "window_start_ms": start_ms, **other}
 
 
+def event(number: int, broker: str, **other: object) -> dict[str, Any]:
+    """Bad for ten seconds from second 6 on, and avoided by two of three producers until second 35."""
+    return {
+        "event_date": NIGHT, "cluster": "main", "event_id": f"event-{number}", "broker_name": broker,
+        "brokers": [broker], "kind": "TIMED_OUT", "severity": "WARNING", "bad_from_ms": START + 6_000,
+        "last_bad_ms": START + 15_990, "bad_until_ms": START + 16_000, "producers": 3, "avoiding_producers": 2,
+        "avoided_from_ms": START + 6_000, "avoided_until_ms": START + 35_000, "avoided_after_ms": 19_000, **other,
+    }  # fmt: skip
+
+
 def owned(queue_id: int, client_id: str, from_s: int, until_s: int, **other: object) -> dict[str, Any]:
     return {
         "event_date": NIGHT, "cluster": "main", "consumer_group": "g", "topic": "T", "broker_name": "broker-a",
@@ -89,14 +99,13 @@ def write_night(lake: Path) -> None:
             {**window(-1_000, sends=500), "event_date": BEFORE},
         ],
     )
-    incident = {"event_date": NIGHT, "cluster": "main", "peak_producers": 2, "producers": 3, "peak_share": 0.67}
-    span = {"start_ms": START + 6_000, "end_ms": START + 16_000}
-    names = [("broker-a", "p1"), *((name, name) for name in HOSTILE)]
-    write_rows(lake, BROKER_INCIDENTS, [{**incident, **span, "broker_name": a, "first_producer": b} for a, b in names])
+    write_rows(lake, EVENTS, [event(number, name) for number, name in enumerate(("broker-a", *HOSTILE))])
     found = {"event_date": NIGHT, "cluster": "main", "start_ms": START, "end_ms": START + 1}
     finding = {"kind": "ALL_ISOLATED", "cause": "ALL_ISOLATED", "severity": "WARNING"}
     sentences = ["calm words", *HOSTILE]
     write_rows(lake, FINDINGS, [{**found, **finding, "sentence": each, "client_id": each} for each in sentences])
+    follows = {**found, **finding, "producer_group": "PG", "event_id": "event-1", "severity": "CRITICAL"}
+    write_rows(lake, FINDINGS, [{**follows, "sentence": IMAGE, "client_id": IMAGE}])
     fault = {"consumer_group": "g", "kind": "UNASSIGNED", "cause": "UNEXPLAINED", "basis": "OBSERVED"}
     rows = [{**found, **fault, "topic": "T", "broker_name": "broker-a", "queue_id": 2, "sentence": IMAGE}]
     write_rows(lake, ALLOCATION_FINDINGS, [*rows, {**rows[0], "consumer_group": IMAGE}])

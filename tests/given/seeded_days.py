@@ -4,7 +4,7 @@
 
 puts `sends/`, `routes/` and `settings.toml` below the folder. Producers pick queues as a simple client does: round
 robin, away from brokers that failed or were slow, on a ladder of their own version. So the days hold isolations,
-incidents and findings, over midnight too. On purpose they also hold what makes a replay hard: processes that start
+events and findings, over midnight too. On purpose they also hold what makes a replay hard: processes that start
 again (with a process_id, and with a fall of seq alone), async sends with their submit times and hidden retries, ends
 within one millisecond, callers that choose the queue, order keys, one-way sends, brokers told by address alone, the
 switch off or not logged, lines without seq or version, exact duplicates, lines of other days, and bad lines.
