@@ -49,8 +49,16 @@ def write_bad_night(lake: Path, isolations: int) -> None:
         lake,
         EVENTS,
         [
-            ROW | {"event_id": f"e{at}", "broker_name": BROKERS[at % 50], "brokers": [BROKERS[at % 50]],
-                   "bad_from_ms": at, "last_bad_ms": at + 900_000, "producers": 200, "severity": "WARNING"}
+            ROW
+            | {
+                "event_id": f"e{at}",
+                "broker_name": BROKERS[at % 50],
+                "brokers": [BROKERS[at % 50]],
+                "bad_from_ms": at,
+                "last_bad_ms": at + 900_000,
+                "producers": 200,
+                "severity": "WARNING",
+            }
             for at in spans
         ],
     )
