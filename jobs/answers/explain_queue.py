@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from jobs.answers.published import Published
 from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import InputMissingError
+from jobs.kinds import Source
 from jobs.tables import ALLOCATION_FINDINGS, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
 from jobs.text.terminal import counted, one_line, safe
 from udfs.shares import shares
@@ -22,7 +23,6 @@ Row = Mapping[str, Any]
 
 ANY_QUEUE = -1
 """Queue id of a row about every queue of the broker (POP)."""
-_RUNNING_INFO = "RUNNING_INFO"
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class QueueOwners:
         members: rows of `group_members` then, by broker.
         views: who should own it, by each list of members.
         held: rows of `queue_ownership` then.
+        logged: client ids with a log, which counts instead of their answers.
         findings: rows of `allocation_findings` then about this queue, its topic or the group.
         rebalances: rows of `rebalances`: the last one until then, and the next.
     """
@@ -73,6 +74,7 @@ class QueueOwners:
     members: tuple[Row, ...]
     views: tuple[View, ...]
     held: tuple[Row, ...]
+    logged: tuple[str, ...]
     findings: tuple[Row, ...]
     rebalances: tuple[Row, ...]
 
@@ -80,8 +82,8 @@ class QueueOwners:
     def verdict(self) -> str:
         """Whether who should own it is who held it, and the published cause where not."""
         expected = sorted({owner for view in self.views for owner in view.expected})
-        held = sorted({row["client_id"] for row in self.held})
-        if not self.held:
+        held = sorted({row["client_id"] for row in self.held if not _is_overruled(row, self.logged)})
+        if not held:
             return f"{_names(expected)} should own it; no answer and no log shows who held it"
         if not self.views:
             return f"{_names(held)} held it; who should is not computed"
@@ -92,8 +94,19 @@ class QueueOwners:
         return f"{_names(expected)} should own it, {_names(held)} held it: {why}"
 
 
+def _is_overruled(row: Row, logged: Sequence[str]) -> bool:
+    """Answers of a client whose log is read: those are rare, and its log is exact."""
+    return row["source"] == Source.RUNNING_INFO and row["client_id"] in logged
+
+
 def queue_owners(
-    group: str, topic: str, queue: Queue, at_ms: int, rows: Mapping[str, Sequence[Row]], rebalances: Sequence[Row]
+    group: str,
+    topic: str,
+    queue: Queue,
+    at_ms: int,
+    rows: Mapping[str, Sequence[Row]],
+    rebalances: Sequence[Row],
+    logged: Iterable[str] = (),
 ) -> QueueOwners:
     """The queue explained.
 
@@ -105,6 +118,7 @@ def queue_owners(
         rows: name of a table to its rows of the group that hold then; those of `queue_allocation` and
             `queue_ownership` of the topic.
         rebalances: of the group and topic, in any order.
+        logged: client ids of the group with a log.
 
     Raises:
         InputMissingError: nothing is known of the queue then.
@@ -137,6 +151,7 @@ def queue_owners(
         tuple(members),
         tuple(views),
         tuple(sorted(held, key=lambda row: (row["source"], row["start_ms"]))),
+        tuple(sorted(set(logged))),
         tuple(sorted(about, key=lambda row: (row["queue_id"] is None, row["start_ms"]))),
         (*until[-1:], *changes[len(until) :][:1]),
     )
@@ -210,7 +225,9 @@ def queue_at(published: Published, group: str, topic: str, queue: Queue, at_ms: 
         QUEUE_OWNERSHIP.name: read(QUEUE_OWNERSHIP, of_group & of_topic & then),
         ALLOCATION_FINDINGS.name: read(ALLOCATION_FINDINGS, (of_group | pc.field("consumer_group").is_null()) & then),
     }
-    return queue_owners(group, topic, queue, at_ms, rows, read(REBALANCES, of_group & of_topic))
+    by_log = of_group & (pc.field("source") == pc.scalar(Source.CLIENT_LOG))
+    logged = published.rows(QUEUE_OWNERSHIP, ["client_id"], by_log)["client_id"].to_pylist()
+    return queue_owners(group, topic, queue, at_ms, rows, read(REBALANCES, of_group & of_topic), logged)
 
 
 def queue_text(owners: QueueOwners) -> str:
@@ -224,7 +241,7 @@ def queue_text(owners: QueueOwners) -> str:
         *(f"  {safe(row['broker_name'])}: {_names(row['client_ids'])}, {_during(row)}" for row in owners.members),
         *(line for view in owners.views for line in _view_text(view, owners.queue)),
         "held by:",
-        *([f"  {_held_text(row)}" for row in owners.held] or ["  nobody that an answer or a log shows"]),
+        *([f"  {_held_text(row, owners.logged)}" for row in owners.held] or ["  nobody that an answer or a log shows"]),
         "findings then:",
         *([f"  {row['kind']}, {row['cause']}: {one_line(row['sentence'])}" for row in owners.findings] or ["  none"]),
         "rebalances, the last one and the next:",
@@ -251,9 +268,10 @@ def _view_text(view: View, queue: Queue) -> list[str]:
     return [*lines, f"  {_names(view.expected)} by the run, which has more of the strategy than these lists"]
 
 
-def _held_text(row: Row) -> str:
-    if row["source"] == _RUNNING_INFO:
+def _held_text(row: Row, logged: Sequence[str]) -> str:
+    if row["source"] == Source.RUNNING_INFO:
         how = f"its own answers, the last at {clock_time(row['last_answer_ms'])}"
+        how += "; its log counts instead" if _is_overruled(row, logged) else ""
     else:
         how = f"the lines of {one_line(row['process'] or '')}"
     return f"{safe(row['client_id'])}, {_during(row)}: {how}"

@@ -48,7 +48,12 @@ def finding(cause: str, **other: object) -> Row:
 
 
 def owners(
-    allocated: list[Row], *, listed: list[Row], holding: list[Row], findings: list[Row] | None = None
+    allocated: list[Row],
+    *,
+    listed: list[Row],
+    holding: list[Row],
+    findings: list[Row] | None = None,
+    logged: tuple[str, ...] = (),
 ) -> QueueOwners:
     rows = {
         "group_members": listed, "queue_allocation": allocated, "queue_ownership": holding,
@@ -56,7 +61,7 @@ def owners(
     }  # fmt: skip
     change = {"trigger": "JOINED", "joined": ["c3"], "left": [], "moved": 3, "queues": 8}
     changes = [{"changed_at_ms": T + at_ms, **change} for at_ms in (90_000, 1_000, 30_000)]
-    return queue_owners("g", "T", ("broker-a", 3), T + 30_000, rows, changes)
+    return queue_owners("g", "T", ("broker-a", 3), T + 30_000, rows, changes, logged)
 
 
 AVG = (
@@ -107,6 +112,13 @@ def test_a_difference_has_the_published_cause() -> None:
     assert found.verdict == "c2 should own it, c1 held it: REBALANCE_NOT_RUN"
     assert [row["cause"] for row in found.findings] == ["REBALANCE_NOT_RUN", "NONE_NEEDED"]
     assert "  AGAINST_STRATEGY, REBALANCE_NOT_RUN: a client that should not own the queue has it" in queue_text(found)
+
+
+def test_a_log_counts_instead_of_the_answers_of_its_client() -> None:
+    """A stopped client's last answer stands for a while; its log says when it gave the queue up."""
+    found = owners(allocation(AVG), listed=TRIO, holding=[held("c1"), held("c2", "RUNNING_INFO")], logged=("c1", "c2"))
+    assert found.verdict.startswith("c2 should own it, c1 held it: ")
+    assert "its own answers, the last at 00:00:05.000; its log counts instead" in queue_text(found)
 
 
 def test_a_difference_too_short_for_a_finding() -> None:
