@@ -13,7 +13,7 @@ from jobs.answers.gantt import interval_words
 from jobs.answers.published import Published
 from jobs.answers.words import NOTHING, clock_time, safe_cell
 from jobs.errors import InputMissingError
-from jobs.kinds import Evidence
+from jobs.kinds import Evidence, FindingKind
 from jobs.tables import FAULT_ITEM_CHANGES, FAULT_ITEM_UPDATES, ISOLATION_INTERVALS, SENDS, Table
 from jobs.text.nearest import did_you_mean
 from jobs.text.terminal import counted, grid, safe
@@ -22,7 +22,7 @@ from udfs.policy import Policy
 
 _MOST_NAMED = 5
 _PRODUCER = ("client_id", "producer_group")
-_NOT_KNOWN = Ladder((), ())
+_NOT_KNOWN: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 _SAYS = {
     Evidence.LOGGED: "a line of the log says what opened it",
     Evidence.RECORDED: "the client recorded its own updates",
@@ -136,7 +136,7 @@ _RULES = {"LAST_WRITE": "each write sets the end", MAX: "the latest end stays"}
 _REMOVED = "the fallback picked this broker, found no queue to write to in the topic's route, and removed its item"
 _DROPPED = "the client's detector dropped the item of a broker that no longer has an address"
 _ENDED = {
-    "RESTARTED": "a new process of the producer began, which knows nothing of it",
+    FindingKind.RESTARTED: "a new process of the producer began, which knows nothing of it",
     "DAY_END": "it still stands at 24:00 UTC; a row of the next day continues it",
     "REACHABLE": "its reachable flag became true again, which under this profile counts whatever the window says",
 }
@@ -181,7 +181,12 @@ def _rests_on(row: Row) -> str:
 
 
 def isolation_at(
-    published: Published, producer: str, broker: str, at_ms: int, policies: Mapping[str, Policy]
+    published: Published,
+    producer: str,
+    broker: str,
+    at_ms: int,
+    released: Mapping[str, Policy],
+    ladders: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
 ) -> Isolation:
     """The isolation of the broker by the producer at an instant, explained from the published tables.
 
@@ -190,7 +195,8 @@ def isolation_at(
         producer: as `covering` takes it.
         broker: its name.
         at_ms: epoch ms.
-        policies: rules by name; without those of a producer's own ladder, the ladder is not known.
+        released: rules of each profile, by its name.
+        ladders: floors and isolations of producers with a ladder of their own, by client id or group.
 
     Raises:
         InputMissingError: as `covering`.
@@ -215,7 +221,10 @@ def isolation_at(
     changes = sorted(around(FAULT_ITEM_CHANGES, "changed_at_ms", of_item), key=lambda change: change["position"])
     updates = around(FAULT_ITEM_UPDATES, "called_at_ms", process) if row["enforced"] else []
     attempts = around(SENDS, "ended_at_ms", process)
-    policy = policies.get(row["policy"]) or replace(policies[row["profile"]], ladder=_NOT_KNOWN)
+    policy = released[row["profile"]]
+    _, is_own, owner = row["policy"].partition(" with the ladder of ")
+    if is_own:
+        policy = replace(policy, name=row["policy"], ladder=Ladder(*ladders.get(owner, _NOT_KNOWN)))
     return explained(row, changes, attempts, updates, policy)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +14,6 @@ from jobs.cli.days import DayOptions
 from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
-
-if TYPE_CHECKING:  # it imports Spark's types
-    from jobs.settings.model import Settings
-    from udfs.policy import Policy
 
 SUBJECTS = {
     "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at",
@@ -103,24 +98,13 @@ def explain(
         print(queue_json(owners) if as_json else queue_text(owners))
         return
     from jobs.answers.explain_isolation import isolation_at, isolation_json, isolation_text
-
-    policies = _policies(call.settings(lake))
-    found = isolation_at(published, which.producer or "", which.broker or "", at_ms, policies)
-    print(isolation_json(found) if as_json else isolation_text(found, limit))
-
-
-def _policies(settings: Settings) -> dict[str, Policy]:
-    """Rules by name: of each profile, and of each with a producer's own ladder."""
     from jobs.settings.client_profiles import released_profiles
-    from udfs.ladder import Ladder
 
+    released = {profile.name: profile.policy(profile.name) for profile in released_profiles()}
     ladders = {
-        f" with the ladder of {name}": Ladder(producer.latency_max_ms, producer.not_available_ms or ())
-        for name, producer in settings.producers.items()
+        name: (producer.latency_max_ms, producer.not_available_ms or ())
+        for name, producer in call.settings(lake).producers.items()
         if producer.latency_max_ms is not None
     }
-    named = {"": None, **ladders}
-    policies = (
-        profile.policy(profile.name + owner, named[owner]) for profile in released_profiles() for owner in named
-    )
-    return {policy.name: policy for policy in policies}
+    found = isolation_at(published, which.producer or "", which.broker or "", at_ms, released, ladders)
+    print(isolation_json(found) if as_json else isolation_text(found, limit))

@@ -43,6 +43,7 @@ def _setting(plan: str, name: str) -> str:
         (["plan", "--help"], ["writes nothing", "nightly"]),
         (["register", "--help"], ["Put tables and views into the session's catalog"]),
         (["show", "--help"], ["A question to the published tables, answered in the terminal."]),
+        (["explain", "--help"], ["Why an isolation ended when it did, or who should own a queue.", "--at TIME"]),
         (["report", "--help"], ["A published day as one HTML page, for a browser without a network."]),
     ],
 )
