@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
 import pyarrow.compute as pc
 
@@ -21,7 +22,6 @@ from udfs.ladder import Ladder
 from udfs.policy import Policy
 
 _MOST_NAMED = 5
-_PRODUCER = ("client_id", "producer_group")
 _NOT_KNOWN: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 _SAYS = {
     Evidence.LOGGED: "a line of the log says what opened it",
@@ -61,8 +61,8 @@ def covering(rows: Sequence[Row], producer: str, broker: str, at_ms: int) -> Row
         InputMissingError: no producer or several match, or none of its isolations holds then.
     """
     names = _one(rows, producer, broker)
-    own = [row for row in rows if (row["client_id"], row["producer_group"]) == names]
-    own.sort(key=lambda row: row["start_ms"])
+    of_producer = (row for row in rows if (row["client_id"], row["producer_group"]) == names)
+    own = sorted(of_producer, key=lambda row: row["start_ms"])
     begun = [row for row in own if row["start_ms"] <= at_ms]
     for end in ("end_ms", "end_latest_ms"):
         if held := [row for row in begun if at_ms < row[end] or at_ms == row["start_ms"]]:
@@ -93,10 +93,10 @@ def _one(rows: Sequence[Row], producer: str, broker: str) -> tuple[str, str]:
             f"'{safe(producer)}' names {len(matching)} producers that isolated '{safe(broker)}', such as {shown};"
             " give the client id of one"
         )
-    text = safe(producer)
-    near = did_you_mean(text, [name for names in there for name in names])
+    near = did_you_mean(safe(producer), [name for names in there for name in names])
     raise InputMissingError(
-        f"no producer '{text}' isolated '{safe(broker)}' on the day asked about{near}; {shown or 'nobody'} did"
+        f"no producer '{safe(producer)}' isolated '{safe(broker)}' on the day asked about{near};"
+        f" {shown or 'nobody'} did"
     )
 
 
@@ -173,9 +173,8 @@ def _length(ms: int) -> str:
 def _rests_on(row: Row) -> str:
     says = _SAYS.get(row["evidence"], "what opened it follows from one line by the client's code (docs/exactness.md)")
     first, last = row["end_earliest_ms"], row["end_latest_ms"]
-    band = "no order of the lines gives another end"
-    if first < last:
-        band = f"the lines allow an end from {clock_time(first)} to {clock_time(last)}"
+    open_to = f"the lines allow an end from {clock_time(first)} to {clock_time(last)}"
+    band = open_to if first < last else "no order of the lines gives another end"
     start = "; the day before is not published and could change it" if row["after_unknown_start"] else ""
     return f"{row['evidence']}: {says}; {band}{start}"
 
@@ -205,9 +204,8 @@ def isolation_at(
     of_broker = pc.field("broker_name") == pc.scalar(broker)
     rows = published.rows(ISOLATION_INTERVALS, ISOLATION_INTERVALS.schema.fieldNames(), of_broker).to_pylist()
     row = covering(rows, producer, broker, at_ms)
-    item = of_broker
-    for name in _PRODUCER:
-        item &= pc.field(name) == pc.scalar(row[name])
+    of_producer = (pc.field(name) == pc.scalar(row[name]) for name in ("client_id", "producer_group"))
+    item = reduce(and_, of_producer, of_broker)
     process = pc.coalesce(pc.field("process_id"), pc.field("client_id")) == pc.scalar(row["process"])
     of_item = (pc.field("process") == pc.scalar(row["process"])) & (pc.field("enforced") == pc.scalar(row["enforced"]))
 
@@ -257,8 +255,3 @@ def isolation_text(isolation: Isolation, most: int) -> str:
     if left_out:
         parts.append(f"  {left_out:,} lines between them are not shown; give --limit 0 for all")
     return "\n".join(parts)
-
-
-def isolation_json(isolation: Isolation) -> str:
-    """As one JSON object, with every line."""
-    return json.dumps(asdict(isolation), indent=1, default=lambda value: value.isoformat())

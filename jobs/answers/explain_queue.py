@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
@@ -17,12 +16,13 @@ from jobs.tables import ALLOCATION_FINDINGS, GROUP_MEMBERS, QUEUE_ALLOCATION, QU
 from jobs.text.terminal import counted, one_line, safe
 from udfs.shares import shares
 from udfs.strategies import Queue, Strategy, first_indexes, sorted_clients, sorted_queues
-from udfs.strategy import UnknownStrategyError
 
 Row = Mapping[str, Any]
 
 ANY_QUEUE = -1
 """Queue id of a row about every queue of the broker (POP)."""
+MIXED = "MIXED"
+"""Strategy of members that have different ones."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class View:
         members: client ids in the strategy's order, one per connection; empty = no broker lists them then.
         queues: of the topic, in the strategy's order.
         expected: owners as published; empty = nobody.
-        computed: owners by a strategy of this name from these two lists; None = no strategy has it (MIXED).
+        computed: owners by a strategy of this name, without settings of its own, from these two lists.
     """
 
     broker_name: str | None
@@ -47,7 +47,7 @@ class View:
     members: tuple[str, ...]
     queues: tuple[Queue, ...]
     expected: tuple[str, ...]
-    computed: tuple[str, ...] | None
+    computed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class QueueOwners:
         topic: the topic.
         queue: broker name and queue id.
         at_ms: the instant, epoch ms.
+        verdict: whether who should own it is who held it, and why not.
         members: rows of `group_members` then, by broker.
         views: who should own it, by each list of members.
         held: rows of `queue_ownership` then.
@@ -71,6 +72,7 @@ class QueueOwners:
     topic: str
     queue: Queue
     at_ms: int
+    verdict: str
     members: tuple[Row, ...]
     views: tuple[View, ...]
     held: tuple[Row, ...]
@@ -78,20 +80,20 @@ class QueueOwners:
     findings: tuple[Row, ...]
     rebalances: tuple[Row, ...]
 
-    @property
-    def verdict(self) -> str:
-        """Whether who should own it is who held it, and the published cause where not."""
-        expected = sorted({owner for view in self.views for owner in view.expected})
-        held = sorted({row["client_id"] for row in self.held if not _is_overruled(row, self.logged)})
-        if not held:
-            return f"{_names(expected)} should own it; no answer and no log shows who held it"
-        if not self.views:
-            return f"{_names(held)} held it; who should is not computed"
-        if expected == held:
-            return f"{_names(held)} should own it, and held it"
-        causes = sorted({f["cause"] for f in self.findings if f["basis"] == "OBSERVED" and f["queue_id"] is not None})
-        why = ", ".join(causes) or "no finding: they differ for less than a finding needs"
-        return f"{_names(expected)} should own it, {_names(held)} held it: {why}"
+
+def _verdict(views: Sequence[View], held_by: Sequence[Row], logged: Sequence[str], findings: Sequence[Row]) -> str:
+    """Whether who should own it is who held it, and the published cause where not."""
+    expected = _names(sorted({owner for view in views for owner in view.expected}))
+    held = _names(sorted({row["client_id"] for row in held_by if not _is_overruled(row, logged)}))
+    if held == "nobody":
+        return f"{expected} should own it; no answer and no log shows who held it"
+    if not views:
+        return f"{held} held it; who should is not computed"
+    if expected == held:
+        return f"{held} should own it, and held it"
+    causes = sorted({row["cause"] for row in findings if row["basis"] == "OBSERVED" and row["queue_id"] is not None})
+    why = ", ".join(causes) or "no finding: they differ for less than a finding needs"
+    return f"{expected} should own it, {held} held it: {why}"
 
 
 def _is_overruled(row: Row, logged: Sequence[str]) -> bool:
@@ -136,6 +138,7 @@ def queue_owners(
             f"nothing is known of queue '{safe(queue[0])}:{queue[1]}' of '{safe(topic)}' for group '{safe(group)}' at"
             f" {clock_time(at_ms, with_day=True)}; known then: {there or 'no queue of this topic and group'}"
         )
+    by_log = tuple(sorted(set(logged)))
     about = [
         row
         for row in rows[ALLOCATION_FINDINGS.name]
@@ -148,10 +151,11 @@ def queue_owners(
         topic,
         queue,
         at_ms,
+        _verdict(views, held, by_log, about),
         tuple(members),
         tuple(views),
         tuple(sorted(held, key=lambda row: (row["source"], row["start_ms"]))),
-        tuple(sorted(set(logged))),
+        by_log,
         tuple(sorted(about, key=lambda row: (row["queue_id"] is None, row["start_ms"]))),
         (*until[-1:], *changes[len(until) :][:1]),
     )
@@ -174,28 +178,18 @@ def _view(
         return None
     lists = [row["client_ids"] for row in member_lists if broker_name in {None, row["broker_name"]}]
     members = sorted_clients(next((client_ids for client_ids in lists if client_ids), []))
-    queues = _queues(rows)
+    queues, strategy = _queues(rows), own[0]["strategy"]
+    given = [] if strategy == MIXED else shares(Strategy(strategy), topic, queues, members)
     return View(
         broker_name,
-        own[0]["strategy"],
+        strategy,
         own[0]["strategy_source"],
         own[0]["is_carried"],
         tuple(members),
         tuple(queues),
         tuple(sorted(row["client_id"] for row in own if row["client_id"] is not None)),
-        _computed(own[0]["strategy"], topic, queues, members, queue),
+        tuple(sorted(share.client_id for share in given if queue in share.queues)),
     )
-
-
-def _computed(
-    strategy: str, topic: str, queues: Sequence[Queue], members: Sequence[str], queue: Queue
-) -> tuple[str, ...] | None:
-    """Owners of the queue by a strategy of that name without settings of its own; None where there is none."""
-    try:
-        found = shares(Strategy(strategy), topic, queues, members)
-    except UnknownStrategyError:
-        return None
-    return tuple(sorted(share.client_id for share in found if queue in share.queues))
 
 
 def queue_at(published: Published, group: str, topic: str, queue: Queue, at_ms: int) -> QueueOwners:
@@ -252,15 +246,16 @@ def queue_text(owners: QueueOwners) -> str:
 
 def _view_text(view: View, queue: Queue) -> list[str]:
     whose = "which agree" if view.broker_name is None else f"by the list of {safe(view.broker_name)}"
+    members = ", ".join(f"{place} {safe(name)}" for place, name in enumerate(view.members))
     lines = [
         f"{safe(view.strategy)} ({view.strategy_source}), members {whose}:",
-        f"  members in its order: {_numbered(view.members)}",
+        f"  members in its order: {members or 'none'}",
     ]
     if queue in view.queues:
         lines.append(f"  queues in its order: {len(view.queues)}, this one is number {view.queues.index(queue)} from 0")
     if view.is_carried:
         return [*lines, f"  the strategy fails on these lists, so {_names(view.expected)} keeps the queue"]
-    if view.computed == view.expected:
+    if view.computed == view.expected and view.strategy != MIXED:
         loads = f"{counted(len(view.queues), 'queue')} for {counted(len(view.members), 'member')}"
         places = first_indexes(view.members)
         owners = ", ".join(f"number {places[owner]}, {safe(owner)}" for owner in view.expected)
@@ -269,32 +264,23 @@ def _view_text(view: View, queue: Queue) -> list[str]:
 
 
 def _held_text(row: Row, logged: Sequence[str]) -> str:
-    if row["source"] == Source.RUNNING_INFO:
-        how = f"its own answers, the last at {clock_time(row['last_answer_ms'])}"
-        how += "; its log counts instead" if _is_overruled(row, logged) else ""
-    else:
-        how = f"the lines of {one_line(row['process'] or '')}"
-    return f"{safe(row['client_id'])}, {_during(row)}: {how}"
+    held = f"{safe(row['client_id'])}, {_during(row)}"
+    if row["source"] == Source.CLIENT_LOG:
+        return f"{held}: the lines of {one_line(row['process'])}"
+    instead = "; its log counts instead" if _is_overruled(row, logged) else ""
+    return f"{held}: its own answers, the last at {clock_time(row['last_answer_ms'])}{instead}"
 
 
 def _rebalance_text(row: Row) -> str:
-    joined, left = _names(row["joined"], "nobody"), _names(row["left"], "nobody")
-    moved = f"moved {row['moved']} of {counted(row['queues'], 'queue')}"
-    return f"{clock_time(row['changed_at_ms'])} {row['trigger']}: joined {joined}; left {left}; {moved}"
+    return (
+        f"{clock_time(row['changed_at_ms'])} {row['trigger']}: joined {_names(row['joined'])};"
+        f" left {_names(row['left'])}; moved {row['moved']} of {counted(row['queues'], 'queue')}"
+    )
 
 
 def _during(row: Row) -> str:
     return f"{clock_time(row['start_ms'])} to {safe_cell('end_ms', row['end_ms'])}"
 
 
-def _numbered(names: Sequence[str]) -> str:
-    return ", ".join(f"{number} {safe(name)}" for number, name in enumerate(names)) or "none"
-
-
-def _names(names: Iterable[str], none: str = "nobody") -> str:
-    return ", ".join(map(safe, names)) or none
-
-
-def queue_json(owners: QueueOwners) -> str:
-    """As one JSON object."""
-    return json.dumps({**asdict(owners), "verdict": owners.verdict}, indent=1, default=lambda value: value.isoformat())
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(safe, names)) or "nobody"

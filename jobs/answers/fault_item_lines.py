@@ -18,8 +18,6 @@ AROUND_MS = 1_000
 """Changes so long before and after an isolation are shown too; lines that changed nothing only `_NEAR_MS`."""
 _NEAR_MS = 50
 MAX = "MAX"
-SETS_END = ("OPENED", "EXTENDED")
-"""Changes that set an end."""
 COULD_NOT = "could not move the end"
 _UNSAID = "no published change is of it: two threads wrote at once, or settings say that the caller chose the queue"
 _NO_RUNG = (None, None)
@@ -72,7 +70,10 @@ def lines_of(
     """
     recorded = {_key(update): update for update in updates}
     sent = {_key(attempt): attempt for attempt in attempts}
-    lines = [_changed(change, _source(change, recorded, sent), policy) for change in changes]
+    lines = [
+        _changed(change, (recorded if change["evidence"] == Evidence.RECORDED else sent).get(_key(change)), policy)
+        for change in changes
+    ]
     by_record = {_key(change) for change in changes if change["evidence"] == Evidence.RECORDED}
     by_line = {(_key(change), change["changed_at_ms"]) for change in changes if change["evidence"] != Evidence.RECORDED}
     lines += [_update(update, policy) for update in updates if _key(update) not in by_record]
@@ -82,9 +83,8 @@ def lines_of(
         if (_key(attempt), attempt["ended_at_ms"]) not in by_line
     ]
     near = range(row["start_ms"] - _NEAR_MS, row["end_ms"] + _NEAR_MS + 1)
-    lines = [line for line in lines if line.change or line.at_ms in near]
-    lines.sort(key=lambda line: (line.at_ms, line.seq is None, line.seq))
-    return tuple(_with_effects(lines, row, policy))
+    shown = [line for line in lines if line.change or line.at_ms in near]
+    return tuple(_with_effects(sorted(shown, key=lambda line: (line.at_ms, line.seq is None, line.seq)), row, policy))
 
 
 def _key(row: Row) -> tuple[int, ...]:
@@ -95,14 +95,10 @@ def _key(row: Row) -> tuple[int, ...]:
     return at_ms, row["latency_ms"] if "latency_ms" in row else row["current_latency_ms"]
 
 
-def _source(change: Row, recorded: Mapping[Any, Row], sent: Mapping[Any, Row]) -> Row | None:
-    return (recorded if change["evidence"] == Evidence.RECORDED else sent).get(_key(change))
-
-
 def _changed(change: Row, source: Row | None, policy: Policy) -> Line:
     """A published change, with the line that it comes from where that is of the broker."""
-    is_failure = change["cause"] not in {"LATENCY", "DETECTOR"}
-    looked_up = policy.failure_latency_ms if is_failure else change["current_latency_ms"]
+    by_latency = change["cause"] in {"LATENCY", "DETECTOR"}
+    looked_up = change["current_latency_ms"] if by_latency else policy.failure_latency_ms
     if source is None:
         what = f"{change['cause']}, {change['evidence']}"
     elif "op" in source:
@@ -111,17 +107,16 @@ def _changed(change: Row, source: Row | None, policy: Policy) -> Line:
         of_submit = change["changed_at_ms"] == source["submitted_at_ms"] != source["ended_at_ms"]
         part = "unseen try of " if change["cause"] == "HIDDEN_RETRY" else "submit call of " if of_submit else ""
         what = f"{part}{source['mode']} {source['outcome']}"
-    earned = change["not_available_ms"]
     return Line(
         change["changed_at_ms"],
         change["seq"],
         None if source is None else source["thread"],
         what,
         change["current_latency_ms"],
-        *_rung(looked_up, earned, policy),
-        earned,
+        *_rung(looked_up, change["not_available_ms"], policy),
+        change["not_available_ms"],
         change["change"],
-        change["available_at_ms"] if change["change"] in SETS_END else None,
+        change["available_at_ms"] if change["change"] in {"OPENED", "EXTENDED"} else None,
         "until its reachable flag is true" if policy.reachable_gates and change["reachable"] is False else "",
     )
 
@@ -138,9 +133,17 @@ def _update(update: Row, policy: Policy) -> Line:
     asked = _rung(latency or 0, earned, policy)
     if asked == _NO_RUNG:
         asked = _rung(policy.failure_latency_ms, earned, policy)
-    what = f"recorded {update['op']}"
     return Line(
-        update["called_at_ms"], update["seq"], update["thread"], what, latency, *asked, earned, None, None, effect
+        update["called_at_ms"],
+        update["seq"],
+        update["thread"],
+        f"recorded {update['op']}",
+        latency,
+        *asked,
+        earned,
+        None,
+        None,
+        effect,
     )
 
 

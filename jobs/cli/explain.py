@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,9 @@ from jobs.cli.days import DayOptions
 from jobs.cli.parameters import LIMIT, QUEUE, Queue, Word
 from jobs.cli.times import TimeOptions
 from jobs.errors import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 SUBJECTS = {
     "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at",
@@ -91,13 +96,13 @@ def explain(
     first, last = times.span(days)
     at_ms = times.instants(first or published.days[0], last or published.days[-1]).at_ms or 0
     if which.queue:
-        from jobs.answers.explain_queue import queue_at, queue_json, queue_text
+        from jobs.answers.explain_queue import queue_at, queue_text
 
         queue = (which.queue.broker_name or "", which.queue.queue_id)
         owners = queue_at(published, which.group or "", which.topic or "", queue, at_ms)
-        print(queue_json(owners) if as_json else queue_text(owners))
+        print(_json(owners) if as_json else queue_text(owners))
         return
-    from jobs.answers.explain_isolation import isolation_at, isolation_json, isolation_text
+    from jobs.answers.explain_isolation import isolation_at, isolation_text
     from jobs.settings.client_profiles import released_profiles
 
     released = {profile.name: profile.policy(profile.name) for profile in released_profiles()}
@@ -107,4 +112,8 @@ def explain(
         if producer.latency_max_ms is not None
     }
     found = isolation_at(published, which.producer or "", which.broker or "", at_ms, released, ladders)
-    print(isolation_json(found) if as_json else isolation_text(found, limit))
+    print(_json(found) if as_json else isolation_text(found, limit))
+
+
+def _json(explained: DataclassInstance) -> str:
+    return json.dumps(asdict(explained), indent=1, default=lambda value: value.isoformat())
