@@ -159,11 +159,10 @@ def headline(whole: Day, events: Sequence[Event]) -> str:
         return sentence(
             f"{cost}; no event, {counted(whole.isolating_producers, 'producer')} isolated a broker; {sends}"
         )
-    if whole.sends or whole.unsent:
-        is_quiet = not any(getattr(whole, name) for name in (*_COST, "failures"))
-        return sentence(
-            f"{'a quiet night: ' if is_quiet else ''}{cost}; no event, no producer isolated a broker; {sends}"
-        )
+    has_cost = any(getattr(whole, name) for name in _COST)
+    if whole.sends or has_cost:
+        quiet = "" if has_cost or whole.failures else "a quiet night: "
+        return sentence(f"{quiet}{cost}; no event, no producer isolated a broker; {sends}")
     no_send = "no send attempt was logged" if whole.has_sends else NOT_GIVEN[FAULT_LATENCY]
     if whole.rebalances or whole.group_findings:
         return f"{counted(whole.rebalances, 'rebalance')} moved {counted(whole.moved, 'queue')}; {no_send}."

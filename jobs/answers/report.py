@@ -134,6 +134,8 @@ def _kinds(on_night: Night) -> dict[str, dict[str, str | Markup]]:
 
 def _not_drawn(on_night: Night, drawn: Timeline, groups: Groups, brokers: int) -> list[str]:
     found = [*on_night.not_drawn, *drawn.not_drawn, *groups.not_drawn]
+    if (groups_left := len(on_night.costs) - _MOST_COSTS) > 0:
+        found.append(f"what it cost {counted(groups_left, 'producer group')} that lost fewer sends")
     if brokers > _BROKERS_TO_CHOOSE:
         found.append(
             f"sends and latency of {counted(brokers - _BROKERS_TO_CHOOSE, 'broker')} that were isolated less;"

@@ -47,22 +47,22 @@ def test_an_answer_is_of_the_published_days_and_names_the_others(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, span: tuple[str, ...], days: str, said: str | None
 ) -> None:
     publish(tmp_path, D20, D22)
-    out, err = _show(capsys, tmp_path, "incidents", *span)
-    assert out == f"incidents, {days} UTC, cluster main: no incident\n"
+    out, err = _show(capsys, tmp_path, "events", *span)
+    assert out == f"events, {days} UTC, cluster main: no event\n"
     assert err == (f"faultline: {said}\n" if said else "")
 
 
 def test_days_that_follow_each_other_are_a_span(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     publish(tmp_path, D20, D21, D22)
-    assert _show(capsys, tmp_path, "incidents", *SPAN)[0].startswith("incidents, 2026-11-20 to 2026-11-22 UTC, ")
+    assert _show(capsys, tmp_path, "events", *SPAN)[0].startswith("events, 2026-11-20 to 2026-11-22 UTC, ")
 
 
 def test_the_page_and_json_name_them_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     publish(tmp_path, D20, D22)
     said = "2026-11-21 is not published: nothing here is of it"
     for form in ("--json", "--csv"):
-        assert _show(capsys, tmp_path, "incidents", *SPAN, form)[1] == f"faultline: {said}\n"
-    whole, one = (json.loads(_show(capsys, tmp_path, "incidents", *days, "--json")[0]) for days in (SPAN, ()))
+        assert _show(capsys, tmp_path, "events", *SPAN, form)[1] == f"faultline: {said}\n"
+    whole, one = (json.loads(_show(capsys, tmp_path, "events", *days, "--json")[0]) for days in (SPAN, ()))
     assert whole["days"] == ["2026-11-20", "2026-11-22"]
     assert whole["not_published"] == [{"from": "2026-11-21", "to": "2026-11-21"}]
     assert one["not_published"] == []
@@ -107,4 +107,4 @@ def test_a_time_that_reaches_beyond_the_published_days_has_its_own_date(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], when: str
 ) -> None:
     publish(tmp_path, D21)
-    assert _show(capsys, tmp_path, "incidents", *arguments)[0] == f"incidents, {when} UTC, cluster main: no incident\n"
+    assert _show(capsys, tmp_path, "events", *arguments)[0] == f"events, {when} UTC, cluster main: no event\n"

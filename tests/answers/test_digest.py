@@ -26,6 +26,24 @@ ELSEWHERE = ((D1, NORTH), (D2, EAST))
 """Rows of a day or cluster that is not asked about: they count nowhere."""
 
 
+def _trouble(name: str, seconds: float, **other: object) -> Line:
+    """An event that begins with the day, and lasts so long."""
+    end_ms = T + int(seconds * 1_000)
+    return {
+        "event_id": f"e{name}", "broker_name": f"b{name}", "brokers": [f"b{name}"], "kind": "REFUSED",
+        "severity": "WARNING", "bad_from_ms": T, "last_bad_ms": end_ms - 9, "bad_until_ms": end_ms, "producers": 4,
+        "avoiding_producers": 3, "avoided_from_ms": T + 500, "avoided_until_ms": end_ms + 60_000,
+        "avoided_after_ms": 60_000, **other,
+    }  # fmt: skip
+
+
+EVENTS = (
+    _trouble("1", 9.5, severity="INFO"),
+    _trouble("1b", 1.0, lost_sends=1),
+    _trouble("2", 2.2, lost_sends=2, saved_sends=1, slow_sends=1),
+)
+
+
 def _producer(client: str, group: str = "g1", *, isolated_ms: int = 0, isolations: int = 0, **other: object) -> Line:
     base = NORTH | {"client_id": client, "producer_group": group, "enforced": True, "client_version": "5.9.0"}
     return base | {"isolated_ms": isolated_ms, "isolations": isolations, **other}
@@ -37,7 +55,8 @@ def _first_flow(lake: LiteralLake) -> None:
         lake.add("producer_days", day, _producer("p1", isolated_ms=10**9, isolations=500, contradictions=9) | where)
         lake.add("producer_days", day, _producer("gone", "PG_gone_2") | where, _producer("gone", "PG_gone_1") | where)
         lake.add("broker_windows", day, where | {"broker_name": "b1", "sends": 10**6, "isolated_ms": 10**9})
-        lake.add("broker_incidents", day, where | {"broker_name": "b1", "start_ms": 0, "end_ms": 5, "peak_share": 1.0})
+        lake.add("events", day, where | {"event_id": "e", "severity": "CRITICAL", "brokers": ["b1"]})
+        lake.add("send_calls", day, where | {"attempts": 1, "failed": True})
         lake.add("quarantine", day, where | {"source": "sends", "reason": "not_json", "reasons": ["not_json"]})
         lake.add("findings", day, where | finding | {"failures": 10**6, "sentence": "of another night"})
     lake.add(
@@ -68,13 +87,17 @@ def _first_flow(lake: LiteralLake) -> None:
         held | {"client_id": "p2", "enforced": False},
         held | {"client_id": "p3", "end_ms": T},
     )  # fmt: skip
-    incident = NORTH | {"peak_producers": 3, "producers": 4, "sends": 20, "lost": 7, "peak_share": 0.75}
+    lake.add("events", D2, *(NORTH | row for row in EVENTS))
+    call = NORTH | {"attempts": 1, "client_id": "p1"}
     lake.add(
-        "broker_incidents", D2,
-        incident | {"broker_name": "b1", "start_ms": T + 500, "end_ms": T + 1_500},
-        incident | {"broker_name": "b2", "start_ms": T + 700, "end_ms": T + 2_950},
-        incident | {"broker_name": "b1", "start_ms": T + 500, "end_ms": T + 9_500, "is_minor": True},
+        "send_calls", D2,
+        *(call | {"producer_group": group, "failed": True} for group in ("g1", "g2", "g2")),
+        call | {"producer_group": "g2", "retried": True}, call | {"producer_group": "g2", "slow": True},
+        call | {"producer_group": "g2"},
     )  # fmt: skip
+    follows = NORTH | finding | {"event_id": "e2", "sentence": "in e2"}
+    lake.add("findings", D2, follows, follows | {"kind": "AVOIDED_TOO_LONG", "severity": "WARNING", "failures": 0,
+                                                 "sentence": "e2 took too long"})  # fmt: skip
     rare = NORTH | finding | {"kind": "CLOCK_STEP", "severity": "INFO", "failures": 50}
     lake.add(
         "findings", D2,
@@ -148,11 +171,17 @@ def night(lake: Path) -> Digest:
 
 def test_the_night_itself(night: Digest) -> None:
     assert (night.date, night.cluster, night.not_given) == ("2026-03-02", "north", [])
-    assert night.headline.startswith(
-        "2 incidents: in the longest, 3 of 4 producers avoided b2 for 2.2 s; 26 % of 38 send"
+    assert night.headline == (
+        "3 sends lost, 1 saved by a retry, 1 slow; 2 events and 1 of severity INFO, the worst: b2 refused sends for 2.2"
+        " s, 3 of 4 producers avoided it for 1 min 00 s after it answered again."
     )
-    counts = {"sends": 38, "failures": 10, "isolations": 3, "incidents": 2, "minor_incidents": 1, "findings": 10}
+    counts = {"sends": 38, "failures": 10, "isolations": 3, "events": 2, "info_events": 1, "findings": 12}
+    assert night.counts.items() >= (counts | {"lost": 3, "unsent": 0, "saved": 1, "slow": 1}).items()
     assert night.counts.items() >= (counts | {"rebalances": 3, "moved": 6, "group_findings": 6}).items()
+    assert night.costs == [
+        {"producer_group": "g2", "lost": 2, "unsent": 0, "saved": 1, "slow": 1},
+        {"producer_group": "g1", "lost": 1, "unsent": 0, "saved": 0, "slow": 0},
+    ]
     assert night.owners == {"g1": "team-one", "PG_gone_1": "ops", "PG_gone_2": "ops"} | {
         f"H{n:02}": "consumers" for n in (0, 1, 2, 3, 4, 5, 7)
     }
@@ -210,20 +239,27 @@ def test_of_many_brokers_fifty(tmp_path: Path) -> None:
     assert "\nBrokers (8 of 60)\n" in night_text(night)
 
 
-def test_incidents_the_longest_first_without_minor_ones(night: Digest) -> None:
-    assert [(each["broker_name"], each["end_ms"] - each["start_ms"]) for each in night.incidents] == [
-        ("b2", 2_250),
-        ("b1", 1_000),
-    ]
+def test_events_the_gravest_first_with_what_follows_from_them(night: Digest) -> None:
+    assert [(each["where"], each["end_ms"] - each["bad_from_ms"]) for each in night.events] == [
+        ("b2", 2_200), ("b1b", 1_000), ("b1", 9_500),
+    ]  # fmt: skip
+    worst = night.events[0]
+    assert worst.items() >= EVENTS[2].items()
+    assert (worst["findings"], worst["worst"]) == ({"ALL_ISOLATED": 1, "AVOIDED_TOO_LONG": 1}, "in e2")
+    assert [(each["findings"], each["worst"]) for each in night.events[1:]] == [({}, None)] * 2
 
 
 def test_findings_by_kind_the_critical_first_and_the_worst_of_each(night: Digest) -> None:
-    """Of the gravest severity; then what lost most sends; then the first."""
+    """Of the gravest severity; then what lost most sends; then the first. Those of events are counted alone."""
     assert night.findings == [
         Kind("DEAD_BROKER_MAGNET", 4, 0, 0, "s3"),
         Kind("ALL_ISOLATED", 3, 1, 0, "lost 30"),
+        Kind("AVOIDED_TOO_LONG", 0, 1, 0, "e2 took too long"),
         Kind("CLOCK_STEP", 0, 0, 2, "c1"),
     ]
+    assert night.avoided_too_long == ["e2 took too long"]
+    assert night.kinds == {"ALL_ISOLATED": 5, "DEAD_BROKER_MAGNET": 4, "CLOCK_STEP": 2, "AVOIDED_TOO_LONG": 1}
+    assert night.severities == {"CRITICAL": 8, "WARNING": 2 + 2, "INFO": 2 + 1}  # findings and events
 
 
 def test_rejected_lines_count_under_each_reason(night: Digest) -> None:
@@ -317,35 +353,89 @@ def _section(title: str, **changed: Any) -> list[str]:
     return found
 
 
-def _incident(number: int, seconds: float) -> dict[str, Any]:
+def _event(number: int, seconds: float = 19.0, **changed: Any) -> dict[str, Any]:
     start_ms = START[D1] + number * 60_000
-    return {"broker_name": f"b\x1b{number}", "start_ms": start_ms, "end_ms": start_ms + int(seconds * 1000),
-            "peak_producers": 17, "producers": 21, "sends": 2_057, "lost": 1_010}  # fmt: skip
+    return {
+        "where": f"b\x1b{number}", "brokers": ["b"], "what": "timed out", "bad_from_ms": start_ms,
+        "end_ms": start_ms + int(seconds * 1000), "avoiding_producers": 17, "producers": 21,
+        "avoided_until_ms": start_ms + 599_000, "avoided_after_ms": 580_000, "lost_sends": 1_010, "saved_sends": 12,
+        "slow_sends": 3, "notes": [], "findings": {}, "worst": None, **changed,
+    }  # fmt: skip
 
 
 def test_a_quiet_night_is_short() -> None:
     assert _sections() == [["2026-11-21, cluster north", "  A quiet night."], ["Findings", "  none"]]
 
 
-def test_of_many_incidents_the_eight_longest_in_order_of_time_and_all_are_counted() -> None:
-    incidents = [_incident(number, 20.0 - place) for place, number in enumerate([9, 0, 2, 4, 6, 8, 7, 5, 3, 1])]
-    counts = COUNTS | {"incidents": 123, "minor_incidents": 1}
-    title, header, *rows, minor = _section("Incidents", incidents=incidents, counts=counts)
-    assert title.endswith(", UTC (the 8 longest of 123)")
-    assert header == "  broker  from      until     lasted  at the peak         sends lost"
-    assert rows[0] == "  b\\x1b0  00:00:00  00:00:19  19.0 s  17 of 21 producers  1,010 of 2,057"
+def test_of_many_events_the_eight_gravest_in_order_of_time() -> None:
+    events = [_event(number) for number in [9, 0, 2, 4, 6, 8, 7, 5, 3, 1]]
+    title, header, *rows = _section("Events", events=events)
+    assert title.endswith(", UTC (the 8 gravest of 10)")
+    assert header == (
+        "  broker  what       from      bad for  avoided by  until                       lost   saved  slow"
+    )
+    assert rows[0] == (
+        "  b\\x1b0  timed out  00:00:00  19.0 s   17 of 21    00:09:59, 9 min 40 s after  1,010  12     3"
+    )
     assert [int(row.split()[0].removeprefix("b\\x1b")) for row in rows] == [0, 2, 4, 5, 6, 7, 8, 9]
-    assert minor == "  and 1 minor one"
+
+
+def test_below_an_event_stand_its_notes_its_findings_and_the_worst() -> None:
+    found = {"SENT_WHILE_ISOLATED": 1_040, "COLLATERAL_ISOLATION": 3}
+    events = [
+        _event(0, notes=["goes on after 24:00"], findings=found, worst="so is \x1b[31mthis"),
+        _event(1, avoided_until_ms=None, avoided_after_ms=None),
+        _event(2, avoided_after_ms=None),
+    ]
+    _, _, first, *below, second, third = _section("Events", events=events)
+    assert first.split()[0] == "b\\x1b0"
+    assert below == [
+        "    goes on after 24:00",
+        "    findings: SENT_WHILE_ISOLATED 1,040, COLLATERAL_ISOLATION 3",
+        "    so is \\x1b[31mthis",
+    ]
+    assert "17 of 21    –    " in second
+    assert "17 of 21    00:11:59    " in third
+
+
+def test_what_it_cost_by_producer_group_before_the_events() -> None:
+    costs = [
+        {"producer_group": f"g{number}\x1b", "lost": 1_000, "unsent": 0, "saved": 2, "slow": 3} for number in range(7)
+    ]
+    owners = {"g1\x1b": "ops"}
+    counts = COUNTS | {"sends": 1_000, "failures": 25}
+    head, cost, events, _ = _sections(costs=costs, owners=owners, events=[_event(0)], counts=counts)
+    assert head[-1] == "  2.5 % of 1,000 send attempts failed."
+    assert cost[:4] == [
+        "What it cost: sends by producer group (5 of 7)",
+        "  group   lost   saved by a retry  slow  owner",
+        "  g0\\x1b  1,000  2                 3",
+        "  g1\\x1b  1,000  2                 3     ops",
+    ]
+    assert len(cost) == 2 + 5
+    assert events[0].startswith("Events: ")
 
 
 def test_the_worst_of_each_critical_kind_is_said_in_words() -> None:
-    kinds = [Kind("ALL_ISOLATED", 1_008, 9, 12, "so is \x1b[31mthis"), Kind("CLOCK_STEP", 0, 0, 3, "it is not")]
-    assert _section("Findings", findings=kinds)[1:] == [
-        "  kind          critical  warning  info",
-        "  ALL_ISOLATED  1,008     9        12",
-        "  CLOCK_STEP    0         0        3",
-        "  so is \\x1b[31mthis",
+    kinds = [
+        Kind("ALL_ISOLATED", 1_008, 9, 12, "so is \x1b[31mthis"),
+        Kind("AVOIDED_TOO_LONG", 1, 9, 0, "too long 0"),
+        Kind("CLOCK_STEP", 0, 0, 3, "it is not"),
     ]
+    avoided = [f"too long {number}" for number in range(10)]
+    assert _section("Findings", findings=kinds, avoided_too_long=avoided)[1:] == [
+        "  kind              critical  warning  info",
+        "  ALL_ISOLATED      1,008     9        12",
+        "  AVOIDED_TOO_LONG  1         9        0",
+        "  CLOCK_STEP        0         0        3",
+        "  so is \\x1b[31mthis",
+        *(f"  too long {number}" for number in range(8)),
+        "  and 2 more",
+    ]
+
+
+def test_findings_that_all_follow_from_events_are_not_none() -> None:
+    assert _section("Findings", kinds={"SENT_WHILE_ISOLATED": 3}) == ["Findings", "  none beside those of events"]
 
 
 def _many(producers: int, groups: int) -> dict[str, Any]:

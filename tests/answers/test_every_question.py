@@ -12,7 +12,7 @@ import pytest
 from jobs.cli import main as cli
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
@@ -26,8 +26,7 @@ from tests.given.site import D1, START
 
 T1 = START[D1]
 HEADINGS = {
-    "incidents": "from until broker at_the_peak of_producers never_noticed sends lost retried slowed minor"
-    " noticed_first_by",
+    "events": "from until brokers kind severity avoided_by of_producers avoided_until ms_after lost saved slow",
     "findings": "from until severity kind cause in_words",
     "isolations": "from until broker producer client cause latency_ms ended_by enforced",
     "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",
@@ -37,7 +36,7 @@ HEADINGS = {
     "rebalances": "at group topic trigger joined left queues moved needed",
 }
 NOTHING = {
-    "incidents": "no incident", "findings": "no finding", "isolations": "no isolation", "sends": "no send attempt",
+    "events": "no event", "findings": "no finding", "isolations": "no isolation", "sends": "no send attempt",
     "calls": "no such send; plain_calls counts the plain ones",
     "owners": "no owner", "group-findings": "no finding about a group", "rebalances": "no rebalance",
 }  # fmt: skip
@@ -46,7 +45,7 @@ COLUMNS = {
     "severity": "severity", "cause": "cause", "outcome": "outcome", "source": "source",
 }  # fmt: skip
 NARROWED_BY = {
-    "incidents": ("broker",),
+    "events": ("broker", "kind", "severity"),
     "findings": ("kind", "severity", "cause", "broker", "producer", "group", "topic"),
     "isolations": ("broker", "producer", "group", "cause"),
     "calls": ("broker", "producer", "group", "topic", "outcome"),
@@ -56,7 +55,9 @@ NARROWED_BY = {
     "rebalances": ("group", "topic"),
 }
 WORDS = {
-    ("findings", "kind"): ("CLOCK_STEP", "WIDE_ISOLATION"),
+    ("events", "kind"): ("BUSY", "MIXED"),
+    ("events", "severity"): ("INFO", "WARNING"),
+    ("findings", "kind"): ("CLOCK_STEP", "LONE_ISOLATION"),
     ("findings", "severity"): ("INFO", "WARNING"),
     ("findings", "cause"): ("CLOCK", "SETTINGS"),
     ("owners", "source"): ("CLIENT_LOG", "RUNNING_INFO"),
@@ -65,7 +66,7 @@ WORDS = {
 }
 """Of a column with a closed list the word of one row, and that of the others."""
 TABLES: Mapping[str, tuple[Table, str, str | None]] = {
-    "incidents": (BROKER_INCIDENTS, "start_ms", "end_ms"),
+    "events": (EVENTS, "bad_from_ms", "bad_until_ms"),
     "findings": (FINDINGS, "start_ms", "end_ms"),
     "isolations": (ISOLATION_INTERVALS, "start_ms", "end_ms"),
     "calls": (SEND_CALLS, "start_ms", "end_ms"),
@@ -79,13 +80,14 @@ TABLES: Mapping[str, tuple[Table, str, str | None]] = {
 def _column(question: str, option: str) -> str:
     if option == "group" and question in {"calls", "findings", "isolations", "sends"}:
         return "producer_group"
-    return "broker_names" if (question, option) == ("calls", "broker") else COLUMNS[option]
+    lists = {"calls": "broker_names", "events": "brokers"}
+    return lists[question] if option == "broker" and question in lists else COLUMNS[option]
 
 
 def _cell(question: str, option: str, place: int) -> object:
     """As a row of the table has it."""
     value = _value(question, option, place)
-    return ["before", value] if _column(question, option) == "broker_names" else value
+    return ["before", value] if _column(question, option) in {"broker_names", "brokers"} else value
 
 
 def _value(question: str, option: str, place: int) -> str:

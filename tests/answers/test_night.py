@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, lanes, merged
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import NOBODY, SEVERAL, consumer_groups
@@ -27,7 +28,14 @@ from tests.given.lakes import publish, write_rows
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 QUIET: dict[str, Any] = dict.fromkeys((name for name in Day.__dataclass_fields__ if name != "date"), 0)
-INCIDENT = {"broker_name": "b1", "start_ms": 0, "end_ms": 90_000, "peak_producers": 3, "producers": 4}
+TROUBLE = {
+    "event_id": "e", "broker_name": "broker-b", "brokers": ["broker-b"], "all_brokers": 3, "began_within_ms": 0,
+    "kind": "REFUSED", "severity": "CRITICAL", "bad_from_ms": 0, "last_bad_ms": 36_000, "bad_until_ms": 36_200,
+    "producers": 17, "avoiding_producers": 14, "avoided_until_ms": 600_200, "avoided_after_ms": 564_000,
+}  # fmt: skip
+"""Refused for 36.2 s, then avoided for 9 min 24 s."""
+EVERYWHERE = {"broker_name": None, "brokers": ["a", "b", "c"], "began_within_ms": 40, "kind": "TIMED_OUT"}
+COST = {"lost": 12, "unsent": 2, "saved": 340, "slow": 25}
 
 
 @pytest.fixture(scope="module")
@@ -45,25 +53,74 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
 
 
 @pytest.mark.parametrize(
-    ("changed", "incidents", "sentence"),
+    ("changed", "events", "sentence"),
     [
         (
-            {"sends": 50, "failures": 4, "isolations": 9},
-            [INCIDENT, INCIDENT | {"end_ms": 1}],
-            "2 incidents: in the longest, 3 of 4 producers avoided b1 for 1 min 30 s; 8 % of 50 send attempts failed.",
+            COST | {"sends": 500, "failures": 377, "isolations": 9, "events": 2, "info_events": 1},
+            [TROUBLE] * 3,
+            (
+                "12 sends lost (2 before a broker was chosen), 340 saved by a retry, 25 slow; 2 events and 1 of"
+                " severity INFO, the worst: broker-b refused sends for 36.2 s, 14 of 17 producers avoided it for 9 min"
+                " 24 s after it answered again."
+            ),
+        ),
+        (
+            {"saved": 3, "events": 1},
+            [TROUBLE | EVERYWHERE | {"avoided_after_ms": 0}],
+            (
+                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 3 brokers let sends time out for 36.2 s, the"
+                " first within 40 ms of the last (not a broker; look at network, name server, or these producers), 14"
+                " of 17 producers avoided them."
+            ),
+        ),
+        (
+            {"slow": 1, "info_events": 1},
+            [TROUBLE | {"kind": "SLOW", "avoiding_producers": 0}],
+            (
+                "No send lost, 0 saved by a retry, 1 slow; 1 event of severity INFO: broker-b answered slowly for 36.2"
+                " s, no producer avoided it."
+            ),
+        ),
+        (
+            {"lost": 1, "events": 1},
+            [TROUBLE | {"bad_until_ms": None, "avoided_after_ms": None}],
+            (
+                "1 send lost, 0 saved by a retry, 0 slow; 1 event: broker-b refused sends for 36.0 s and answered none"
+                " after it, 14 of 17 producers avoided it."
+            ),
         ),
         (
             {"sends": 1, "isolations": 9, "isolating_producers": 1},
             [],
-            "No incident: 1 producer isolated a broker, never many the same one; 0 % of 1 send attempt failed.",
+            "No send lost, retried or slow; no event, 1 producer isolated a broker; 0 % of 1 send attempt failed.",
         ),
-        ({"sends": 1}, [], "A quiet night: no producer isolated a broker; 0 % of 1 send attempt failed."),
         (
-            {"unsent": 2},
+            {"sends": 1},
             [],
             (
-                "No producer isolated a broker; 0 % of 0 send attempts failed, 2 more sends failed before a broker was"
-                " chosen."
+                "A quiet night: no send lost, retried or slow; no event, no producer isolated a broker; 0 % of 1 send"
+                " attempt failed."
+            ),
+        ),
+        (
+            {"sends": 8, "failures": 1},
+            [],
+            "No send lost, retried or slow; no event, no producer isolated a broker; 12 % of 8 send attempts failed.",
+        ),
+        (
+            {"sends": 8, "saved": 1},
+            [],
+            (
+                "No send lost, 1 saved by a retry, 0 slow; no event, no producer isolated a broker; 0 % of 8 send"
+                " attempts failed."
+            ),
+        ),
+        (
+            {"lost": 2, "unsent": 2},
+            [],
+            (
+                "2 sends lost (2 before a broker was chosen), 0 saved by a retry, 0 slow; no event, no producer"
+                " isolated a broker; 0 % of 0 send attempts failed."
             ),
         ),
         ({"rebalances": 2, "moved": 5}, [], "2 rebalances moved 5 queues; no send log was given."),
@@ -76,14 +133,14 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
         ({"has_groups": True}, [], "Nothing happened that the tables tell of; no send log was given."),
     ],
 )
-def test_the_night_in_a_sentence(changed: dict[str, int], incidents: list[dict[str, Any]], sentence: str) -> None:
-    assert headline(Day(NIGHT, **QUIET | changed), incidents) == sentence
+def test_the_night_in_a_sentence(changed: dict[str, int], events: list[dict[str, Any]], sentence: str) -> None:
+    assert headline(Day(NIGHT, **QUIET | changed), [Event(row) for row in events]) == sentence
 
 
 def test_the_nights_before_stand_beside_it(small: Published) -> None:
     before, asked = night(small).days
     assert (before.date, before.sends, before.isolations) == (BEFORE, 500, 0)
-    assert (asked.date, asked.sends, asked.failures, asked.incidents, asked.rebalances) == (NIGHT, 2760, 45, 7, 1)
+    assert (asked.date, asked.sends, asked.failures, asked.events, asked.rebalances) == (NIGHT, 2760, 45, 7, 1)
     assert (asked.isolations, asked.isolated_ms) == (15, 30_000 + 2 + 10_000 + 12 * 10_000)
 
 
@@ -184,7 +241,7 @@ def test_minutes_are_few_enough_over_many_days(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["small", "bad"])
 def test_plotly_knows_every_attribute_of_the_pictures(name: str, request: pytest.FixtureRequest) -> None:
     published = request.getfixturevalue(name)
-    figure, views = timeline_figure(timeline(published), minutes(published, 8), night(published).incidents)
+    figure, views = timeline_figure(timeline(published), minutes(published, 8), night(published).drawn_events)
     for each in (figure, *map(group_figure, consumer_groups(published).ownership)):
         go.Figure(each["data"], each["layout"])
     for view in views:

@@ -84,16 +84,16 @@ def _show(capsys: pytest.CaptureFixture[str], lake: Path, *arguments: str) -> tu
     ("arguments", "sentence"),
     [
         (
-            ["incidents", "--broker", "broker-x"],
+            ["events", "--broker", "broker-x"],
             (
                 "no broker 'broker-x' in 2026-03-01 of cluster 'main' (did you mean 'broker-c'?);"
                 " there is 'broker-a', 'broker-b', 'broker-c'"
             ),
         ),
-        (["incidents", "--broker", "BROKER-A"], "(did you mean 'broker-a'?); there is 'broker-a', "),
-        (["incidents", "--broker", "zzz"], "of cluster 'main'; there is 'broker-a', 'broker-b', 'broker-c'"),
-        (["incidents", "--broker", "broker-of-later"], "no broker 'broker-of-later' in 2026-03-01 of"),
-        (["incidents", "--broker", "broker-elsewhere"], "no broker 'broker-elsewhere' in 2026-03-01 of"),
+        (["events", "--broker", "BROKER-A"], "(did you mean 'broker-a'?); there is 'broker-a', "),
+        (["events", "--broker", "zzz"], "of cluster 'main'; there is 'broker-a', 'broker-b', 'broker-c'"),
+        (["events", "--broker", "broker-of-later"], "no broker 'broker-of-later' in 2026-03-01 of"),
+        (["events", "--broker", "broker-elsewhere"], "no broker 'broker-elsewhere' in 2026-03-01 of"),
         (["findings", "--producer", "10.0.0.77@1"], "no producer '10.0.0.77@1' in"),
         (["findings", "--producer", "10.0.0.77@1"], " and 2 more"),
         (["findings", "--producer", "consumer-1"], "no producer 'consumer-1' in"),  # a consumer is none
@@ -124,8 +124,8 @@ def test_a_name_that_the_days_nowhere_hold_is_a_mistake(
 @pytest.mark.parametrize(
     ("arguments", "none"),
     [
-        (["incidents", "--broker", "broker-c"], "no incident"),  # known from the second flow alone
-        (["incidents", "--broker", "broker-of-later"], "no incident"),
+        (["events", "--broker", "broker-c"], "no event"),  # known from the second flow alone
+        (["events", "--broker", "broker-of-later"], "no event"),
         (["findings", "--topic", "payments"], "no finding"),
         (["findings", "--topic", "orders"], "no finding"),
         (["findings", "--producer", "10.0.0.2@1"], "no finding"),
@@ -195,7 +195,7 @@ def test_a_lake_of_one_flow_names_no_group(capsys: pytest.CaptureFixture[str], t
         ("rebalances", "FAULT_LATENCY", "no consumer snapshots were given"),
         ("owners", "FAULT_LATENCY", "no consumer snapshots were given"),
         ("group-findings", "FAULT_LATENCY", "no consumer snapshots were given"),
-        ("incidents", "ALLOCATION", "no send log was given"),
+        ("events", "ALLOCATION", "no send log was given"),
         ("findings", "ALLOCATION", "no send log was given"),
         ("isolations", "ALLOCATION", "no send log was given"),
         ("sends", "ALLOCATION", "no send log was given"),
@@ -248,13 +248,16 @@ def _tiles(page: str) -> dict[str, str]:
     [
         (
             "FAULT_LATENCY",
-            {"incidents": "0", "findings about groups": "– no consumer snapshots were given",
+            {"sends lost": "0", "saved by a retry": "0", "slow": "0", "events": "0",
+             "findings about groups": "– no consumer snapshots were given",
              "rebalances": "– no consumer snapshots were given"},
         ),
         (
             "ALLOCATION",
-            {"send attempts": "– no send log was given", "failed": "– no send log was given",
-             "incidents": "– no send log was given", "isolations": "– no send log was given",
+            {"sends lost": "– no send log was given", "saved by a retry": "– no send log was given",
+             "slow": "– no send log was given",
+             "send attempts": "– no send log was given", "attempts failed": "– no send log was given",
+             "events": "– no send log was given", "isolations": "– no send log was given",
              "isolated, summed": "– no send log was given", "findings about producers": "– no send log was given",
              "findings about groups": "0", "rebalances": "0 moved 0 queues"},
         ),
@@ -301,6 +304,6 @@ def test_a_night_before_without_input_has_dashes(tmp_path: Path) -> None:
     rows: Any = re.findall(r'<th scope="row">(2026-03-0\d)(.*?)</tr>', page, re.DOTALL)
     cells = {day: [text.strip() for text in re.sub("<[^>]+>", " ", row).split()] for day, row in rows}
     assert cells == {
-        "2026-03-01": ["–"] * 6 + ["1", "2", "7"],
-        "2026-03-02": ["0", "0", "(0", "%)", "0", "0", "0.0", "s", "0", "–", "–", "–"],
+        "2026-03-01": ["–"] * 9 + ["1", "2", "7"],
+        "2026-03-02": ["0", "0", "0", "0", "0", "0", "(0", "%)", "0", "0.0", "s", "0", "–", "–", "–"],
     }

@@ -13,7 +13,7 @@ import pytest
 from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.cli import main as cli
-from jobs.tables import ALLOCATION_FINDINGS, BROKER_INCIDENTS, FINDINGS, ISOLATION_INTERVALS
+from jobs.tables import ALLOCATION_FINDINGS, EVENTS, FINDINGS, ISOLATION_INTERVALS
 from tests.given.hostile_night import NIGHT, START, isolation
 from tests.given.lakes import publish, write_rows
 
@@ -35,7 +35,7 @@ def lake(tmp_path: Path) -> Path:
     write_rows(lake, FINDINGS, [WHERE | lasts | of_producer | {"producer_group": "PG_orders"}])
     of_group = {"kind": "FLAPPING", "cause": "NONE_NEEDED", "basis": "EXPECTED", "sentence": "it comes and goes"}
     write_rows(lake, ALLOCATION_FINDINGS, [WHERE | lasts | of_group | {"consumer_group": "GID_a"}])
-    write_rows(lake, BROKER_INCIDENTS, [WHERE | lasts | {"broker_name": "b"}])
+    write_rows(lake, EVENTS, [WHERE | {"brokers": ["b"]}])
     names = "".join(f"{json.dumps(name)} = {json.dumps(owner)}\n" for name, owner in OWNERS.items())
     (tmp_path / "site.toml").write_text(f"[owners]\n{names}", encoding="utf-8")
     return lake
@@ -58,7 +58,7 @@ def test_rows_of_a_group_have_its_owner(capsys: pytest.CaptureFixture[str], lake
     assert [(row["consumer_group"], row["owner"]) for row in rows] == [("GID_a", "team-stock")]
 
 
-@pytest.mark.parametrize(("words", "with_owners"), [(("incidents",), True), (("isolations",), False)])
+@pytest.mark.parametrize(("words", "with_owners"), [(("events",), True), (("isolations",), False)])
 def test_what_is_of_no_group_and_settings_without_owners_have_none(
     capsys: pytest.CaptureFixture[str], lake: Path, words: tuple[str, ...], *, with_owners: bool
 ) -> None:

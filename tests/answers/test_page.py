@@ -135,9 +135,9 @@ def test_names_are_text(opened: Opened) -> None:
     for name in HOSTILE:
         readable = name.replace("\n", "\\n").replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
         assert readable in shown, name
-    incidents = page.locator("#incidents tbody").inner_text()
-    assert "{{" in incidents
-    assert "49" not in incidents
+    events = page.locator("#events tbody").inner_text()
+    assert "{{" in events
+    assert "49" not in events
     assert not [text for text in (shown, page.title()) if re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", text)]
 
 
@@ -237,7 +237,7 @@ def test_a_printed_page_holds_its_tables_and_the_screen_is_then_as_before(browse
     assert page.evaluate(size) == size_before
 
 
-def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
+def test_an_event_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
     page = Opened(browser, file).page
     page.get_by_role("button", name="zoom the timeline to broker-a").click()
     shown = page.evaluate("document.getElementById('timeline-plot')._fullLayout.xaxis2.range")
@@ -245,7 +245,7 @@ def test_an_incident_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
 
 
 @pytest.mark.parametrize("height", [500, 1000])
-def test_a_zoomed_incident_s_own_rows_are_in_view(browser: Browser, tmp_path: Path, height: int) -> None:
+def test_a_zoomed_event_s_own_rows_are_in_view(browser: Browser, tmp_path: Path, height: int) -> None:
     write_bad_night(tmp_path / "lake", 2_000)
     file = tmp_path / "bad.html"
     assert cli.main(["report", "--lake", str(tmp_path / "lake"), "--cluster", "main", "--output", str(file)]) == 0
@@ -265,7 +265,7 @@ def test_a_zoomed_incident_s_own_rows_are_in_view(browser: Browser, tmp_path: Pa
 
 def test_each_scroll_box_says_how_many_rows_it_holds(opened: Opened) -> None:
     for box in opened.page.locator("section .wide:not(:has(.nights))").all():
-        rows = box.locator("tbody tr").count()
+        rows = box.locator("tbody tr:not(.below)").count()
         said = box.locator("xpath=preceding-sibling::p[.//output or .//*[@class='count']][1]").text_content() or ""
         assert re.search(rf"\b{rows:,} rows?\b", said), said
 

@@ -17,8 +17,8 @@ from jobs.answers.report import render
 from jobs.cli import main as cli
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
     BROKER_WINDOWS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
@@ -58,6 +58,8 @@ def lake(tmp_path: Path) -> Path:
     ])  # fmt: skip
     unsent = {"event_date": NIGHT, "attempts": 0, "failed": True}
     write_rows(lake, SEND_CALLS, [unsent | {"producer_group": group} for group in (GROUP, GROUP, "PG_other")])
+    saved = {"event_date": NIGHT, "attempts": 2, "retried": True, "client_id": "p1"}
+    write_rows(lake, SEND_CALLS, [saved | {"producer_group": group} for group in (GROUP, "PG_other", "PG_other")])
     write_rows(
         lake,
         BROKER_WINDOWS,
@@ -68,8 +70,13 @@ def lake(tmp_path: Path) -> Path:
         found | {"kind": "CLOCK_STEP", "sentence": f"of {group}", "producer_group": group}
         for group in (GROUP, "PG_other", None)
     ])  # fmt: skip
-    write_rows(lake, BROKER_INCIDENTS, [
-        {"event_date": NIGHT, "broker_name": "broker-b", "start_ms": START, "end_ms": START + 9_000}
+    write_rows(lake, EVENTS, [
+        {"event_date": NIGHT, "event_id": "e", "broker_name": "broker-b", "brokers": ["broker-b"],
+         "severity": "WARNING", "bad_from_ms": START, "last_bad_ms": START + 9_000}
+    ])  # fmt: skip
+    follows = found | {"kind": "SENT_WHILE_ISOLATED", "event_id": "e"}
+    write_rows(lake, FINDINGS, [
+        follows | {"sentence": f"in the event of {group}", "producer_group": group} for group in (GROUP, "PG_other")
     ])  # fmt: skip
     write_rows(lake, REBALANCES, [{"event_date": NIGHT, "consumer_group": "GID", "moved": 3}])
     write_rows(lake, ALLOCATION_FINDINGS, [
@@ -90,32 +97,39 @@ def _tiles(page: str) -> dict[str, str]:
 
 def test_every_figure_is_of_the_group_or_says_of_whom(lake: Path) -> None:
     assert _tiles(render(_of_group(lake))) == {
+        "sends lost": "2 2 before a broker was chosen",
+        "saved by a retry": "1",
+        "slow": "0",
+        "events, of all producers": "1",
         "send attempts": "40",
-        "failed": "3 7.5 %, and 2 sends before a broker was chosen",
-        "incidents, of all producers": "1",
+        "attempts failed": "3 7.5 %",
         "isolations": "2 by 2 producers",
         "isolated, summed": "31.0 s",
-        "findings about producers": "1",
+        "findings about producers": "2 1 follows from events",
     }
     whole = _tiles(render(open_published(str(lake), None, None, None)))
     assert (whole["send attempts"], whole["isolations"], whole["findings about producers"]) == (
-        "540", "3 by 3 producers", "3",
+        "540", "3 by 3 producers", "5 2 follow from events",
     )  # fmt: skip
-    assert {"findings about groups", "rebalances", "incidents"} <= whole.keys()
+    assert {"findings about groups", "rebalances", "events"} <= whole.keys()
 
 
 def test_the_night_is_told_of_the_group_and_beside_its_own_nights(lake: Path) -> None:
     found = night(_of_group(lake))
     assert found.headline == (
-        f"{GROUP}: 2 producers isolated brokers for 31.0 s in all; 7.5 % of 40 send attempts failed, 2 more sends"
-        " failed before a broker was chosen."
+        f"{GROUP}: 2 sends lost (2 before a broker was chosen), 1 saved by a retry, 0 slow; 2 producers isolated"
+        " brokers for 31.0 s in all; 7.5 % of 40 send attempts failed."
     )
     assert [(day.date, day.sends, day.failures, day.isolations) for day in found.days] == [
         (BEFORE, 7, 1, 1), (NIGHT, 40, 3, 2),
     ]  # fmt: skip
     assert [each["sentence"] for each in found.findings] == [f"of {GROUP}"]
+    (event,) = found.events
+    assert [each["sentence"] for each in event.findings] == [f"in the event of {GROUP}"]
     quiet = replace(_of_group(lake), producer_group="PG_quiet")
-    assert night(quiet).headline == "PG_quiet: no producer of it isolated a broker; 0 % of 0 send attempts failed."
+    assert night(quiet).headline == (
+        "PG_quiet: no send lost, retried or slow; no producer of it isolated a broker; 0 % of 0 send attempts failed."
+    )
 
 
 def test_nothing_of_other_groups_stands_on_the_page(lake: Path) -> None:
@@ -124,7 +138,7 @@ def test_nothing_of_other_groups_stands_on_the_page(lake: Path) -> None:
     for other in ("PG_other", "p3", "GID", "it comes and goes", 'id="groups"'):
         assert other not in page, other
     assert "producer group <bdi>PG/&lt;b&gt;</bdi>" in page
-    assert "Incidents, and the sends and latency above the timeline, are of all producers." in page
+    assert "Events, and the sends and latency above the timeline, are of all producers." in page
     assert "are of all producers" not in render(open_published(str(lake), None, None, None))
 
 
@@ -138,10 +152,10 @@ def test_the_page_draws_what_it_has(browser: Browser, lake: Path, tmp_path: Path
     page.goto(file.as_uri())
     page.wait_for_selector("#timeline-plot .barlayer")
     assert said == []
-    page.locator("#incidents button").first.click()
+    page.locator("#events button").first.click()
     assert said == []
     assert page.locator("nav a").all_text_contents() == [
-        "Incidents", "Timeline", "Findings", "Nights before", "Not drawn",
+        "Events", "Timeline", "Findings", "Nights before", "Not drawn",
     ]  # fmt: skip
     page.close()
 

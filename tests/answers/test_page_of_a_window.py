@@ -21,12 +21,13 @@ from jobs.answers.window import Window
 from jobs.cli import main as cli
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
     BROKER_WINDOWS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     QUEUE_OWNERSHIP,
     REBALANCES,
+    SEND_CALLS,
 )
 from tests.given.console import console_of
 from tests.given.hostile_night import BEFORE, NIGHT, START, isolation, owned, window
@@ -39,6 +40,15 @@ WITHIN = Window(START + SINCE, START + UNTIL)
 
 def _between(start: int, end: int, **row: object) -> dict[str, Any]:
     return {"event_date": NIGHT, "start_ms": START + start, "end_ms": START + end, **row}
+
+
+def _event(broker: str, bad_from: int, last_bad: int, bad_until: int | None, **row: object) -> dict[str, Any]:
+    times = {"bad_from_ms": START + bad_from, "last_bad_ms": START + last_bad}
+    answered = None if bad_until is None else START + bad_until
+    return {
+        "event_date": NIGHT, "event_id": broker, "broker_name": broker, "brokers": [broker], "severity": "WARNING",
+        **times, "bad_until_ms": answered, **row,
+    }  # fmt: skip
 
 
 def _fault(start: int, end: int, **row: object) -> dict[str, Any]:
@@ -67,10 +77,15 @@ def lake(tmp_path: Path) -> Path:
         _between(start, end, kind="CLOCK_STEP", severity="INFO", cause="CLOCK", sentence=sentence)
         for sentence, start, end in (("ends before", 0, SINCE), ("lasts", 0, SINCE + 1), ("later", UNTIL, UNTIL + 1))
     ])  # fmt: skip
-    write_rows(lake, BROKER_INCIDENTS, [
-        _between(SINCE - 5_000, SINCE, broker_name="over"), _between(0, UNTIL + 5_000, broker_name="long"),
-        _between(SINCE, SINCE + 1, broker_name="short", is_minor=True),
-        _between(UNTIL, UNTIL + 1, broker_name="later", is_minor=True),
+    write_rows(lake, EVENTS, [
+        _event("over", SINCE - 5_000, SINCE - 9, SINCE), _event("unanswered", 0, SINCE, None),
+        _event("unanswered in it", 0, SINCE + 1, None), _event("long", 5, UNTIL + 5_000, UNTIL + 6_000),
+        _event("answered in it", SINCE - 9, SINCE - 5, SINCE + 1, severity="INFO"),
+        _event("later", UNTIL, UNTIL + 1, UNTIL + 1),
+    ])  # fmt: skip
+    lost = {"failed": True, "attempts": 1, "producer_group": "PG"}
+    write_rows(lake, SEND_CALLS, [
+        _between(start, end, **lost, client_id="p") for start, end in ((0, SINCE), (0, SINCE + 1), (UNTIL, UNTIL + 1))
     ])  # fmt: skip
     write_rows(lake, REBALANCES, [
         {"event_date": NIGHT, "consumer_group": "G", "topic": "T", "moved": moved, "changed_at_ms": START + at}
@@ -97,16 +112,17 @@ def test_each_figure_counts_what_lies_in_the_window(narrowed: Published) -> None
     whole = night(narrowed).whole
     assert (whole.isolations, whole.isolated_ms, whole.isolating_producers) == (3, 3_000 + 1_000 + 1, 3)
     assert (whole.sends, whole.failures) == (10 + 100, 1 + 2)  # of the two minutes that it touches
-    assert (whole.incidents, whole.minor_incidents, whole.findings) == (1, 1, 1)
+    assert (whole.lost, whole.events, whole.info_events, whole.findings) == (1, 2, 1, 1)
     assert (whole.rebalances, whole.moved, whole.group_findings) == (2, 110, 1)
 
 
 def test_lists_name_rows_as_they_are(narrowed: Published) -> None:
     found = night(narrowed)
     assert [each["sentence"] for each in found.findings] == ["lasts"]
-    assert [(each["broker_name"], each["start_ms"], each["end_ms"]) for each in found.incidents] == [
-        ("long", START, START + UNTIL + 5_000)
-    ]
+    assert [(event.where, event.row["bad_from_ms"], event.end_ms) for event in found.drawn_events] == [
+        ("unanswered in it", START, START + SINCE + 1), ("long", START + 5, START + UNTIL + 6_000),
+        ("answered in it", START + SINCE - 9, START + SINCE + 1),
+    ]  # fmt: skip
     assert [day.date for day in found.days] == [NIGHT]
 
 
@@ -140,10 +156,11 @@ def test_the_page_says_of_which_time_it_is(narrowed: Published, lake: Path) -> N
 def test_a_group_in_a_window_has_no_count_of_sends(narrowed: Published) -> None:
     page = render(replace(narrowed, producer_group="PG")).partition("<script>")[0]
     assert "<dt>send attempts</dt>" not in page
-    assert "<dt>failed</dt>" not in page
+    assert "<dt>attempts failed</dt>" not in page
+    assert "<dt>sends lost</dt><dd>1" in page
     assert "<dt>isolations</dt><dd>3 " in page
-    assert "sends are counted by the day alone" in page
-    assert "PG: 3 producers isolated brokers for 4.0 s in all." in page
+    assert "attempts are counted by the day alone" in page
+    assert "PG: 1 send lost, 0 saved by a retry, 0 slow; 3 producers isolated brokers for 4.0 s in all." in page
 
 
 def test_a_window_of_two_days_names_both(lake: Path) -> None:

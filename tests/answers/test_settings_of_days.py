@@ -101,9 +101,9 @@ def test_show_and_the_page_say_so(capsys: pytest.CaptureFixture[str], tmp_path: 
     write_rows(tmp_path, RUN_LOG, [ran(D1, "a"), ran(D2, "b")])
     sentence = "published 2026-03-01 with other settings than 2026-03-02: run it again for one of the two"
     span = ("--from", f"{D1}", "--to", f"{D2}")
-    assert cli.main(["show", "incidents", "--lake", str(tmp_path), *span]) == 0
+    assert cli.main(["show", "events", "--lake", str(tmp_path), *span]) == 0
     assert f"faultline: fault-latency {sentence}\n" in capsys.readouterr().err
-    assert cli.main(["show", "incidents", "--lake", str(tmp_path), "--date", f"{D2}"]) == 0
+    assert cli.main(["show", "events", "--lake", str(tmp_path), "--date", f"{D2}"]) == 0
     assert "settings" not in capsys.readouterr().err
     page = render(open_published(str(tmp_path), "main", D1, D2))
     assert f'<p class="unsure">Fault-latency {sentence}.</p>' in page

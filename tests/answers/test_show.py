@@ -331,25 +331,25 @@ def test_lists_stand_in_one_cell(capsys: pytest.CaptureFixture[str], lake: Path)
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "nothing of 2026-02-01 is published"),
-        (["incidents", "--date", "2026-02-01", "--cluster", "main"], 3, "there is 2026-03-01, 2026-03-02"),
-        (["incidents"], 3, "holds 2 clusters; name one of them with --cluster: 'main', 'other'"),
-        (["incidents", "--cluster", "mian"], 3, "cluster 'mian' has no published day"),
-        (["weather"], 2, "WHAT 'weather' is none of night, incidents, findings,"),
-        (["incidents", "--group", "g", "--cluster", "main"], 2, "--group does not narrow incidents; use --broker"),
-        (["incidents", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow incidents"),
+        (["events", "--date", "2026-02-01", "--cluster", "main"], 3, "nothing of 2026-02-01 is published"),
+        (["events", "--date", "2026-02-01", "--cluster", "main"], 3, "there is 2026-03-01, 2026-03-02"),
+        (["events"], 3, "holds 2 clusters; name one of them with --cluster: 'main', 'other'"),
+        (["events", "--cluster", "mian"], 3, "cluster 'mian' has no published day"),
+        (["weather"], 2, "WHAT 'weather' is none of night, events, findings,"),
+        (["events", "--group", "g", "--cluster", "main"], 2, "--group does not narrow events; use --broker"),
+        (["events", "--queue", "a:1", "--cluster", "main"], 2, "--queue does not narrow events"),
         (["owners", "--queue", "broker-a:x", "--cluster", "main"], 2, "--queue 'broker-a:x' is not a queue"),
-        (["incidents", "--at", "noon"], 2, "--at 'noon' is not a time; write it like 2026-11-21T00:26:51Z, or"),
-        (["incidents", "--limit", "many"], 2, "--limit 'many' is not a number of rows"),
-        (["incidents", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is not a number of rows"),
+        (["events", "--at", "noon"], 2, "--at 'noon' is not a time; write it like 2026-11-21T00:26:51Z, or"),
+        (["events", "--limit", "many"], 2, "--limit 'many' is not a number of rows"),
+        (["events", "--limit", "9" * 20], 2, f"--limit '{'9' * 20}' is not a number of rows"),
         (
             ["owners", "--queue", f"broker-a:{'9' * 20}", "--cluster", "main"],
             2,
             "is not a queue; write it like broker-a:3",
         ),
         (["sends", "--at", "2026-03-01T00:00:00Z", "--cluster", "main"], 2, "--at does not go with sends"),
-        (["incidents", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
-        (["incidents", "--json", "--csv"], 2, "--json and --csv exclude each other; give one of them"),
+        (["events", "--date", "2026-03-01", "--from", "2026-03-01"], 2, "exclude each other"),
+        (["events", "--json", "--csv"], 2, "--json and --csv exclude each other; give one of them"),
     ],
 )
 def test_a_mistake_is_a_sentence(
@@ -361,7 +361,7 @@ def test_a_mistake_is_a_sentence(
 
 
 def test_no_lake_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    said = Said(capsys, tmp_path / "none", "incidents")
+    said = Said(capsys, tmp_path / "none", "events")
     assert said.code == 1
     assert "none is not a lake: it holds no run log" in said.err
     assert not (tmp_path / "none").exists()
@@ -412,7 +412,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(environment, "find_spec", lambda _: None)
-    said = Said(capsys, lake, "incidents")
+    said = Said(capsys, lake, "events")
     assert said.code == 2
     assert "needs the package deltalake, which is not installed; run: " in said.err
     assert said.err.endswith("-m pip install 'faultline[report]'\n")
@@ -440,7 +440,7 @@ def test_a_long_name_is_shortened_in_the_text_and_whole_in_json_and_csv(
             assert cli.main([*arguments, form]) == 0
             assert long in capsys.readouterr().out
     assert re.search("  x+…x+ is slow: mend it$", text.strip())
-    assert cli.main(["show", "incidents", "--lake", str(tmp_path), "--cluster", "y"]) == 3
+    assert cli.main(["show", "events", "--lake", str(tmp_path), "--cluster", "y"]) == 3
     assert len(capsys.readouterr().err) < 700
 
 
@@ -471,7 +471,7 @@ def test_a_day_whose_last_run_did_not_succeed_is_told(
     publish(tmp_path, D1)
     write_rows(tmp_path, RUN_LOG, later)
     told = "the last run of 2026-03-01 has not succeeded: its tables may not fit together; run it again"
-    assert cli.main(["show", "incidents", "--lake", str(tmp_path), "--date", f"{D1}", "--json"]) == 0
+    assert cli.main(["show", "events", "--lake", str(tmp_path), "--date", f"{D1}", "--json"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["rows"] == []
     assert (f"faultline: {told}" in said.err.splitlines()) == is_unsure

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from jobs.answers.minutes import MOST_POINTS, Point, minutes
-from jobs.answers.night import MOST_FINDINGS, MOST_INCIDENTS, NIGHTS_BEFORE, Day, headline, night
+from jobs.answers.night import MOST_EVENTS, MOST_FINDINGS, NIGHTS_BEFORE, Day, headline, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.report import render
 from jobs.answers.timeline import MOST_BROKERS, MOST_ROWS, isolation_hover, timeline
 from jobs.answers.words import percent, safe_cell, unsure_text
 from jobs.tables import (
     ALLOCATION_FINDINGS,
-    BROKER_INCIDENTS,
     BROKER_WINDOWS,
+    EVENTS,
     FINDINGS,
     ISOLATION_INTERVALS,
     REBALANCES,
@@ -84,9 +84,13 @@ def test_every_unsure_day_is_named() -> None:
     assert unsure_text([BEFORE, NIGHT]).startswith("the last run of 2026-03-01, 2026-03-02 has not succeeded: ")
 
 
-def incident(start_s: int, lasts_s: int, broker: str = "b") -> dict[str, Any]:
+def event(start_s: int, lasts_s: int, broker: str = "b", **other: object) -> dict[str, Any]:
     start_ms = START + start_s * 1_000
-    return {"broker_name": broker, "start_ms": start_ms, "end_ms": start_ms + lasts_s * 1_000}
+    times = {"bad_from_ms": start_ms, "last_bad_ms": start_ms + lasts_s * 1_000 - 1}
+    return times | {
+        "event_id": f"{broker} {start_s}", "broker_name": broker, "brokers": [broker], "kind": "REFUSED",
+        "severity": "WARNING", "bad_until_ms": start_ms + lasts_s * 1_000, **other,
+    }  # fmt: skip
 
 
 def test_a_producer_is_a_client_id_of_a_group(tmp_path: Path) -> None:
@@ -107,42 +111,67 @@ def test_a_producer_is_a_client_id_of_a_group(tmp_path: Path) -> None:
     assert (found.whole.isolations, found.whole.isolating_producers, found.whole.isolated_ms) == (4, 3, 40)
 
 
-def test_the_longest_incidents_are_told_in_order_of_time(tmp_path: Path) -> None:
-    """The two shortest are left out; of equal ones the later."""
-    lasting = [incident(100 - place, 10 + place, f"b{place:02d}") for place in range(MOST_INCIDENTS - 2)]
-    ties = [incident(200, 9, "z"), incident(200, 9, "y"), incident(300, 9, "x"), incident(400, 1, "w")]
-    found = night(lake_of(tmp_path, BROKER_INCIDENTS, *lasting, *ties))
-    told = [each["broker_name"] for each in found.incidents]
-    assert told == [*(f"b{place:02d}" for place in reversed(range(MOST_INCIDENTS - 2))), "y", "z"]
-    assert found.not_drawn == ("2 incidents beyond the 50 longest",)
-    assert (found.whole.incidents, found.days[-1].incidents) == (52, 52)
-    assert "52 incidents: in the longest, " in found.headline
+def test_the_gravest_events_are_told_in_order_of_time(tmp_path: Path) -> None:
+    """By severity, sends lost, sends saved or slow, length, start; the two least grave are left out."""
+    alike = [event(100 - place, 10, f"b{place:02d}") for place in range(MOST_EVENTS - 4)]
+    gravest_first = [
+        event(300, 1, "critical", severity="CRITICAL"),
+        event(301, 1, "lost", lost_sends=2),
+        event(302, 1, "saved", lost_sends=1, saved_sends=2, slow_sends=2),
+        event(303, 1, "slow", lost_sends=1, slow_sends=3),
+    ]
+    left_out = [event(304, 9, "shorter"), event(1, 99, "info", severity="INFO", lost_sends=99)]
+    found = night(lake_of(tmp_path, EVENTS, *left_out, *alike, *gravest_first))
+    assert [each.where for each in found.events[:5]] == ["critical", "lost", "saved", "slow", f"b{MOST_EVENTS - 5}"]
+    assert [each.where for each in found.events[-2:]] == ["shorter", "info"]
+    assert [each.where for each in found.drawn_events] == [
+        *(f"b{place:02d}" for place in reversed(range(MOST_EVENTS - 4))), "critical", "lost", "saved", "slow",
+    ]  # fmt: skip
+    assert found.not_drawn == ("2 events beyond the 50 gravest",)
+    assert (found.whole.events, found.whole.info_events, found.days[-1].events) == (51, 1, 51)
+    assert "; 51 events and 1 of severity INFO, the worst: critical refused sends for 1.0 s, " in found.headline
 
 
-def test_minor_incidents_are_counted_apart_and_not_told(tmp_path: Path) -> None:
-    rows = [incident(1, 9, "a") | {"is_minor": False}, incident(2, 99, "b") | {"is_minor": True}, incident(3, 8, "c")]
-    published = lake_of(tmp_path, BROKER_INCIDENTS, *rows)
-    found = night(published)
-    assert [each["broker_name"] for each in found.incidents] == ["a", "c"]
-    assert (found.whole.incidents, found.whole.minor_incidents) == (2, 1)
-    assert found.headline.startswith("2 incidents: in the longest, ")
-    page = render(published)
-    assert "<dt>incidents</dt><dd>2 <small>and 1 minor</small>" in page
-    assert "1 minor incident stands in the table alone" in page
+def test_events_of_severity_info_are_counted_apart(tmp_path: Path) -> None:
+    info = [event(place, 1, severity="INFO") for place in (2, 3)]
+    published = lake_of(tmp_path, EVENTS, *info)
+    assert "; 2 events of severity INFO, the worst: b refused sends for 1.0 s, " in night(published).headline
+    assert "<dt>events</dt><dd>0 <small>and 2 of severity INFO</small></dd>" in render(published)
 
 
-def test_a_night_of_minor_incidents_alone_is_said_to_be_one(tmp_path: Path) -> None:
-    minor = [incident(place, 1) | {"is_minor": True} for place in (2, 3)]
-    published = lake_of(tmp_path, BROKER_INCIDENTS, *minor)
-    assert night(published).headline.startswith("No incident but 2 minor ones; ")
-    page = render(published)
-    assert "None but minor ones." in page
-    assert "2 minor incidents stand in the table alone" in page
+def test_as_many_events_as_may_be_told_leave_nothing_out(tmp_path: Path) -> None:
+    found = night(lake_of(tmp_path, EVENTS, *(event(place, 1) for place in range(MOST_EVENTS))))
+    assert (len(found.drawn_events), found.not_drawn) == (MOST_EVENTS, ())
 
 
-def test_as_many_as_may_be_told_leave_nothing_out(tmp_path: Path) -> None:
-    found = night(lake_of(tmp_path, BROKER_INCIDENTS, *(incident(place, 1) for place in range(MOST_INCIDENTS))))
-    assert (len(found.incidents), found.not_drawn) == (MOST_INCIDENTS, ())
+def test_findings_are_told_with_their_event(tmp_path: Path) -> None:
+    """AVOIDED_TOO_LONG beside it too; one whose event is not of these days stands alone."""
+    follows = {"event_id": "b 1"}
+    found = [
+        finding("WARNING", 1, "second") | follows,
+        finding("WARNING", 2, "first") | follows | {"failures": 3},
+        finding("INFO", 0, "third", "COLLATERAL_ISOLATION") | follows,
+        finding("WARNING", 3, "too long", "AVOIDED_TOO_LONG") | follows,
+        finding("INFO", 4, "alone"),
+        finding("INFO", 5, "of another day") | {"event_id": "b 99"},
+    ]
+    write_rows(tmp_path, FINDINGS, [WHERE | row for row in found])
+    told = night(lake_of(tmp_path, EVENTS, event(1, 9), event(2, 9, "c")))
+    first, second = told.events
+    assert [each["sentence"] for each in first.findings] == ["first", "second", "too long", "third"]
+    assert (first.kinds["ALL_ISOLATED"], first.worst) == (2, None)
+    assert second.findings == ()
+    assert [each["sentence"] for each in told.findings] == ["too long", "alone", "of another day"]
+    assert (told.whole.findings, sum(told.kinds.values())) == (6, 6)
+    assert told.severities == {"WARNING": 5, "INFO": 3}  # of findings and events
+
+
+def test_findings_of_an_event_that_is_not_drawn_are_counted(tmp_path: Path) -> None:
+    least = event(99, 1, "least", severity="INFO")
+    write_rows(tmp_path, FINDINGS, [WHERE | finding("CRITICAL", 1, "s") | {"event_id": least["event_id"]}] * 2)
+    found = night(lake_of(tmp_path, EVENTS, least, *(event(place, 1) for place in range(MOST_EVENTS))))
+    assert found.not_drawn == ("1 event beyond the 50 gravest", "2 findings of events that are not drawn")
+    assert (found.findings, found.events[-1].worst) == ((), "s")
 
 
 def finding(severity: str, from_ms: int, sentence: str = "s", kind: str = "ALL_ISOLATED") -> dict[str, Any]:
@@ -163,7 +192,7 @@ def test_the_gravest_findings_come_first(tmp_path: Path) -> None:
     many = [finding("INFO", 10 + place, "later") for place in range(MOST_FINDINGS)]
     found = night(lake_of(tmp_path, FINDINGS, *few, *many))
     assert [each["sentence"] for each in found.findings[:6]] == ["c1", "a later one", "w1", "w2", "i", "later"]
-    assert len(found.findings) == MOST_FINDINGS
+    assert len(found.drawn_findings) == MOST_FINDINGS
     assert found.not_drawn == ("5 findings beyond the 200 gravest",)
     assert list(found.kinds.items()) == [("ALL_ISOLATED", MOST_FINDINGS + 3), ("CLOCK_STEP", 2)]
     assert found.whole.findings == MOST_FINDINGS + 5
@@ -192,30 +221,87 @@ def test_what_a_day_counts(tmp_path: Path) -> None:
     write_rows(tmp_path, ISOLATION_INTERVALS, held)
     write_rows(tmp_path, BROKER_WINDOWS, [window(0, sends=5, failures=2), window(1, sends=6, failures=1)])
     write_rows(tmp_path, SEND_CALLS, [WHERE | {"attempts": attempts, "failed": True} for attempts in (0, 1)])
+    write_rows(tmp_path, EVENTS, [WHERE | event(1, 1), WHERE | event(2, 1, severity="INFO")])
     write_rows(tmp_path, REBALANCES, [WHERE | {"consumer_group": each, "moved": 4} for each in "gh"])
     write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | {"consumer_group": each} for each in "ghi"])
     before, asked = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).days
     given = {"has_sends": True, "has_groups": False}
-    assert asked == Day(NIGHT, 11, 3, 1, 2, 150, 1, 0, 0, 0, 2, 8, 3, **given)
-    assert before == Day(BEFORE, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, **given)
+    assert asked == Day(NIGHT, 2, 1, 0, 0, 11, 3, 2, 150, 1, 1, 1, 0, 2, 8, 3, **given)
+    assert before == Day(BEFORE, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, **given)
     both = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).whole
-    assert both == Day(NIGHT, 11, 3, 1, 3, 151, 2, 0, 0, 0, 2, 8, 3, **given)
+    assert both == Day(NIGHT, 2, 1, 0, 0, 11, 3, 3, 151, 2, 1, 1, 0, 2, 8, 3, **given)
+
+
+def test_each_send_costs_once(tmp_path: Path) -> None:
+    """Lost before saved, saved before slow; plain sends, and sends that only met an isolation, cost nothing."""
+    publish(tmp_path, BEFORE, NIGHT)
+    failed, retried, slow = ({name: True} for name in ("failed", "retried", "slow"))
+    sends = {
+        "PG_a": [failed, failed | retried | slow, {"attempts": 0} | failed, retried, retried | slow, slow, {}],
+        "PG_b": [failed, slow, slow, slow],
+        "PG_c": [failed, slow, slow],
+        "PG_d": [{}],
+    }
+    rows = [WHERE | {"attempts": 1, "producer_group": group} | row for group, found in sends.items() for row in found]
+    earlier = {"event_date": BEFORE, "attempts": 1, "failed": True, "producer_group": "PG_c"}
+    write_rows(tmp_path, SEND_CALLS, [*rows, earlier])
+    found = night(open_published(str(tmp_path), None, None, None))
+    assert [tuple(cost.values()) for cost in found.costs] == [
+        ("PG_a", 3, 1, 2, 1), ("PG_b", 1, 0, 0, 3), ("PG_c", 1, 0, 0, 2),
+    ]  # fmt: skip
+    assert [(day.lost, day.unsent, day.saved, day.slow) for day in found.days] == [(1, 0, 0, 0), (5, 1, 2, 6)]
+    assert found.headline.startswith("5 sends lost (1 before a broker was chosen), 2 saved by a retry, 6 slow; ")
+    page = render(open_published(str(tmp_path), None, None, None))
+    assert "<dt>sends lost</dt><dd>5 <small>1 before a broker was chosen</small></dd>" in page
+    assert re.findall(r"<bdi>(PG_\w)</bdi>.*?>(\d)<td class=.number.>(\d)<td class=.number.>(\d)", page)[:3] == [
+        ("PG_a", "3", "2", "1"), ("PG_b", "1", "0", "3"), ("PG_c", "1", "0", "2"),
+    ]  # fmt: skip
 
 
 def cells(page: str, place: str) -> list[str]:
-    """The cells of the only row of the first table at a place of the page."""
-    (row,) = page.partition(f'id="{place}"')[2].partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
+    """The cells of the first row of the first table at a place of the page."""
+    row = page.partition(f'id="{place}"')[2].partition("<tbody>")[2].partition("</tbody>")[0].split("<tr")[1]
     return [re.sub(r"^[^>]*>|<[^>]+>", "", cell).strip() for cell in re.split("<t[hd]", row)[1:]]
 
 
-def test_each_figure_of_an_incident_stands_below_its_heading(tmp_path: Path) -> None:
-    incident = {
-        "broker_name": "broker-a", "start_ms": START + 1_000, "end_ms": START + 4_500, "peak_producers": 17,
-        "producers": 21, "first_producer": "p1", "never_noticed": 3, "sends": 90, "lost": 4, "retried": 5, "slowed": 6,
+def test_each_figure_of_an_event_stands_below_its_heading(tmp_path: Path) -> None:
+    row = event(1, 3, "broker-a") | {
+        "severity": "CRITICAL", "producers": 21, "avoiding_producers": 17, "avoided_from_ms": START + 1_500,
+        "avoided_until_ms": START + 90_000, "avoided_after_ms": 86_000, "lost_sends": 14, "saved_sends": 5,
+        "slow_sends": 6, "failed_attempts": 20, "slow_attempts": 8, "attempts": 90, "hit_producers": 19,
     }  # fmt: skip
-    page = render(lake_of(tmp_path, BROKER_INCIDENTS, incident))
-    figures = ["00:00:01.000", "00:00:04.500", "3.5 s", "17 of 21", "p1", "3", "90", "4", "5", "6"]
-    assert cells(page, "incidents")[:-1] == ["broker-a", *figures]
+    write_rows(tmp_path, FINDINGS, [WHERE | finding("INFO", 1, f"s{n:02d}") | {"event_id": "broker-a 1"}
+                                    for n in range(22)])  # fmt: skip
+    page = render(lake_of(tmp_path, EVENTS, row))
+    figures = ["00:00:01.000", "3.0 s", "17 of 21", "00:01:30.000 1 min 26 s after", "14", "5", "6"]
+    assert cells(page, "events")[:-1] == ["broker-a", "CRITICAL", "refused", *figures]
+    below = re.sub("<[^>]+>", "", page.partition('<tr class="below">')[2].partition("</details>")[0])
+    assert "ALL_ISOLATED 22" in below
+    assert "20 failed and 8 slow of 90 attempts, at 19 of 21 producers. First bad attempt 00:00:01.000," in below
+    assert "last bad one 00:00:03.999, answered again 00:00:04.000. Avoided from 00:00:01.500." in below
+    assert "s19" in below
+    assert "s20" not in below
+    assert "and 2 more, less grave" in below
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({}, None),
+        ({"bad_until_ms": None}, "no attempt was answered after it"),
+        ({"continued_from_previous_day": True}, "goes on from the day before"),
+        ({"continues_next_day": True}, "goes on after 24:00"),
+        (
+            {"broker_name": None, "brokers": ["a", "b\n"], "all_brokers": 3, "began_within_ms": 1_040},
+            "a, b\\n within 1,040 ms: not a broker; look at network, name server, or these producers",
+        ),
+    ],
+)
+def test_what_figures_of_an_event_do_not_say(tmp_path: Path, changed: dict[str, Any], note: str | None) -> None:
+    published = lake_of(tmp_path, EVENTS, event(1, 3) | changed)
+    (found,) = night(published).events
+    assert found.notes == ([note] if note else [])
+    assert (note or "no finding") in render(published).replace("&amp;", "&")
 
 
 def test_each_figure_of_a_group_stands_below_its_heading(tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ def test_of_moments_a_window_has_its_first_and_not_its_last(
 def test_an_answer_without_rows_says_of_what_time(
     capsys: pytest.CaptureFixture[str], lake: Path, arguments: list[str], when: str
 ) -> None:
-    assert cli.main(["show", "incidents", "--lake", str(lake), *arguments]) == 0
-    assert capsys.readouterr().out == f"incidents, {when} UTC, cluster main: no incident\n"
+    assert cli.main(["show", "events", "--lake", str(lake), *arguments]) == 0
+    assert capsys.readouterr().out == f"events, {when} UTC, cluster main: no event\n"
 
 
 @pytest.mark.parametrize(

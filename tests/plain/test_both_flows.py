@@ -94,7 +94,7 @@ def test_a_condition_is_asked_when_both_flows_are_published_and_said(
         assert "\nTables are in /the/lake (Delta); ask them with " in text
 
 
-@pytest.mark.parametrize("conditions", [(), ("incident",)])
+@pytest.mark.parametrize("conditions", [(), ("event",)])
 @pytest.mark.parametrize(
     "fails",
     [
@@ -134,7 +134,7 @@ def test_a_night_that_cannot_be_read_back_is_published_all_the_same(
 
 @pytest.mark.usefixtures("ran")
 def test_a_condition_that_does_not_hold_says_nothing() -> None:
-    assert len(_run(SENDS | CONSUMERS, "contradictions>2", "incident", "missing-producer")) == 1
+    assert len(_run(SENDS | CONSUMERS, "contradictions>2", "event", "missing-producer")) == 1
 
 
 def test_the_first_flow_breaks_the_lock_and_the_second_respects_a_later_holder(ran: list[tuple[str, bool]]) -> None:

@@ -106,8 +106,8 @@ def test_bash_completes_commands_options_and_words(tmp_path: Path) -> None:
         ("nightly", "--f"): ["--from", "--fault-item-updates", "--fail-on"],
         ("nightly", "--json", "--allow"): ["--allow-empty"],
         ("plan", ""): ["nightly", "fault-latency", "allocation"],
-        ("show", "in"): ["incidents"],
-        ("show", "incidents", "--broker", "b", "--li"): ["--limit"],
+        ("show", "ev"): ["events"],
+        ("show", "events", "--broker", "b", "--li"): ["--limit"],
     }
     program = tmp_path / "faultline"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m jobs.cli "$@"\n')

@@ -136,6 +136,6 @@ def test_every_table_but_records_of_runs_and_answers_to_questions_is_some_flows(
 
 def test_a_plan_needs_no_spark() -> None:
     code = "import sys; sys.modules['pyspark'] = None; from jobs.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "plan", "nightly", "--lake", "lake", "--fail-on", "incident"]
+    command = [sys.executable, "-c", code, "plan", "nightly", "--lake", "lake", "--fail-on", "event"]
     done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

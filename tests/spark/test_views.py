@@ -65,7 +65,10 @@ def finding(kind: str, severity: str, sentence: str, **other: Any) -> dict[str, 
 
 
 NIGHT = at(D2, "01:00:00")
-INCIDENT = {"broker_name": "broker-a", "start_ms": NIGHT, "end_ms": NIGHT + 5_000, "peak_share": 0.6}
+EVENT = {
+    "event_id": "e", "broker_name": "broker-a", "brokers": ["broker-a"], "kind": "TIMED_OUT", "severity": "WARNING",
+    "bad_from_ms": NIGHT, "last_bad_ms": NIGHT + 700, "bad_until_ms": NIGHT + 5_000,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +112,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         minute(NIGHT, HOSTILE, isolated_ms=30_000),
         minute(NIGHT, "broker-c"),
     )
-    made.add("broker_incidents", D2, INCIDENT)
+    info = {"event_id": "info", "severity": "INFO", "bad_from_ms": NIGHT + 20 * MINUTE}
+    everywhere = {"event_id": "all", "broker_name": None, "brokers": ["broker-a", "broker-c"],
+                  "bad_from_ms": NIGHT + 60 * MINUTE, "last_bad_ms": NIGHT + 61 * MINUTE, "bad_until_ms": None}  # fmt: skip
+    made.add("events", D2, EVENT, EVENT | info, EVENT | everywhere)
     made.add(
         "sends",
         D2,
@@ -156,7 +162,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         D2,
         finding("CLOCK_STEP", "INFO", "a clock stepped"),
         finding("SENT_WHILE_ISOLATED", "WARNING", "it sent on"),
-        finding("ALL_ISOLATED", "CRITICAL", "nothing was left", client_id=HOSTILE),
+        finding("ALL_ISOLATED", "CRITICAL", "nothing was left", client_id=HOSTILE, event_id="e"),
     )
     return made
 
@@ -197,20 +203,20 @@ def test_who_isolated_a_broker_last_night(ask: Ask) -> None:
 
 def test_the_worst_broker_by_producer_minutes(ask: Ask) -> None:
     found = ask(
-        "SELECT place, broker_name, isolated_producer_minutes, isolations, isolating_producers, incidents, sends,"
+        "SELECT place, broker_name, isolated_producer_minutes, isolations, isolating_producers, events, sends,"
         " failures FROM worst_brokers WHERE last_night AND cluster = 'main' ORDER BY place"
     )
     assert found == [
-        (1, "broker-a", 1.5, 3, 2, 1, 20, 3),
+        (1, "broker-a", 1.5, 3, 2, 2, 20, 3),
         (2, HOSTILE, 0.5, 1, 1, 0, 1, 0),
-        (3, "broker-c", 0.0, 0, 0, 0, 1, 0),
+        (3, "broker-c", 0.0, 0, 0, 1, 1, 0),
     ]
 
 
-def test_latency_before_during_and_after_an_incident(ask: Ask) -> None:
+def test_latency_before_during_and_after_an_event(ask: Ask) -> None:
     found = ask(
         "SELECT phase, sends, failures, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, last_night"
-        " FROM incident_latencies ORDER BY from_ms"
+        " FROM event_latencies WHERE event_id = 'e' ORDER BY from_ms"
     )
     assert found == [
         ("BEFORE", 20, 0, 10, 19, 20, 20, True),
@@ -219,32 +225,46 @@ def test_latency_before_during_and_after_an_incident(ask: Ask) -> None:
     ]
 
 
-def test_what_is_around_an_incident_may_lie_on_the_days_beside_it(tmp_path: Path) -> None:
+def test_an_event_of_several_brokers_has_phases_at_each(ask: Ask) -> None:
+    """Without a later answer it lasts to the last bad attempt."""
+    found = ask(
+        "SELECT broker_name, phase, from_ms, until_ms FROM event_latencies WHERE event_id = 'all'"
+        " ORDER BY broker_name, from_ms"
+    )
+    since, until = NIGHT + 60 * MINUTE, NIGHT + 61 * MINUTE
+    phases = [
+        ("BEFORE", since - 10 * MINUTE, since), ("DURING", since, until), ("AFTER", until, until + 10 * MINUTE),
+    ]  # fmt: skip
+    assert found == [(broker, *phase) for broker in ("broker-a", "broker-c") for phase in phases]
+
+
+def test_what_is_around_an_event_may_lie_on_the_days_beside_it(tmp_path: Path) -> None:
     made = LiteralLake(tmp_path)
     starts, ends = at(D2, "00:05:00"), at(D2, "23:55:00")
-    made.add("broker_incidents", D2, INCIDENT | {"start_ms": starts, "end_ms": ends})
+    made.add("events", D2, EVENT | {"bad_from_ms": starts, "last_bad_ms": starts, "bad_until_ms": ends})
+    made.add("broker_windows", D2, minute(starts, "broker-a"), minute(starts + MINUTE, "broker-a"))
     for day, clock in ((D1, "23:54:59"), (D1, "23:58:00"), (D2, "00:04:00"), (D2, "12:00:00"), (D3, "00:02:00")):
         made.add("sends", day, attempt(at(day, clock), 1))
-    found = by_duckdb(made)("SELECT phase, sends, from_ms, until_ms FROM incident_latencies ORDER BY from_ms, sends")
+    found = by_duckdb(made)("SELECT phase, sends, from_ms, until_ms FROM event_latencies ORDER BY from_ms, sends")
     before, after = (starts - 10 * MINUTE, starts), (ends, ends + 10 * MINUTE)
     assert found == [("BEFORE", 2, *before), ("DURING", 1, starts, ends), ("AFTER", 1, *after)]
 
 
 def test_the_outcomes_in_a_view_are_those_of_the_rule() -> None:
-    listed = re.findall(r"outcome IN \(([^)]*)\)", read_view("incident_latencies").select)
+    listed = re.findall(r"outcome IN \(([^)]*)\)", read_view("event_latencies").select)
     assert [tuple(re.findall(r"'(\w+)'", each)) for each in listed] == [(*ANSWERS, "SENT"), ANSWERS]
 
 
 def test_what_changed_since_the_day_before(ask: Ask) -> None:
-    names = ("isolated_ms", "isolations", "incidents", "sends")
+    names = ("isolated_ms", "isolations", "events", "sends")
     figures = ", ".join(f"{name}, {name}_before" for name in names)
     found = ask(f"SELECT subject, name, change, {figures} FROM day_changes WHERE last_night AND cluster = 'main'"
                 " ORDER BY subject, change, name")  # fmt: skip
     assert found == [
-        ("BROKER", "broker-a", "BETTER", 90_000, 120_000, 3, 1, 1, 0, 20, 2),
+        ("BROKER", "broker-a", "BETTER", 90_000, 120_000, 3, 1, 2, 0, 20, 2),
         ("BROKER", "broker-gone", "GONE", None, 0, None, 0, None, 0, None, 1),
         ("BROKER", HOSTILE, "NEW", 30_000, None, 1, None, 0, None, 1, None),
-        ("BROKER", "broker-c", "NEW", 0, None, 0, None, 0, None, 1, None),
+        ("BROKER", "broker-c", "NEW", 0, None, 0, None, 1, None, 1, None),
         ("PRODUCER_GROUP", "PG", "BETTER", 90_000, 120_000, 2, 1, None, None, 10, 10),
     ]
     first = ask("SELECT DISTINCT change, isolated_ms_before FROM day_changes WHERE event_date = DATE '2026-03-01'")
@@ -269,8 +289,8 @@ def test_longer_isolated_is_worse_and_as_long_with_more_failures_too(
         made.add("run_log", day, run(day))
         made.add("broker_windows", day, minute(START[day], "b", isolated_ms=isolated_ms, failures=failures))
         made.add("broker_windows", day, minute(START[day] + MINUTE, "b", isolated_ms=1, failures=1))
-        made.add("broker_incidents", day, INCIDENT | {"broker_name": "b", "is_minor": True})
-    asked = "SELECT change, failures_before, failures, incidents_before, incidents FROM day_changes WHERE last_night"
+        made.add("events", day, EVENT | {"brokers": ["b"], "severity": "INFO"})
+    asked = "SELECT change, failures_before, failures, events_before, events FROM day_changes WHERE last_night"
     assert by_duckdb(made)(asked) == [(change, before[1] + 1, now[1] + 1, 0, 0)]
 
 
@@ -305,12 +325,12 @@ def test_groups_that_keep_rebalancing(ask: Ask) -> None:
 
 def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
     found = ask(
-        "SELECT severity, kind, client_id, sentence FROM night_findings WHERE last_night ORDER BY severity_rank"
+        "SELECT severity, kind, event_id, client_id, sentence FROM night_findings WHERE last_night ORDER BY severity_rank"
     )
     assert found == [
-        ("CRITICAL", "ALL_ISOLATED", HOSTILE, "nothing was left"),
-        ("WARNING", "SENT_WHILE_ISOLATED", None, "it sent on"),
-        ("INFO", "CLOCK_STEP", None, "a clock stepped"),
+        ("CRITICAL", "ALL_ISOLATED", "e", HOSTILE, "nothing was left"),
+        ("WARNING", "SENT_WHILE_ISOLATED", None, None, "it sent on"),
+        ("INFO", "CLOCK_STEP", None, None, "a clock stepped"),
     ]
 
 
