@@ -14,7 +14,7 @@ from jobs.kinds import FindingKind
 from jobs.tables import BROKER_WINDOWS
 from tests.given.bad_night import write_bad_night
 from tests.given.console import console_of
-from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, window
+from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, START, window
 from tests.given.lakes import publish, write_rows
 
 
@@ -238,10 +238,11 @@ def test_a_printed_page_holds_its_tables_and_the_screen_is_then_as_before(browse
 
 
 def test_an_event_s_button_zooms_to_it(browser: Browser, file: Path) -> None:
+    """From its first bad attempt to the end of its avoidance, second 6 to 35, and as long again on both sides."""
     page = Opened(browser, file).page
     page.get_by_role("button", name="zoom the timeline to broker-a").click()
     shown = page.evaluate("document.getElementById('timeline-plot')._fullLayout.xaxis2.range")
-    assert [str(each)[11:19] for each in shown] == ["23:59:56", "00:00:26"]
+    assert [str(each)[11:19] for each in shown] == ["23:59:37", "00:01:04"]
 
 
 @pytest.mark.parametrize("height", [500, 1000])
@@ -261,6 +262,16 @@ def test_a_zoomed_event_s_own_rows_are_in_view(browser: Browser, tmp_path: Path,
     box = label.bounding_box()
     assert box is not None
     assert page.locator("header").bounding_box()["height"] < box["y"] < height - box["height"]  # type: ignore[index]
+
+
+def test_an_event_opens_to_its_findings(browser: Browser, file: Path) -> None:
+    page = Opened(browser, file).page
+    opened = page.locator("#events .below details").nth(1)
+    opened.locator("summary").click()
+    assert opened.locator("summary").inner_text() == "ALL_ISOLATED 1"
+    assert opened.locator("li bdi").inner_text() == IMAGE
+    opened.get_by_role("link", name="ALL_ISOLATED").click()
+    page.locator("#kind-all_isolated").get_by_text("What to do").first.wait_for()
 
 
 def test_each_scroll_box_says_how_many_rows_it_holds(opened: Opened) -> None:
@@ -291,7 +302,9 @@ def test_on_a_phone_the_page_s_own_legend_names_owners_as_they_are(browser: Brow
 
 def test_an_arrow_stands_where_a_bar_goes_on(browser: Browser, file: Path) -> None:
     page = Opened(browser, file).page
-    page.get_by_role("button", name="zoom the timeline to broker-a").click()
+    zoomed = "(range) => Plotly.relayout('timeline-plot', {'xaxis.range': range})"
+    page.evaluate(zoomed, [START - 4_000, START + 26_000])
+    page.wait_for_function("document.querySelectorAll('#timeline-plot .annotation-text').length > 0")
     bars = """document.getElementById("timeline-plot").data.filter(({meta}) => meta === "isolation")
         .flatMap(({base, x, y}) => base.map((start, at) => [y[at], start, start + x[at]]))"""
     shown = """(() => { const axis = document.getElementById("timeline-plot")._fullLayout.xaxis2;
@@ -301,7 +314,7 @@ def test_an_arrow_stands_where_a_bar_goes_on(browser: Browser, file: Path) -> No
     arrows = page.locator("#timeline-plot .annotation-text").all_text_contents()
     assert (arrows.count("◂"), arrows.count("▸")) == (len(left), len(right))
     assert right
-    page.evaluate("(end) => Plotly.relayout('timeline-plot', {'xaxis.range': [end - 1e9, end + 1e9]})", last)
+    page.evaluate(zoomed, [last - 10**9, last + 10**9])
     page.wait_for_function("document.querySelectorAll('#timeline-plot .annotation-text').length === 0")
 
 

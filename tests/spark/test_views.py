@@ -113,8 +113,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         minute(NIGHT, "broker-c"),
     )
     info = {"event_id": "info", "severity": "INFO", "bad_from_ms": NIGHT + 20 * MINUTE}
-    everywhere = {"event_id": "all", "broker_name": None, "brokers": ["broker-a", "broker-c"],
-                  "bad_from_ms": NIGHT + 60 * MINUTE, "last_bad_ms": NIGHT + 61 * MINUTE, "bad_until_ms": None}  # fmt: skip
+    everywhere = {
+        "event_id": "all", "broker_name": None, "brokers": ["broker-a", "broker-c"],
+        "bad_from_ms": NIGHT + 60 * MINUTE, "last_bad_ms": NIGHT + 61 * MINUTE, "bad_until_ms": None,
+    }  # fmt: skip
     made.add("events", D2, EVENT, EVENT | info, EVENT | everywhere)
     made.add(
         "sends",
@@ -325,7 +327,8 @@ def test_groups_that_keep_rebalancing(ask: Ask) -> None:
 
 def test_the_findings_of_the_night_gravest_first(ask: Ask) -> None:
     found = ask(
-        "SELECT severity, kind, event_id, client_id, sentence FROM night_findings WHERE last_night ORDER BY severity_rank"
+        "SELECT severity, kind, event_id, client_id, sentence FROM night_findings WHERE last_night"
+        " ORDER BY severity_rank"
     )
     assert found == [
         ("CRITICAL", "ALL_ISOLATED", "e", HOSTILE, "nothing was left"),
