@@ -101,7 +101,7 @@ def test_a_database_name_is_letters(name: str) -> None:
         ["nightly", "--lake", "x", "--settings", TERMINAL],
         ["nightly", "--lake", "x", "--date", TERMINAL],
         ["nightly", "--lake", "x", "--set", f"{TERMINAL}=1"],
-        ["show", "incidents", "--lake", TERMINAL],
+        ["show", "events", "--lake", TERMINAL],
         ["plan", "nightly", "--lake", TERMINAL, "--sends", TERMINAL, "--date", f"{D1}"],
         ["plan", "nightly", "--lake", "x", "--set", f"cluster={TERMINAL}", "--date", f"{D1}"],
     ],
