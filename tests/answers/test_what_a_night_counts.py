@@ -236,7 +236,7 @@ def test_each_send_costs_once(tmp_path: Path) -> None:
     """Lost before saved, saved before slow; plain sends, and sends that only met an isolation, cost nothing."""
     publish(tmp_path, BEFORE, NIGHT)
     failed, retried, slow = ({name: True} for name in ("failed", "retried", "slow"))
-    sends = {
+    sends: dict[str, list[dict[str, Any]]] = {
         "PG_a": [failed, failed | retried | slow, {"attempts": 0} | failed, retried, retried | slow, slow, {}],
         "PG_b": [failed, slow, slow, slow],
         "PG_c": [failed, slow, slow],
