@@ -9,7 +9,7 @@ from operator import and_
 
 import pyarrow.compute as pc
 
-from jobs.answers.fault_item_lines import AROUND_MS, COULD_NOT, MAX, Line, Row, lines_of
+from jobs.answers.fault_item_lines import AROUND_MS, ATTEMPT, CHANGE, COULD_NOT, MAX, UPDATE, Line, Row, lines_of
 from jobs.answers.gantt import interval_words
 from jobs.answers.published import Published
 from jobs.answers.words import NOTHING, clock_time, safe_cell
@@ -209,21 +209,19 @@ def isolation_at(
     process = pc.coalesce(pc.field("process_id"), pc.field("client_id")) == pc.scalar(row["process"])
     of_item = (pc.field("process") == pc.scalar(row["process"])) & (pc.field("enforced") == pc.scalar(row["enforced"]))
 
-    def around(table: Table, name: str, also: pc.Expression) -> list[Row]:
+    def around(table: Table, columns: Sequence[str], name: str, also: pc.Expression) -> list[Row]:
         within = (pc.field(name) >= row["start_ms"] - AROUND_MS) & (pc.field(name) <= row["end_ms"] + AROUND_MS)
-        rows: list[Row] = published.rows(
-            table, table.schema.fieldNames(), item & also & within, [row["event_date"]]
-        ).to_pylist()
-        return rows
+        found: list[Row] = published.rows(table, columns, item & also & within, [row["event_date"]]).to_pylist()
+        return found
 
-    changes = sorted(around(FAULT_ITEM_CHANGES, "changed_at_ms", of_item), key=lambda change: change["position"])
-    updates = around(FAULT_ITEM_UPDATES, "called_at_ms", process) if row["enforced"] else []
-    attempts = around(SENDS, "ended_at_ms", process)
+    changes = around(FAULT_ITEM_CHANGES, CHANGE, "changed_at_ms", of_item)
+    updates = around(FAULT_ITEM_UPDATES, UPDATE, "called_at_ms", process) if row["enforced"] else []
+    attempts = around(SENDS, ATTEMPT, "ended_at_ms", process)
     policy = released[row["profile"]]
     _, is_own, owner = row["policy"].partition(" with the ladder of ")
     if is_own:
         policy = replace(policy, name=row["policy"], ladder=Ladder(*ladders.get(owner, _NOT_KNOWN)))
-    return explained(row, changes, attempts, updates, policy)
+    return explained(row, sorted(changes, key=lambda change: change["position"]), attempts, updates, policy)
 
 
 def isolation_text(isolation: Isolation, most: int) -> str:

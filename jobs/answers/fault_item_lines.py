@@ -14,6 +14,16 @@ from udfs.policy import Policy
 
 Row = Mapping[str, Any]
 
+CHANGE = (
+    *("seq", "changed_at_ms", "position", "change", "cause", "evidence", "current_latency_ms", "not_available_ms"),
+    *("available_at_ms", "reachable"),
+)
+UPDATE = ("seq", "current_latency_ms", "not_available_ms", "called_at_ms", "op", "thread")
+ATTEMPT = (
+    *("seq", "ended_at_ms", "submitted_at_ms", "latency_ms", "thread", "mode", "outcome", "cause"),
+    *("queue_chosen_by", "fault_latency_enabled"),
+)
+"""Columns of each table that `lines_of` reads."""
 AROUND_MS = 1_000
 """Changes so long before and after an isolation are shown too; lines that changed nothing only `_NEAR_MS`."""
 _NEAR_MS = 50
