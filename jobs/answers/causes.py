@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from udfs.plain_outcome import ANSWERS, EXCEPTIONS, SENT
 
-SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, OTHER = (
+SLOW, TIMED_OUT, NO_CONNECTION, REFUSED, HIDDEN, OTHER = (
     "slow answer",
     "time-out",
     "no connection",
     "refused by the broker",
+    "failed try inside an async send",
     "other",
 )
-CLASSES = {SLOW: "#e69f00", TIMED_OUT: "#cc79a7", NO_CONNECTION: "#0072b2", REFUSED: "#56b4e9", OTHER: "#009e73"}
-"""Class of causes to its colour, from the colour-blind-safe palette of Okabe and Ito.
+CLASSES = {
+    SLOW: "#e69f00",
+    TIMED_OUT: "#cc79a7",
+    NO_CONNECTION: "#0072b2",
+    REFUSED: "#56b4e9",
+    HIDDEN: "#009e73",
+    OTHER: "#808080",
+}
+"""Class of causes to its colour, from the colour-blind-safe palette of Okabe and Ito, and grey.
 
 Vermilion is left out: it is too close to the orange.
 """
@@ -34,6 +42,7 @@ _CLASS_OF = {
     **dict.fromkeys(OUTCOME_CLASSES["TIME_OUT"], TIMED_OUT),
     **dict.fromkeys(OUTCOME_CLASSES["NO_CONNECTION"], NO_CONNECTION),
     **dict.fromkeys(OUTCOME_CLASSES["REFUSED"], REFUSED),
+    "HIDDEN_RETRY": HIDDEN,
 }
 
 
@@ -41,6 +50,6 @@ def cause_class(cause: str) -> str:
     """The class of a cause as `isolation_intervals` has it.
 
     >>> cause_class("LATENCY"), cause_class("RemotingConnectException"), cause_class("HIDDEN_RETRY")
-    ('slow answer', 'no connection', 'other')
+    ('slow answer', 'no connection', 'failed try inside an async send')
     """
     return _CLASS_OF.get(cause, OTHER)

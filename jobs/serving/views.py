@@ -9,6 +9,7 @@ from importlib.resources import files
 from jobs.tables import TABLES, Table
 
 VIEWS = (
+    "send_costs",
     "broker_isolations",
     "worst_brokers",
     "event_latencies",

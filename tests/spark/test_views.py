@@ -45,6 +45,10 @@ def attempt(ended: int, latency: int, outcome: str = "SEND_OK", mode: str = "SYN
             "outcome": outcome, "mode": mode, "row_hash": ended}  # fmt: skip
 
 
+def call(**other: Any) -> dict[str, Any]:
+    return {"client_id": "p1", "producer_group": "PG", "attempts": 1} | other
+
+
 def held(client: str | None, since: int, until: int, queue: int = 0, **other: Any) -> dict[str, Any]:
     return {"consumer_group": "G", "topic": "T", "broker_name": "broker-a", "queue_id": queue, "client_id": client,
             "start_ms": since, "end_ms": until, "source": "RUNNING_INFO"} | other  # fmt: skip
@@ -129,6 +133,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
         attempt(NIGHT + 5_000, 4),  # the end is exclusive
         attempt(NIGHT + 5_000 + 10 * MINUTE, 9_999),
     )
+    failed, retried, slow = call(failed=True), call(retried=True), call(slow=True)
+    made.add("send_calls", D1, failed)
+    made.add("send_calls", D2, failed, call(failed=True, retried=True, slow=True), call(failed=True, attempts=0), retried,
+             call(retried=True, slow=True), slow, call(), call(slow=True, producer_group="PG_b"))  # fmt: skip
     made.add("producer_days", D1, producer("p1@1", 120_000, 10))
     made.add("producer_days", D2, producer("p1@2", 60_000, 8), producer("p2@2", 30_000, 2))
     made.add("producer_days", D2, producer("off", 999_000, 1, producer_group="OFF", enforced=False))
@@ -255,6 +263,15 @@ def test_what_is_around_an_event_may_lie_on_the_days_beside_it(tmp_path: Path) -
 def test_the_outcomes_in_a_view_are_those_of_the_rule() -> None:
     listed = re.findall(r"outcome IN \(([^)]*)\)", read_view("event_latencies").select)
     assert [tuple(re.findall(r"'(\w+)'", each)) for each in listed] == [(*ANSWERS, "SENT"), ANSWERS]
+
+
+def test_what_the_night_cost_by_producer_group(ask: Ask) -> None:
+    columns = "event_date, last_night, producer_group, lost, unsent, saved, slow"
+    assert ask(f"SELECT {columns} FROM send_costs ORDER BY event_date, producer_group") == [
+        (D1, False, "PG", 1, 0, 0, 0),
+        (D2, True, "PG", 3, 1, 2, 1),
+        (D2, True, "PG_b", 0, 0, 0, 1),
+    ]
 
 
 def test_what_changed_since_the_day_before(ask: Ask) -> None:
