@@ -93,24 +93,18 @@ def _events(night: Digest) -> str:
             clock_time(event["bad_from_ms"])[:8],
             duration(event["end_ms"] - event["bad_from_ms"]),
             f"{event['avoiding_producers']:,} of {event['producers']:,}",
-            _avoided_until(event),
+            NOTHING if event["avoided_until_ms"] is None else clock_time(event["avoided_until_ms"])[:8],
+            duration(event["avoided_after_ms"]) if event["avoided_after_ms"] else "",
             *(f"{event[name]:,}" for name in ("lost_sends", "saved_sends", "slow_sends")),
         ]
         for event in shown
     ]
-    header = ["broker", "what", "from", "bad for", "avoided by", "until", "lost", "saved", "slow"]
+    header = ["broker", "what", "from", "bad for", "avoided by", "until", "after it answered", "lost", "saved", "slow"]
     first, *lines = grid(header, rows).split("\n")
     told = [text for line, event in zip(lines, shown, strict=True) for text in (line, *_below(event))]
     more = f" (the {len(rows)} gravest of {len(night.events):,})" if len(night.events) > len(rows) else ""
     title = f"Events: brokers in trouble, producers that avoided them, and sends, UTC{more}"
     return "\n".join([title, first, *told])
-
-
-def _avoided_until(event: Mapping[str, Any]) -> str:
-    if event["avoided_until_ms"] is None:
-        return NOTHING
-    after = event["avoided_after_ms"]
-    return f"{clock_time(event['avoided_until_ms'])[:8]}{f', {duration(after)} after' if after else ''}"
 
 
 def _below(event: Mapping[str, Any]) -> list[str]:

@@ -113,11 +113,6 @@ def with_findings(
     return sorted(events, key=_event_order), alone
 
 
-def in_time(events: Sequence[Event]) -> list[Event]:
-    """Events by their start."""
-    return sorted(events, key=lambda event: (event.row["bad_from_ms"], event.row["brokers"]))
-
-
 def _event_order(event: Event) -> tuple[int | str, ...]:
     row = event.row
     cost = -row["lost_sends"], -row["saved_sends"] - row["slow_sends"]

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.answers.events import Event, cost_words, in_time, with_findings
+from jobs.answers.events import Event, cost_words, with_findings
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
 from jobs.answers.words import percent, sentence
@@ -106,7 +106,8 @@ class Night:
     @property
     def drawn_events(self) -> list[Event]:
         """The gravest events, in order of time."""
-        return in_time(self.events[:MOST_EVENTS])
+        drawn = self.events[:MOST_EVENTS]
+        return sorted(drawn, key=lambda event: (event.row["bad_from_ms"], event.row["brokers"]))
 
     @property
     def drawn_findings(self) -> tuple[Mapping[str, Any], ...]:

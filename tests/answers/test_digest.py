@@ -372,10 +372,10 @@ def test_of_many_events_the_eight_gravest_in_order_of_time() -> None:
     title, header, *rows = _section("Events", events=events)
     assert title.endswith(", UTC (the 8 gravest of 10)")
     assert header == (
-        "  broker  what       from      bad for  avoided by  until                       lost   saved  slow"
+        "  broker  what       from      bad for  avoided by  until     after it answered  lost   saved  slow"
     )
     assert rows[0] == (
-        "  b\\x1b0  timed out  00:00:00  19.0 s   17 of 21    00:09:59, 9 min 40 s after  1,010  12     3"
+        "  b\\x1b0  timed out  00:00:00  19.0 s   17 of 21    00:09:59  9 min 40 s         1,010  12     3"
     )
     assert [int(row.split()[0].removeprefix("b\\x1b")) for row in rows] == [0, 2, 4, 5, 6, 7, 8, 9]
 

@@ -135,8 +135,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LiteralLake:
     )
     failed, retried, slow = call(failed=True), call(retried=True), call(slow=True)
     made.add("send_calls", D1, failed)
-    made.add("send_calls", D2, failed, call(failed=True, retried=True, slow=True), call(failed=True, attempts=0), retried,
-             call(retried=True, slow=True), slow, call(), call(slow=True, producer_group="PG_b"))  # fmt: skip
+    made.add("send_calls", D2, failed, call(failed=True, retried=True, slow=True), call(failed=True, attempts=0),
+             retried, call(retried=True, slow=True), slow, call(), call(slow=True, producer_group="PG_b"))  # fmt: skip
     made.add("producer_days", D1, producer("p1@1", 120_000, 10))
     made.add("producer_days", D2, producer("p1@2", 60_000, 8), producer("p2@2", 30_000, 2))
     made.add("producer_days", D2, producer("off", 999_000, 1, producer_group="OFF", enforced=False))
