@@ -19,6 +19,16 @@ class Severity(_Words):
     INFO = "INFO"
 
 
+class EventKind(_Words):
+    """How a broker was in trouble, in `events`; REFUSED: no connection, or it took no messages."""
+
+    REFUSED = "REFUSED"
+    TIMED_OUT = "TIMED_OUT"
+    BUSY = "BUSY"
+    SLOW = "SLOW"
+    MIXED = "MIXED"
+
+
 class FindingKind(_Words):
     """Kinds of `findings`, about producers and brokers; docs/findings has a page for each."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 ANSWERS = ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
 """SendStatus: the broker answered, so the send counts with its latency."""
@@ -31,17 +30,6 @@ EXCEPTION = r"^([A-Za-z_$][\w$]*)?(Exception|Error|Throwable)$"
 """What the simple class name of an exception looks like."""
 
 _EXCEPTION = re.compile(EXCEPTION, re.ASCII)
-
-
-class EventKind(StrEnum):
-    """How failed or slow attempts show their broker in trouble, in `events`."""
-
-    REFUSED = "REFUSED"
-    """No connection, or the broker took no messages."""
-    TIMED_OUT = "TIMED_OUT"
-    BUSY = "BUSY"
-    SLOW = "SLOW"
-    MIXED = "MIXED"
 
 
 def is_plain_known_outcome(text: str) -> bool:

@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from udfs.outcome import hides_a_wait, is_out_of_time
-from udfs.plain_outcome import ANSWERS, REMOTING, EventKind
+from udfs.plain_outcome import ANSWERS, REMOTING
 
 _SYSTEM_BUSY = 2
 """`RemotingSysResponseCode.SYSTEM_BUSY`; a broker's flow control answers with it."""
@@ -15,7 +15,7 @@ _OF_THE_MESSAGE = (13, 17)
 
 
 def trouble(slow_ms: int) -> Column:
-    """How the attempt of the row shows its broker in trouble; null when it does not.
+    """How the attempt of the row shows its broker in trouble, an `EventKind`; null when it does not.
 
     An attempt without time left, one that the client ended by itself, and one whose message the broker rejects say
     nothing about the broker; a call that took its time-out does not say which broker it waited for.
@@ -39,8 +39,8 @@ def trouble(slow_ms: int) -> Column:
     says_nothing = is_out_of_time(outcome, latency_ms) | hides_a_wait(latency_ms, F.col("call_timeout_ms"))
     return (
         F.when(says_nothing | F.coalesce(by_broker & code.isin(*_OF_THE_MESSAGE), F.lit(False)), None)
-        .when(timed_out, EventKind.TIMED_OUT)
-        .when(by_broker & (code == _SYSTEM_BUSY), EventKind.BUSY)
-        .when(outcome.isin(*REMOTING, "MQBrokerException"), EventKind.REFUSED)
-        .when(outcome.isin(*ANSWERS) & (latency_ms >= slow_ms), EventKind.SLOW)
+        .when(timed_out, "TIMED_OUT")
+        .when(by_broker & (code == _SYSTEM_BUSY), "BUSY")
+        .when(outcome.isin(*REMOTING, "MQBrokerException"), "REFUSED")
+        .when(outcome.isin(*ANSWERS) & (latency_ms >= slow_ms), "SLOW")
     )

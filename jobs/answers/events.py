@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.kinds import FindingKind, Severity
+from jobs.kinds import EventKind, FindingKind, Severity
 from jobs.text.terminal import counted, duration, safe
-from udfs.plain_outcome import EventKind
 
 NOT_A_BROKER = "not a broker; look at network, name server, or these producers"
 _SEVERITIES = tuple(Severity)

@@ -2,9 +2,8 @@
 
 from pyspark.sql.types import ArrayType
 
-from jobs.kinds import Severity
+from jobs.kinds import EventKind, Severity
 from jobs.tables.table import CLUSTER, EVENT_DATE, FLAG, LONG, TEXT, Table, column, instant, required
-from udfs.plain_outcome import EventKind
 
 EVENTS = Table(
     name="events",

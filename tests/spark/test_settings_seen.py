@@ -44,8 +44,9 @@ TROUBLES = [
     ),
     # two producers, two of three attempts; one producer, one of two
     *(send(at(D1, "08:10:09"), 8_000, client_id=f"i{number}", broker_name="broker-s", **OFF) for number in (1, 2)),
-    *(send(at(D1, "08:10:20"), client_id="i1", broker_name=broker, **OFF) for broker in ("broker-s", "broker-t")),
-    send(at(D1, "08:10:09"), 8_000, client_id="i1", broker_name="broker-t", **OFF),
+    send(at(D1, "08:10:20"), client_id="i1", broker_name="broker-s", **OFF),
+    send(at(D1, "08:20:09"), 8_000, client_id="i1", broker_name="broker-t", **OFF),
+    send(at(D1, "08:20:20"), client_id="i1", broker_name="broker-t", **OFF),
     # refused once, answers five seconds later, and is avoided for ten minutes: its client lives on for 85 seconds
     send(at(D1, "09:00:00"), *REFUSED, client_id="i3", broker_name="broker-w", client_version="4.9.8"),
     send(at(D1, "09:00:05.010"), client_id="i1", broker_name="broker-w", **OFF),

@@ -173,7 +173,7 @@ def _at_brokers(events: DataFrame) -> DataFrame:
 
 def _event_id() -> Column:
     """Its UTC time of day and six digits that differ between events of one second."""
-    of_row = F.hex(F.xxhash64("cluster", "brokers", "bad_from_ms"))
+    of_row = F.hex(F.xxhash64("brokers", "bad_from_ms"))
     clock = F.date_format(F.timestamp_millis("bad_from_ms"), "HHmmss")
     return F.concat_ws("-", clock, F.lower(F.right(F.lpad(of_row, 16, "0"), F.lit(6))))
 

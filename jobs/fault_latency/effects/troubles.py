@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.calls import minute_of
 from jobs.intervals.coalesce import coalesce_overlapping
+from jobs.kinds import EventKind
 from udfs.choice import began_at_ms
-from udfs.plain_outcome import ANSWERS, EventKind
+from udfs.plain_outcome import ANSWERS
 from udfs.trouble import trouble
 
 _BROKER = ("cluster", "broker_name")
