@@ -44,11 +44,10 @@ def all_isolated(intervals: DataFrame, choices: DataFrame) -> DataFrame:
         .withColumns({name: F.coalesce(name, F.lit(0)) for name in ("sends", "failures")})
     )
     lone = F.size("brokers") == 1
-    harmless = (F.col("failures") == 0) & (lone | (F.col("sends") == 0))
     return finding(
         without_broker,
         FindingKind.ALL_ISOLATED,
-        severity_of_lost(F.col("failures"), F.when(harmless, Severity.INFO).otherwise(Severity.WARNING)),
+        severity_of_lost(F.col("failures"), F.when(F.col("failures") > 0, Severity.WARNING).otherwise(Severity.INFO)),
         F.when(lone, FindingCause.ONLY_BROKER).otherwise(FindingCause.ALL_ISOLATED),
         F.col("client_id"),
         " had no available broker for ",
