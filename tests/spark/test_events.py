@@ -24,7 +24,7 @@ CALLS = (
     "cluster string, client_id string, producer_group string, row_hash bigint, broker_names array<string>,"
     " started_ms bigint, ended_ms bigint, failed boolean, retried boolean, slow boolean"
 )
-FINDINGS = "cluster string, broker_name string, brokers array<string>, start_ms bigint, end_ms bigint"
+FINDINGS = "cluster string, kind string, broker_name string, brokers array<string>, start_ms bigint, end_ms bigint"
 S, GAP_MS = 1_000, 30_000
 
 
@@ -137,30 +137,31 @@ def test_nobody_is_blamed_for_a_broker_that_does_not_answer(spark: SparkSession)
 
 
 @pytest.mark.parametrize(
-    ("broker", "brokers", "start_s", "expected"),
+    ("kind", "broker", "brokers", "start_s", "expected"),
     [
-        ("a", None, 103, "first"),
-        ("a", None, 139, "first"),  # less than the gap after its last bad attempt
-        ("a", None, 141, None),
-        ("b", None, 699, "long"),  # while it is avoided
-        ("b", None, 90, None),
-        (None, ["a", "b"], 104, "long"),  # the later of two
-        (None, None, 103, None),
-        ("d", None, 103, None),
+        ("X", "a", None, 103, "first"),
+        ("X", "a", None, 139, "first"),  # less than the gap after its last bad attempt
+        ("X", "a", None, 141, None),
+        ("X", "b", None, 699, "long"),  # while it is avoided
+        ("X", "b", None, 90, None),
+        ("X", None, ["a", "b"], 104, "long"),  # the later of two
+        ("X", None, None, 103, None),
+        ("X", "d", None, 103, None),
+        ("COLLATERAL_ISOLATION", "d", None, 104, "long"),  # of a healthy broker
     ],
 )
 def test_a_finding_follows_from_the_last_event_at_its_broker(
-    spark: SparkSession, broker: str | None, brokers: list[str] | None, start_s: int, expected: str | None
+    spark: SparkSession, kind: str, broker: str | None, brokers: list[str] | None, start_s: int, expected: str | None
 ) -> None:
     found = spark.createDataFrame(
         [event("first", ["a"], 100, 110, 112), event("long", ["b"], 103, 110, 112, over_s=700)], EVENTS
     )
-    rows = spark.createDataFrame([("c", broker, brokers, start_s * S, start_s * S + 1)], FINDINGS)
+    rows = spark.createDataFrame([("c", kind, broker, brokers, start_s * S, start_s * S + 1)], FINDINGS)
     (row,) = of_event(rows, found, GAP_MS).collect()
     assert row["event_id"] == expected
 
 
 def test_a_finding_of_a_night_without_events_stays(spark: SparkSession) -> None:
-    rows = spark.createDataFrame([("c", "a", None, 1, 2)], FINDINGS)
+    rows = spark.createDataFrame([("c", "X", "a", None, 1, 2)], FINDINGS)
     (row,) = of_event(rows, spark.createDataFrame([], EVENTS), GAP_MS).collect()
     assert row["event_id"] is None

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.effects.troubles import bad_attempts, is_event, together, troubles, with_attempts
 from jobs.fault_latency.keys import PRODUCER
 from jobs.fault_latency.replayed_day import Replayed
-from jobs.kinds import Severity
+from jobs.kinds import FindingKind, Severity
 from jobs.settings.model import Settings
 from jobs.tables.day import Day
 
@@ -137,6 +137,8 @@ def with_cost(events: DataFrame, calls: DataFrame) -> DataFrame:
 def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
     """With `event_id`: the last event at one of a finding's brokers that began before it and reaches into it.
 
+    A collateral isolation is of a healthy broker: it follows from an event at another one.
+
     Args:
         findings: rows of the table, without day.
         events: EVENTS.
@@ -146,12 +148,13 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
     event = F.struct("bad_from_ms", "event_id", over_ms.alias("over_ms"), "brokers")
     of_cluster = events.groupBy("cluster").agg(F.array_sort(F.collect_list(event)).alias("events"))
     brokers = F.coalesce("brokers", F.array("broker_name"))
+    is_collateral = F.col("kind") == FindingKind.COLLATERAL_ISOLATION
     meanwhile = F.filter(
         "events",
         lambda event: (
             (event["bad_from_ms"] <= F.col("end_ms"))
             & (event["over_ms"] >= F.col("start_ms"))
-            & F.arrays_overlap(event["brokers"], brokers)
+            & (F.arrays_overlap(event["brokers"], brokers) | is_collateral)
         ),
     )
     begun = F.filter("meanwhile", lambda event: event["bad_from_ms"] <= F.col("start_ms"))
