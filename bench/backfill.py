@@ -21,7 +21,7 @@ _SWEEP = "P5/0.5,0.75,1,1.5,2,3,4,6/0.25,0.5,1,2,4,8,16,32"
 
 _ANSWERS: Mapping[str, tuple[str, ...]] = {
     "report": ("report",),
-    "show incidents": ("show", "incidents"),
+    "show events": ("show", "events"),
     "show isolations": ("show", "isolations", "--broker", "broker-00"),
 }
 

@@ -75,7 +75,7 @@ MORNING = [
 LOG = [*LONG_DAYS, *MORNING, LONG_DAYS[0]]  # the last is an exact copy
 BAD = ["{", json.dumps(send(at(D1, "11:00:00")) | {"latency_ms": -1})]  # no line; a line of the first day
 OF_THE_DAY = ("sends", "fault_item_updates", "quarantine", "topic_brokers", "order_key_moves")
-DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "broker_incidents",
+DERIVED = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows", "events",
            "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 COUNTS = ("rows_read", "rows_published", "rows_quarantined", "rows_duplicate", "rows_other_day")
 
@@ -123,10 +123,10 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
         return command(spark, "nightly", "--date", day, *where, *more)
 
     log(LOG)
-    first = night(D1, "--fail-on", "contradictions>2", "--fail-on", "incident>2", "--fail-on", "missing-producer")
+    first = night(D1, "--fail-on", "contradictions>2", "--fail-on", "event>2", "--fail-on", "missing-producer")
     third = night(D3)
     before_second = _tables(lake)
-    conditions = [part for each in ("missing-producer", "incident", "contradictions>0") for part in ("--fail-on", each)]
+    conditions = [part for each in ("missing-producer", "event", "contradictions>0") for part in ("--fail-on", each)]
     second = night(D2, "--json", *conditions, "--set", "retention.sends_days=1")
     after_second = _tables(lake)
     log([line for line in LOG if line is not FAILED])

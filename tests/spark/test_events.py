@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import datetime as dt
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.fault_latency.effects.events import avoidance, of_event, with_cost, with_event
+from jobs.fault_latency.effects.events import avoidance, events, of_event, with_cost, with_event
 from jobs.fault_latency.findings.avoided_too_long import avoided_too_long
 from jobs.fault_latency.producers.rules import policies
+from jobs.fault_latency.replayed_day import Replayed
 from jobs.settings.client_profiles import released_profiles
+from jobs.settings.model import Settings
+from jobs.tables.day import Day
+from tests.spark.test_troubles import ATTEMPTS, REFUSED, attempt
 
 EVENTS = (
     "cluster string, event_id string, brokers array<string>, bad_from_ms bigint, last_bad_ms bigint,"
@@ -165,3 +171,26 @@ def test_a_finding_of_a_night_without_events_stays(spark: SparkSession) -> None:
     rows = spark.createDataFrame([("c", "X", "a", None, 1, 2)], FINDINGS)
     (row,) = of_event(rows, spark.createDataFrame([], EVENTS), GAP_MS).collect()
     assert row["event_id"] is None
+
+
+def _of_day(spark: SparkSession, day: Day, open_before: DataFrame, *rows: tuple[Any, ...]) -> dict[str, Row]:
+    attempts = spark.createDataFrame([*rows], ATTEMPTS)
+    items = SimpleNamespace(attempts=attempts, sends=attempts, isolations=spark.createDataFrame([], ISOLATIONS))
+    found = events(cast("Replayed", items), open_before, day, Settings())
+    return {row["broker_name"]: row for row in found.collect()}
+
+
+def test_an_event_over_midnight_is_cut_and_goes_on(spark: SparkSession) -> None:
+    day = Day(dt.date(1970, 1, 1), "c")
+    nothing = spark.createDataFrame([], f"{EVENTS}, continues_next_day boolean")
+    rows = [attempt(broker, at_s, REFUSED) for broker, at_s in (("a", 86_395), ("b", 86_395), ("d", 86_369.999))]
+    first = _of_day(spark, day, nothing, *rows, attempt("b", 86_399))
+    flags = {name: (row["continued_from_previous_day"], row["continues_next_day"]) for name, row in first.items()}
+    assert flags == {"a": (False, True), "b": (False, False), "d": (False, False)}
+
+    still_open = spark.createDataFrame([("c", "e", ["a"], 86_395 * S, 86_395 * S, None, None)], EVENTS)
+    next_day = Day(dt.date(1970, 1, 2), "c")
+    rows = [attempt("a", 86_410, REFUSED), attempt("b", 86_412, REFUSED), attempt("a", 86_430), attempt("b", 86_430)]
+    second = _of_day(spark, next_day, still_open, *rows)
+    flags = {name: (row["continued_from_previous_day"], row["continues_next_day"]) for name, row in second.items()}
+    assert flags == {"a": (True, False), "b": (False, False)}

@@ -18,7 +18,6 @@ from jobs.answers.digest import digests
 from jobs.answers.digest_text import night_text
 from jobs.answers.published import open_published
 from jobs.answers.report import render
-from jobs.kinds import FindingKind
 from jobs.serving.views import read_view
 from jobs.tables import TABLES
 from tests.given.commands import Said, command
@@ -157,34 +156,33 @@ def _in_the_terminal(night: Said) -> dict[str, int]:
         r"(\d+) rebalances moved (\d+) queues; ([\d,]+) findings about them", night.out
     )
     (isolating,) = re.findall(r"longest \((\d+) of 23", night.out)
-    kinds = [column("Findings:", severity)[: _kinds(night)] for severity in ("critical", "warning", "info")]
+    events = night.section("Events")
+    of_events = [count for line in events if "    findings: " in line for count in re.findall(r"[A-Z] ([\d,]+)", line)]
     return {
         "send attempts": sum(column("Brokers", "sends")),
         "failed": sum(column("Brokers", "failures")),
         "isolations": int(producers),
         "isolating producers": int(isolating),
-        "incidents": sum(line.startswith("  broker-") for line in night.section("Incidents")),
-        "findings about producers": sum(map(sum, kinds)),
+        "events": sum(line.startswith("  broker-") for line in events),
+        "findings about producers": sum(int(count.replace(",", "")) for count in of_events),
         "findings about groups": int(findings.replace(",", "")),
         "rebalances": int(rebalances),
         "queues moved": int(moved),
     }
 
 
-def _kinds(night: Said) -> int:
-    return sum(1 for line in night.section("Findings:") if line.split()[:1] and line.split()[0] in set(FindingKind))
-
-
 def _in_json(answer: dict[str, Any]) -> dict[str, int]:
     (night,) = answer["nights"]
     counts = night["counts"]
     names = {
-        "send attempts": "sends", "failed": "failures", "isolations": "isolations", "incidents": "incidents",
+        "send attempts": "sends", "failed": "failures", "isolations": "isolations", "events": "events",
         "isolating producers": "isolating_producers", "findings about groups": "group_findings",
         "rebalances": "rebalances", "queues moved": "moved",
     }  # fmt: skip
-    kinds = sum(each[severity] for each in night["findings"] for severity in ("critical", "warning", "info"))
-    return {**{name: counts[count] for name, count in names.items()}, "findings about producers": kinds}
+    return {
+        **{name: counts[count] for name, count in names.items()},
+        "findings about producers": sum(night["kinds"].values()),
+    }
 
 
 def _on_the_page(lake: Path) -> dict[str, int]:
@@ -194,9 +192,10 @@ def _on_the_page(lake: Path) -> dict[str, int]:
         name: [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", text)] for name, text in tiles.items()
     }
     (isolations, producers), (rebalances, moved) = numbers["isolations"], numbers["rebalances"]
-    whole = ("send attempts", "failed", "incidents", "findings about producers", "findings about groups")
+    whole = ("send attempts", "events", "findings about producers", "findings about groups")
     return {
         **{name: numbers[name][0] for name in whole},
+        "failed": numbers["attempts failed"][0],
         "isolations": isolations,
         "isolating producers": producers,
         "rebalances": rebalances,
@@ -218,7 +217,7 @@ def _in_sql(lake: Path) -> dict[str, int]:
     return {
         "send attempts": ask("sum(sends)", "worst_brokers"),
         "failed": ask("sum(failures)", "worst_brokers"),
-        "incidents": ask("sum(incidents)", "worst_brokers"),
+        "events": ask("sum(events)", "worst_brokers"),
         "isolations": ask("count(*)", "broker_isolations"),
         "isolating producers": ask("count(DISTINCT (client_id, producer_group))", "broker_isolations"),
         "findings about producers": ask("count(*)", "night_findings"),
