@@ -151,19 +151,17 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
     is_collateral = F.col("kind") == FindingKind.COLLATERAL_ISOLATION
     meanwhile = F.filter(
         "events",
-        lambda event: (
-            (event["bad_from_ms"] <= F.col("end_ms"))
-            & (event["over_ms"] >= F.col("start_ms"))
-            & (F.arrays_overlap(event["brokers"], brokers) | is_collateral)
-        ),
+        lambda event: (event["bad_from_ms"] <= F.col("end_ms")) & (event["over_ms"] >= F.col("start_ms")),
     )
-    begun = F.filter("meanwhile", lambda event: event["bad_from_ms"] <= F.col("start_ms"))
-    latest = F.when(F.size(begun) > 0, F.element_at(begun, -1)).otherwise(F.get("meanwhile", F.lit(0)))
+    own = F.filter("meanwhile", lambda event: F.arrays_overlap(event["brokers"], brokers))
+    begun = F.filter("candidates", lambda event: event["bad_from_ms"] <= F.col("start_ms"))
+    latest = F.when(F.size(begun) > 0, F.element_at(begun, -1)).otherwise(F.get("candidates", F.lit(0)))
     return (
         findings.join(F.broadcast(of_cluster), "cluster", "left")
         .withColumn("meanwhile", meanwhile)
+        .withColumn("candidates", F.when(is_collateral & (F.size(own) == 0), F.col("meanwhile")).otherwise(own))
         .withColumn("event_id", latest["event_id"])
-        .drop("events", "meanwhile")
+        .drop("events", "meanwhile", "candidates")
     )
 
 
