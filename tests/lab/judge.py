@@ -109,7 +109,7 @@ KINDS = {
     DeedKind.KILL_BROKER: {"REFUSED", "MIXED"},
     DeedKind.KILL_ALL_BROKERS: {"REFUSED", "MIXED"},
     DeedKind.SLOW: {"SLOW", "TIMED_OUT", "MIXED"},
-    DeedKind.REFUSE_WRITES: {"REFUSED"},
+    DeedKind.REFUSE_WRITES: {"REFUSED", "BUSY"},  # 5.3.3 says that the system is busy
 }
 """What attempts met, by what was done."""
 
@@ -308,7 +308,9 @@ def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], find
         at_this = [deed for deed in at_brokers if broker is None or broker in deed.names]
         match row["kind"]:
             case "AVOIDED_TOO_LONG":
-                is_true = row["event_id"] is not None and _near(at_this, at_ms, ROUTES_MS)
+                is_true = row["event_id"] is not None and (
+                    _near(at_this, at_ms, ROUTES_MS) or _near(starts, at_ms, STARTING_MS)
+                )
             case "COLLATERAL_ISOLATION":
                 is_true = _near(at_brokers, at_ms, TIMEOUT_MS + LATE_MS) or _near(starts, at_ms, STARTING_MS)
             case "SENT_WHILE_ISOLATED" if row["cause"] == "SWITCH_OFF":
