@@ -29,7 +29,9 @@ def trouble(slow_ms: int) -> Column:
         >>> rows += [("SEND_OK", None, 549), ("SEND_OK", None, 550), ("SENT", None, 900)]
         >>> rows += [("MQClientException", None, 9), ("MQBrokerException", 13, 4)]
         >>> frame = spark.createDataFrame(rows, "effective_outcome string, response_code int, latency_ms bigint")
-        >>> frame = frame.withColumn("call_timeout_ms", F.lit(None).cast("bigint"))
+        >>> frame = frame.withColumns(
+        ...     {"call_timeout_ms": F.lit(None), "result_broker_name": F.lit(None), "broker_name": F.lit("a")}
+        ... )
         >>> [row[0] for row in frame.select(trouble(550)).collect()]
         ['REFUSED', 'TIMED_OUT', None, 'BUSY', 'REFUSED', None, 'SLOW', None, None, None]
     """
@@ -42,5 +44,11 @@ def trouble(slow_ms: int) -> Column:
         .when(timed_out, "TIMED_OUT")
         .when(by_broker & (code == _SYSTEM_BUSY), "BUSY")
         .when(outcome.isin(*REMOTING, "MQBrokerException"), "REFUSED")
+        .when(answered_by_another(), "MIXED")
         .when(outcome.isin(*ANSWERS) & (latency_ms >= slow_ms), "SLOW")
     )
+
+
+def answered_by_another() -> Column:
+    """The line is of an async send whose tries another broker answered: how the one addressed failed is not known."""
+    return F.coalesce(F.col("result_broker_name") != F.col("broker_name"), F.lit(False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StructType
 
 from jobs.fault_latency.keys import SENDER
 from jobs.tables import EVENTS as PUBLISHED_EVENTS
@@ -240,14 +240,31 @@ CALLS_OF_SEVERAL = Frame(
     ),
 )
 
+_OF_TROUBLES = (
+    "cluster",
+    "event_id",
+    "broker_name",
+    "brokers",
+    "all_brokers",
+    "began_within_ms",
+    "kind",
+    "bad_from_ms",
+    "last_bad_ms",
+    "bad_until_ms",
+    "failed_attempts",
+    "slow_attempts",
+    "attempts",
+    "producers",
+    "hit_producers",
+)
+
 EVENTS = Frame(
     name="events",
-    grain="one trouble of a broker or of the cluster, without what it cost",
+    grain="one trouble of a broker or of the cluster, without who avoided it and what it cost",
     keys=("cluster", "event_id"),
-    columns=tuple(
-        field
-        for field in PUBLISHED_EVENTS.columns
-        if field.name not in {"event_date", "severity"} and not field.name.endswith(("_at", "_sends"))
+    columns=(
+        *(PUBLISHED_EVENTS.schema[name] for name in _OF_TROUBLES),
+        required("sent_by", ArrayType(StructType([*PRODUCER])), "producers that made the attempts"),
     ),
 )
 

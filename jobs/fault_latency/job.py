@@ -9,7 +9,7 @@ from jobs.fault_latency.effects.broker_health import broker_health
 from jobs.fault_latency.effects.broker_minutes import broker_windows
 from jobs.fault_latency.effects.calls import calls_of_several_attempts
 from jobs.fault_latency.effects.choices import choices
-from jobs.fault_latency.effects.events import INSTANTS, events, with_cost, with_event
+from jobs.fault_latency.effects.events import INSTANTS, events, with_avoidance, with_cost, with_event, with_midnight
 from jobs.fault_latency.effects.key_moves import key_moves
 from jobs.fault_latency.effects.producer_days import producer_days
 from jobs.fault_latency.effects.send_calls import avoiding, plain_calls, send_calls, troubled_calls
@@ -50,7 +50,8 @@ def fault_latency(
     )  # fmt: skip
     chosen = materialize(CHOICES, choices(items.near_attempts, per_process, isolated, items.known_routes))
     of_several = materialize(CALLS_OF_SEVERAL, calls_of_several_attempts(attempts, items.sends, slow_ms))
-    found = materialize(EVENTS, events(items, open_events, day, settings))
+    found = materialize(EVENTS, events(items, day, settings))
+    avoided = with_avoidance(found, isolated)
     troubled = troubled_calls(attempts, of_several, slow_ms).transform(with_event, found)
     health = broker_health(items.sends, avoiding(chosen), "chosen_at_ms", slow_ms)
     longest_ms = max(policy.ladder.longest_ms for policy in items.policies)
@@ -71,7 +72,9 @@ def fault_latency(
         "broker_windows": broker_windows(items.sends, isolated).transform(
             with_partition_columns, day, "window_start_ms"
         ),
-        "events": with_cost(found, troubled).transform(with_partition_columns, day, *INSTANTS),
+        "events": with_cost(avoided, troubled)
+        .transform(with_midnight, open_events, day, settings.event_gap_ms)
+        .transform(with_partition_columns, day, *INSTANTS),
         "producer_days": producer_days(per_process, isolated, chosen, items.record).transform(
             with_partition_columns, day
         ),
@@ -81,7 +84,7 @@ def fault_latency(
         "plain_calls": plain_calls(items.sends, per_process, of_several, chosen, slow_ms).transform(
             with_partition_columns, day
         ),
-        "findings": findings(items, chosen, found, day, settings).transform(
+        "findings": findings(items, chosen, avoided, day, settings).transform(
             with_partition_columns, day, "start_ms", "end_ms"
         ),
     }

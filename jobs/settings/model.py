@@ -110,9 +110,9 @@ class Retention:
 class Settings:
     """All settings of a run. `origins`: where each key that is not a default was set.
 
-    Bad attempts at a broker less than `event_gap_ms` apart are one event. Without a failed attempt an event needs slow
-    ones of `event_slow_producers` producers, or of `event_slow_share` of the attempts in its minutes. Producers that
-    avoid a broker for `avoided_too_long_ms` or longer after it answered again are a finding.
+    Bad attempts at a broker less than `event_gap_ms` apart are one event. Slow ones count in a minute in which
+    `event_slow_producers` producers, or `event_slow_share` of the attempts, met them. Producers that avoid a broker for
+    `avoided_too_long_ms` or longer after it answered again are a finding.
     """
 
     cluster: str = "main"

@@ -28,7 +28,11 @@ FINDINGS = Table(
         required("cause", TEXT, "why; UNEXPLAINED: the data does not show it"),
         *instant("start", "start of the interval"),
         *instant("end", "end of the interval, exclusive; the start plus 1 ms for a moment"),
-        column("event_id", TEXT, "event that it follows from, in `events`; null = none"),
+        column(
+            "event_id",
+            TEXT,
+            "in `events`: the event at its broker at that time, of a collateral isolation perhaps at another; null = none",
+        ),
         column("client_id", TEXT, "client id of the producer; null = not one producer"),
         column("producer_group", TEXT, "producer group; null = not one producer"),
         column("process", TEXT, "process of the producer; null = not one process"),

@@ -68,7 +68,9 @@ SEND_CALLS = Table(
             " attempt went to a broker that would have been isolated, and was slow or failed, or was fine. NO_ATTEMPT:"
             " nothing, the send failed before it had a broker",
         ),
-        column("event_id", TEXT, "first event, in `events`, that an attempt of it met; null = none"),
+        column(
+            "event_id", TEXT, "in `events`: the event at the first of its brokers that had one meanwhile; null = none"
+        ),
         required("row_hash", LONG, "the first attempt in `sends`; without an attempt of the line"),
     ),
     checks={"total_not_negative": "total_ms >= 0", "has_attempts": "attempts >= 0"},

@@ -32,8 +32,8 @@ LOG_PAUSE_MS = 6_000
 """A consumer's log has a line each five seconds, as it persists its offsets."""
 KILLED_MS = 1_000
 NEAR_MS = 100
-RUNS_MS = 400
-"""A slow broker runs for so long between two stops, and at its end."""
+CYCLE_MS = 1_600
+"""A slow broker stands and runs in turn; perhaps nobody sends to it while it stands for the last time."""
 SHORT_MS = 2_000
 """Two hands that write down one change of owner do so within this time."""
 
@@ -137,8 +137,8 @@ def missed_events(deeds: Iterable[Deed], attempts: Mapping[str, Sequence[int]], 
             (row,) = found
             if row["bad_from_ms"] > first_ms + NEAR_MS:
                 yield missed(f"the begin of the event of {broker}, {row['bad_from_ms']}, in {deed}")
-            # Brokers that are started again are ready one by one; one that is slow runs at the end.
-            ready_ms = deed.start_ms if len(deed.names) > 1 else deed.end_ms - (RUNS_MS if is_slow else 0)
+            # Brokers that are started again are ready one by one.
+            ready_ms = deed.start_ms if len(deed.names) > 1 else deed.end_ms - (CYCLE_MS if is_slow else 0)
             if not ready_ms - NEAR_MS <= (row["bad_until_ms"] or until_ms):
                 yield missed(f"the end of the event of {broker}, {row['bad_until_ms']}, in {deed}")
             within = [other for other in at_brokers if broker in other.names and _touches(other, row)]

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from jobs.fault_latency.effects.events import avoidance, events, of_event, with_cost, with_event
+from jobs.fault_latency.effects.events import of_event, with_avoidance, with_cost, with_event, with_midnight
 from jobs.fault_latency.findings.avoided_too_long import avoided_too_long
 from jobs.fault_latency.producers.rules import policies
-from jobs.fault_latency.replayed_day import Replayed
 from jobs.settings.client_profiles import released_profiles
-from jobs.settings.model import Settings
 from jobs.tables.day import Day
-from tests.spark.test_troubles import ATTEMPTS, REFUSED, attempt
 
 EVENTS = (
     "cluster string, event_id string, brokers array<string>, bad_from_ms bigint, last_bad_ms bigint,"
-    " bad_until_ms bigint, avoided_until_ms bigint"
+    " bad_until_ms bigint, avoided_until_ms bigint, sent_by array<struct<client_id: string, producer_group: string>>"
 )
 ISOLATIONS = (
     "cluster string, client_id string, producer_group string, broker_name string, enforced boolean,"
-    " client_version string, policy string, start_ms bigint, counted_until_ms bigint"
+    " client_version string, policy string, cause string, start_ms bigint, counted_until_ms bigint"
 )
 CALLS = (
     "cluster string, client_id string, producer_group string, row_hash bigint, broker_names array<string>,"
@@ -32,13 +28,14 @@ CALLS = (
 )
 FINDINGS = "cluster string, kind string, broker_name string, brokers array<string>, start_ms bigint, end_ms bigint"
 S, GAP_MS = 1_000, 30_000
+SENT_BY = [(client, "g") for client in "pqr"]
 
 
 def event(
     event_id: str, brokers: list[str], from_s: float, to_s: float, until_s: float | None = None, over_s: float = 0
 ) -> tuple[Any, ...]:
     until_ms = None if until_s is None else int(until_s * S)
-    return ("c", event_id, brokers, int(from_s * S), int(to_s * S), until_ms, int(over_s * S) or None)
+    return ("c", event_id, brokers, int(from_s * S), int(to_s * S), until_ms, int(over_s * S) or None, SENT_BY)
 
 
 def isolation(
@@ -52,7 +49,18 @@ def isolation(
     policy: str = "P2",
 ) -> tuple[Any, ...]:
     version = {"P2": "4.9.8", "P5": "5.3.3"}[policy]
-    return ("c", client_id, group, broker, on, version, policy, int(start_s * S), int(until_s * S))
+    return (
+        "c",
+        client_id,
+        group,
+        broker,
+        on,
+        version,
+        policy,
+        "RemotingConnectException",
+        int(start_s * S),
+        int(until_s * S),
+    )
 
 
 def call(number: int, brokers: list[str], from_s: float, to_s: float, how: str) -> tuple[Any, ...]:
@@ -71,30 +79,45 @@ def test_who_isolates_a_broker_of_it_meanwhile_avoids_it(spark: SparkSession) ->
     rows = [
         isolation("p", "a", 103, 703), isolation("q", "b", 110.9, 121), isolation("q", "b", 105, 106),
         isolation("r", "a", 99, 400),  # since before
+        isolation("s", "a", 98, 900),  # sent nothing to it meanwhile
         isolation("over", "a", 90, 100), isolation("later", "b", 111.1, 900), isolation("other", "c", 105, 900),
         isolation("off", "a", 103, 900, on=False),
         isolation("dead", "a", 103, 103),  # no sign of life after its start
     ]  # fmt: skip
-    (row,) = avoidance(found, spark.createDataFrame(rows, ISOLATIONS)).collect()
-    expected = {"avoiding_producers": 3, "avoided_from_ms": 99 * S, "avoided_until_ms": 703 * S}
-    assert row == Row(cluster="c", event_id="e", **expected)
+    found = found.drop("avoided_until_ms")
+    (row,) = with_avoidance(found, spark.createDataFrame(rows, ISOLATIONS)).collect()
+    assert (row["avoiding_producers"], row["avoided_from_ms"], row["avoided_until_ms"]) == (3, 99 * S, 703 * S)
+    assert row["avoided_after_ms"] == (703 - 112) * S
+    (row,) = with_avoidance(found, spark.createDataFrame([], ISOLATIONS)).collect()
+    assert (row["avoiding_producers"], row["avoided_after_ms"]) == (0, None)
 
 
-def test_a_send_counts_once_in_the_first_event_that_it_met(spark: SparkSession, two: DataFrame) -> None:
+def test_avoidance_ends_where_the_next_event_begins(spark: SparkSession) -> None:
+    found = spark.createDataFrame([event("e", ["a"], 100, 110, 112), event("f", ["a"], 400, 401, 402)], EVENTS)
+    rows = spark.createDataFrame([isolation("p", "a", 103, 703)], ISOLATIONS)
+    ends = {
+        row["event_id"]: row["avoided_until_ms"]
+        for row in with_avoidance(found.drop("avoided_until_ms"), rows).collect()
+    }
+    assert ends == {"e": 400 * S, "f": 703 * S}
+
+
+def test_a_send_counts_once_at_the_first_of_its_brokers_in_an_event(spark: SparkSession, two: DataFrame) -> None:
     rows = [
         call(1, ["a", "b", "a"], 106, 109, "lost"), call(2, ["b", "a"], 111, 112, "saved"),
         call(3, ["a"], 90, 101, "slow"),
         call(4, ["a"], 111, 112, "lost"),  # after it
         call(5, ["c"], 105, 106, "lost"),  # another broker
+        call(6, ["b", "a"], 106, 108, "saved"),  # failed at b, while a was in trouble too
     ]  # fmt: skip
     calls = with_event(spark.createDataFrame(rows, CALLS), two)
     assert {row["row_hash"]: row["event_id"] for row in calls.collect()} == {
-        1: "first", 2: "second", 3: "first", 4: None, 5: None,
+        1: "first", 2: "second", 3: "first", 4: None, 5: None, 6: "second",
     }  # fmt: skip
     cost = {row["event_id"]: row for row in with_cost(two, calls).collect()}
     assert {name: (row["lost_sends"], row["saved_sends"], row["slow_sends"]) for name, row in cost.items()} == {
         "first": (1, 0, 1),
-        "second": (0, 1, 0),
+        "second": (0, 2, 0),
     }
 
 
@@ -136,10 +159,31 @@ def test_a_group_that_avoids_a_broker_long_after_it_answered(spark: SparkSession
     assert (second["start_ms"], second["end_ms"], second["isolated_ms"]) == (511 * S, 703 * S, 192 * S)
 
 
-def test_nobody_is_blamed_for_a_broker_that_does_not_answer(spark: SparkSession) -> None:
-    outage = spark.createDataFrame([event("e", ["a"], 100, 136)], EVENTS)
+def test_who_did_not_avoid_it_for_long_is_not_in_it(spark: SparkSession) -> None:
+    """One group of two versions; and one that latency isolated, about which the ladder's failure says nothing."""
+    outage = spark.createDataFrame([event("e", ["a"], 100, 136, 140)], EVENTS)
+    by_latency = ("c", "s", "slow", "a", True, "4.9.8", "P2", "LATENCY", 110 * S, 710 * S)
+    rows = [isolation("p", "a", 103, 703), isolation("r", "a", 136, 146, policy="P5"), by_latency]
+    found = avoided_too_long(outage, spark.createDataFrame(rows, ISOLATIONS), policies(released_profiles(), {}), 60_000)
+    sentences = {row["producer_group"]: row["sentence"] for row in found.collect()}
+    assert sentences["g"].startswith("g (4.9.8, 1 producer) avoided a for up to 9 min 23 s after it answered again")
+    assert (
+        sentences["slow"]
+        == "slow (4.9.8, 1 producer) avoided a for up to 9 min 30 s after it answered again at 00:02:20"
+    )
+
+
+@pytest.mark.parametrize("answered_s", [None, 703.5])
+def test_a_broker_that_nobody_tried_meanwhile(spark: SparkSession, answered_s: float | None) -> None:
+    """Everybody keeps away: whether it was well again, no line shows."""
+    outage = spark.createDataFrame([event("e", ["a"], 100, 136, answered_s)], EVENTS)
     rows = spark.createDataFrame([isolation("p", "a", 103, 703)], ISOLATIONS)
-    assert avoided_too_long(outage, rows, policies(released_profiles(), {}), 60_000).collect() == []
+    (row,) = avoided_too_long(outage, rows, policies(released_profiles(), {}), 60_000).collect()
+    assert (row["start_ms"], row["isolated_ms"]) == (136 * S, 567 * S)
+    assert row["sentence"].startswith(
+        "g (4.9.8, 1 producer) avoided a for up to 9 min 27 s after its last bad attempt at 00:02:16, and nobody had an"
+        " answer from it meanwhile: its ladder isolates for 10 min 00 s"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,24 +217,17 @@ def test_a_finding_of_a_night_without_events_stays(spark: SparkSession) -> None:
     assert row["event_id"] is None
 
 
-def _of_day(spark: SparkSession, day: Day, open_before: DataFrame, *rows: tuple[Any, ...]) -> dict[str, Row]:
-    attempts = spark.createDataFrame([*rows], ATTEMPTS)
-    items = SimpleNamespace(attempts=attempts, sends=attempts, isolations=spark.createDataFrame([], ISOLATIONS))
-    found = events(cast("Replayed", items), open_before, day, Settings())
-    return {row["broker_name"]: row for row in found.collect()}
-
-
-def test_an_event_over_midnight_is_cut_and_goes_on(spark: SparkSession) -> None:
+def test_an_event_over_midnight_is_flagged_on_both_days(spark: SparkSession) -> None:
     day = Day(dt.date(1970, 1, 1), "c")
-    nothing = spark.createDataFrame([], f"{EVENTS}, continues_next_day boolean")
-    rows = [attempt(broker, at_s, REFUSED) for broker, at_s in (("a", 86_395), ("b", 86_395), ("d", 86_369.999))]
-    first = _of_day(spark, day, nothing, *rows, attempt("b", 86_399))
-    flags = {name: (row["continued_from_previous_day"], row["continues_next_day"]) for name, row in first.items()}
+    late = [event("a", ["a"], 86_390, 86_395), event("b", ["b"], 86_390, 86_395, 86_399), event("d", ["d"], 1, 86_370)]
+    nothing = spark.createDataFrame([], EVENTS)
+    first = with_midnight(spark.createDataFrame(late, EVENTS), nothing, day, GAP_MS)
+    flags = {
+        row["event_id"]: (row["continued_from_previous_day"], row["continues_next_day"]) for row in first.collect()
+    }
     assert flags == {"a": (False, True), "b": (False, False), "d": (False, False)}
 
-    still_open = spark.createDataFrame([("c", "e", ["a"], 86_395 * S, 86_395 * S, None, None)], EVENTS)
-    next_day = Day(dt.date(1970, 1, 2), "c")
-    rows = [attempt("a", 86_410, REFUSED), attempt("b", 86_412, REFUSED), attempt("a", 86_430), attempt("b", 86_430)]
-    second = _of_day(spark, next_day, still_open, *rows)
-    flags = {name: (row["continued_from_previous_day"], row["continues_next_day"]) for name, row in second.items()}
-    assert flags == {"a": (True, False), "b": (False, False)}
+    early = [event("e", ["a"], 86_410, 86_411), event("f", ["b"], 86_410, 86_411), event("g", ["a"], 86_425, 86_426)]
+    still_open = first.where("continues_next_day")
+    second = with_midnight(spark.createDataFrame(early, EVENTS), still_open, day.after, GAP_MS)
+    assert [row["event_id"] for row in second.where("continued_from_previous_day").collect()] == ["e"]

@@ -2,48 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.fault_latency.effects.troubles import bad_attempts, is_event, together, troubles, with_attempts
+from jobs.fault_latency.effects.troubles import (
+    bad_attempts,
+    sent_minutes,
+    together,
+    troubles,
+    until_answered,
+    without_few_slow,
+)
 
 ATTEMPTS = (
     "cluster string, client_id string, producer_group string, broker_name string, outcome string,"
     " effective_outcome string, response_code int, started_at_ms bigint, ended_at_ms bigint, latency_ms bigint,"
-    " call_timeout_ms bigint"
+    " call_timeout_ms bigint, result_broker_name string"
 )
 S, GAP_MS, SLOW_MS = 1_000, 30_000, 550
 REFUSED, TIMED_OUT = "RemotingConnectException", "RemotingTimeoutException"
 
 
 def attempt(
-    broker: str, ended_s: float, outcome: str = "SEND_OK", latency_ms: int = 5, client_id: str = "p", **other: int
+    broker: str, ended_s: float, outcome: str = "SEND_OK", latency_ms: int = 5, client_id: str = "p", **other: Any
 ) -> tuple[Any, ...]:
     ended_ms = int(ended_s * S)
     began_ms = ended_ms - latency_ms
-    code, timeout_ms = other.get("response_code"), other.get("call_timeout_ms")
-    return ("c", client_id, "g", broker, outcome, outcome, code, began_ms, ended_ms, latency_ms, timeout_ms)
+    code, timeout_ms, result = (other.get(name) for name in ("response_code", "call_timeout_ms", "result_broker_name"))
+    return ("c", client_id, "g", broker, outcome, outcome, code, began_ms, ended_ms, latency_ms, timeout_ms, result)
 
 
-def alone(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
+def alone(spark: SparkSession, rows: Sequence[tuple[Any, ...]], producers: int = 2, share: float = 0.1) -> DataFrame:
     """Troubles of brokers, before those of several brokers are put together."""
     attempts = spark.createDataFrame([*rows], ATTEMPTS)
-    return with_attempts(troubles(bad_attempts(attempts, SLOW_MS, 0), GAP_MS), attempts, SLOW_MS)
+    minutes = sent_minutes(attempts, SLOW_MS)
+    bad = without_few_slow(bad_attempts(attempts, SLOW_MS, 0), minutes, producers, share)
+    return until_answered(troubles(bad, GAP_MS), attempts, minutes, SLOW_MS)
 
 
 def of_cluster(spark: SparkSession, *rows: tuple[Any, ...]) -> list[Row]:
-    return together(alone(spark, *rows)).orderBy("bad_from_ms", "brokers").collect()
+    return together(alone(spark, rows)).orderBy("bad_from_ms", "brokers").collect()
 
 
 def test_bad_attempts_less_than_the_gap_apart_are_one_trouble(spark: SparkSession) -> None:
     rows = [attempt("a", at, REFUSED, latency_ms=0) for at in (100, 129.999, 159.999, 189.998)]
-    good = [attempt("a", at) for at in (99, 110, 190, 191)]
+    good = [attempt("a", at) for at in (99, 110, 140, 190, 191)]
     first, second = of_cluster(spark, *rows, *good)
-    assert (first["bad_from_ms"], first["last_bad_ms"], first["bad_until_ms"]) == (100 * S, 129_999, 190 * S)
+    assert (first["bad_from_ms"], first["last_bad_ms"], first["bad_until_ms"]) == (100 * S, 129_999, 140 * S)
     assert (second["bad_from_ms"], second["last_bad_ms"], second["bad_until_ms"]) == (159_999, 189_998, 190 * S)
     assert (first["failed_attempts"], first["attempts"], second["attempts"]) == (2, 3, 2)
+
+
+def test_a_broker_that_answered_nobody_in_between_is_in_one_trouble(spark: SparkSession) -> None:
+    """Its only producers keep away for ten minutes after each failure."""
+    rows = [attempt("a", at, REFUSED, client_id=client) for at, client in ((100, "p"), (700, "q"), (1_300, "p"))]
+    (row,) = of_cluster(spark, *rows, attempt("a", 99), attempt("a", 1_900), attempt("b", 400))
+    assert (row["bad_from_ms"], row["last_bad_ms"], row["bad_until_ms"]) == (99_995, 1_300 * S, 1_900 * S)
+    assert (row["failed_attempts"], row["attempts"], row["producers"], row["hit_producers"]) == (3, 3, 2, 2)
 
 
 def test_a_trouble_starts_with_its_first_attempt_and_lasts_until_an_answer(spark: SparkSession) -> None:
@@ -107,7 +125,7 @@ def test_what_says_nothing_about_the_broker_is_no_trouble(spark: SparkSession) -
     assert of_cluster(spark, *rows) == []
 
 
-def test_slow_answers_make_an_event_by_producers_or_by_share(spark: SparkSession) -> None:
+def test_slow_answers_count_by_producers_or_by_share_of_a_minute(spark: SparkSession) -> None:
     quick = [attempt(broker, 121 + number) for broker in ("a", "b", "d") for number in range(9)]
     slow = [
         attempt("a", 120, latency_ms=600),  # one of ten of its minute
@@ -115,10 +133,32 @@ def test_slow_answers_make_an_event_by_producers_or_by_share(spark: SparkSession
         attempt("d", 120, latency_ms=600), attempt("d", 130),  # one of eleven
         attempt("e", 120, REFUSED), *(attempt("e", 121 + number) for number in range(30)),
     ]  # fmt: skip
-    found = alone(spark, *quick, *slow)
-    assert {row["broker_name"] for row in found.where(is_event(2, 0.1)).collect()} == {"a", "b", "e"}
-    assert {row["broker_name"] for row in found.where(is_event(3, 0.11)).collect()} == {"b", "e"}
-    assert {row["broker_name"] for row in found.where(is_event(3, 0.5)).collect()} == {"e"}
+    rows = [*quick, *slow]
+    for producers, share, expected in ((2, 0.1, "abe"), (3, 0.11, "be"), (3, 0.5, "e")):
+        found = {row["broker_name"] for row in alone(spark, rows, producers, share).collect()}
+        assert found == set(expected)
+
+
+def test_a_slow_answer_now_and_then_does_not_join_two_outages(spark: SparkSession) -> None:
+    quick = [attempt("a", 60 * minute + second) for minute in range(10) for second in range(30)]
+    now_and_then = [attempt("a", 20 * number + 0.5, latency_ms=600, client_id=f"p{number}") for number in range(30)]
+    outages = [attempt("a", at, REFUSED, 0) for at in (61, 421)]
+    found = of_cluster(spark, *quick, *outages, *now_and_then[::3])
+    assert [(row["bad_from_ms"], row["kind"], row["slow_attempts"]) for row in found] == [
+        (61 * S, "REFUSED", 0), (421 * S, "REFUSED", 0),
+    ]  # fmt: skip
+
+
+def test_an_event_of_slow_answers_with_hardly_a_failure_is_slow(spark: SparkSession) -> None:
+    slow = [attempt("a", 100 + number, latency_ms=600) for number in range(10)]
+    (row,) = of_cluster(spark, *slow, attempt("a", 105, REFUSED))
+    assert (row["kind"], row["failed_attempts"]) == ("SLOW", 1)
+
+
+def test_what_another_broker_answered_is_a_failed_try_at_the_one_addressed(spark: SparkSession) -> None:
+    """A line of an async send that stands for all its tries."""
+    (row,) = of_cluster(spark, attempt("a", 100, result_broker_name="b"), attempt("a", 101, result_broker_name="a"))
+    assert (row["brokers"], row["kind"], row["failed_attempts"], row["bad_until_ms"]) == (["a"], "MIXED", 1, 101 * S)
 
 
 def test_an_attempt_under_way_at_midnight_is_cut(spark: SparkSession) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.fault_latency.effects.troubles import bad_attempts, is_event, together, troubles, with_attempts
+from jobs.fault_latency.effects.troubles import (
+    bad_attempts,
+    sent_minutes,
+    together,
+    troubles,
+    until_answered,
+    without_few_slow,
+)
 from jobs.fault_latency.keys import PRODUCER
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.kinds import FindingKind, Severity
@@ -20,60 +27,76 @@ _EVENT = ("cluster", "event_id")
 _CALL = (*PRODUCER, "row_hash")
 
 
-def events(items: Replayed, open_before: DataFrame, day: Day, settings: Settings) -> DataFrame:
-    """EVENTS: troubles of brokers and of the cluster, and who avoided the brokers meanwhile.
+def events(items: Replayed, day: Day, settings: Settings) -> DataFrame:
+    """EVENTS: troubles of brokers and of the cluster.
 
     Args:
         items: the day's replay.
-        open_before: rows of `events` of the day before that were not over at 24:00.
         day: the day and cluster.
         settings: what counts as slow, and which slow attempts make an event.
     """
-    bad = bad_attempts(items.attempts, settings.slow_ms, day.start_ms)
-    alone = with_attempts(troubles(bad, settings.event_gap_ms), items.sends, settings.slow_ms)
-    enough = alone.where(is_event(settings.event_slow_producers, settings.event_slow_share))
-    found = together(enough).withColumn("event_id", _event_id())
-    is_open = F.col("bad_until_ms").isNull() & (F.col("last_bad_ms") + settings.event_gap_ms > day.end_ms)
+    slow_ms, minutes = settings.slow_ms, sent_minutes(items.sends, settings.slow_ms)
+    bad = without_few_slow(
+        bad_attempts(items.attempts, slow_ms, day.start_ms),
+        minutes,
+        settings.event_slow_producers,
+        settings.event_slow_share,
+    )
+    alone = until_answered(troubles(bad, settings.event_gap_ms), items.sends, minutes, slow_ms)
+    return together(alone).withColumn("event_id", _event_id())
+
+
+def with_midnight(events: DataFrame, open_before: DataFrame, day: Day, gap_ms: int) -> DataFrame:
+    """With `continued_from_previous_day` and `continues_next_day`.
+
+    Args:
+        events: EVENTS.
+        open_before: rows of the table of the day before that were not over at 24:00.
+        day: the day and cluster.
+        gap_ms: setting `event_gap_ms`.
+    """
     ends_before = open_before.select(
         "cluster", F.explode("brokers").alias("broker_name"), F.col("last_bad_ms").alias("before_ms")
     )
     continued = (
-        _at_brokers(found)
+        _at_brokers(events)
         .join(ends_before, ["cluster", "broker_name"])
-        .where(F.col("bad_from_ms") - F.col("before_ms") < settings.event_gap_ms)
+        .where(F.col("bad_from_ms") - F.col("before_ms") < gap_ms)
         .select(*_EVENT, F.lit(True).alias("continued_from_previous_day"))
         .distinct()
     )
-    return (
-        found.join(avoidance(found, items.isolations), list(_EVENT), "left")
-        .join(continued, list(_EVENT), "left")
-        .withColumns(
-            {
-                "avoiding_producers": F.coalesce("avoiding_producers", F.lit(0)),
-                "avoided_after_ms": F.greatest(F.col("avoided_until_ms") - F.col("bad_until_ms"), F.lit(0)),
-                "continued_from_previous_day": F.coalesce("continued_from_previous_day", F.lit(False)),
-                "continues_next_day": is_open,
-            }
-        )
-        .withColumn("avoided_after_ms", F.when(F.col("bad_until_ms").isNotNull(), F.col("avoided_after_ms")))
+    is_open = F.col("bad_until_ms").isNull() & (F.col("last_bad_ms") + gap_ms > day.end_ms)
+    return events.join(continued, list(_EVENT), "left").withColumns(
+        {
+            "continued_from_previous_day": F.coalesce("continued_from_previous_day", F.lit(False)),
+            "continues_next_day": is_open,
+        }
     )
 
 
-def avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
-    """One row per event that producers avoided: how many, `avoided_from_ms` and `avoided_until_ms`.
+def with_avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
+    """With how many of the producers that sent to an event's brokers avoided them meanwhile, from when until when.
 
     Args:
-        events: as `together` returns them, with `event_id`.
+        events: EVENTS.
         isolations: ISOLATIONS; those not enforced are left out.
     """
-    return (
+    avoiding = (
         isolations_meanwhile(events, isolations)
+        .where(F.array_contains("sent_by", F.struct("client_id", "producer_group")))
         .groupBy(*_EVENT)
         .agg(
             F.count_distinct("client_id", "producer_group").alias("avoiding_producers"),
             F.min("start_ms").alias("avoided_from_ms"),
-            F.max("counted_until_ms").alias("avoided_until_ms"),
+            F.max(F.least("counted_until_ms", "next_bad_ms")).alias("avoided_until_ms"),
         )
+    )
+    after_ms = F.col("avoided_until_ms") - F.col("bad_until_ms")
+    return events.join(avoiding, list(_EVENT), "left").withColumns(
+        {
+            "avoiding_producers": F.coalesce("avoiding_producers", F.lit(0)),
+            "avoided_after_ms": F.when(after_ms.isNotNull(), F.greatest(after_ms, F.lit(0))),
+        }
     )
 
 
@@ -83,7 +106,7 @@ def isolations_meanwhile(events: DataFrame, isolations: DataFrame) -> DataFrame:
     Grain: an isolation and an event; `next_bad_ms`, when the broker's next event begins (null = none).
 
     Args:
-        events: as `together` returns them, with `event_id`.
+        events: EVENTS.
         isolations: ISOLATIONS.
     """
     next_bad_ms = F.lead("bad_from_ms").over(Window.partitionBy("cluster", "broker_name").orderBy("bad_from_ms"))
@@ -97,18 +120,18 @@ def isolations_meanwhile(events: DataFrame, isolations: DataFrame) -> DataFrame:
 
 
 def with_event(calls: DataFrame, events: DataFrame) -> DataFrame:
-    """With `event_id`, the first event that the send met at one of its brokers; null = none.
+    """With `event_id`, the event at the first of its brokers that had one meanwhile; null = none.
 
     Args:
         calls: as `troubled_calls` returns them.
         events: EVENTS.
     """
     met = (
-        calls.select(*_CALL, "started_ms", "ended_ms", F.explode(F.array_distinct("broker_names")).alias("broker_name"))
+        calls.select(*_CALL, "started_ms", "ended_ms", F.posexplode("broker_names").alias("place", "broker_name"))
         .join(F.broadcast(_at_brokers(events)), ["cluster", "broker_name"])
         .where("started_ms <= last_bad_ms AND ended_ms >= bad_from_ms")
         .groupBy(*_CALL)
-        .agg(F.min_by("event_id", F.struct("bad_from_ms", "event_id")).alias("event_id"))
+        .agg(F.min_by("event_id", F.struct("place", "bad_from_ms", "event_id")).alias("event_id"))
     )
     return calls.join(met, list(_CALL), "left")
 
@@ -141,7 +164,7 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
 
     Args:
         findings: rows of the table, without day.
-        events: EVENTS.
+        events: as `with_avoidance` returns them.
         gap_ms: so long after its last bad attempt an event still explains what happens.
     """
     over_ms = F.greatest("avoided_until_ms", "bad_until_ms", F.col("last_bad_ms") + gap_ms)
@@ -167,9 +190,8 @@ def of_event(findings: DataFrame, events: DataFrame, gap_ms: int) -> DataFrame:
 
 def _at_brokers(events: DataFrame) -> DataFrame:
     """One row per event and broker."""
-    return events.select(
-        *_EVENT, F.explode("brokers").alias("broker_name"), "bad_from_ms", "last_bad_ms", "bad_until_ms"
-    )
+    instants = ("bad_from_ms", "last_bad_ms", "bad_until_ms")
+    return events.select(*_EVENT, F.explode("brokers").alias("broker_name"), *instants, "sent_by")
 
 
 def _event_id() -> Column:

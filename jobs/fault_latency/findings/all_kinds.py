@@ -33,7 +33,7 @@ def findings(items: Replayed, choices: DataFrame, events: DataFrame, day: Day, s
     Args:
         items: the day's replay.
         choices: CHOICES.
-        events: EVENTS.
+        events: as `with_avoidance` returns them.
         day: the day and cluster.
         settings: what counts as slow, and as too long.
     """

@@ -1,4 +1,4 @@
-"""AVOIDED_TOO_LONG: a group kept avoiding a broker that answered again."""
+"""AVOIDED_TOO_LONG: a group kept avoiding a broker that answered again, or that nobody tried again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from udfs.policy import Policy
 
 
 def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequence[Policy], least_ms: int) -> DataFrame:
-    """One finding per event, broker and producer group that avoided it for `least_ms` or longer after it answered.
+    """One finding per event, broker and producer group of which producers avoided it for `least_ms` or longer.
 
-    Up to the broker's next event; a broker that nobody heard an answer from was perhaps avoided rightly.
+    From its first answer to another producer, or from its last bad attempt where none was answered until they tried it
+    again; to the end of the isolation, or the broker's next event.
 
     Args:
         events: EVENTS.
@@ -25,25 +26,25 @@ def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequenc
         least_ms: setting `avoided_too_long_ms`.
     """
     until_ms = F.least("counted_until_ms", "next_bad_ms")
-    after = (
-        isolations_meanwhile(events, isolations)
-        .where("bad_until_ms IS NOT NULL")
-        .withColumn("after_ms", until_ms - F.greatest("bad_until_ms", "start_ms"))
-        .where(F.col("after_ms") > 0)
-    )
-    longest = F.struct("after_ms", "client_id", "policy")
+    answered = F.coalesce(F.col("bad_until_ms") < until_ms, F.lit(False))
+    since_ms = F.when(answered, F.col("bad_until_ms")).otherwise(F.col("last_bad_ms"))
+    longest = F.max(F.struct("after_ms", "client_id", "policy", "cause"))
     groups = (
-        after.groupBy("cluster", "event_id", "broker_name", "producer_group", "bad_until_ms")
+        isolations_meanwhile(events, isolations)
+        .withColumns({"answered": answered, "since_ms": since_ms, "until_ms": until_ms})
+        .withColumn("after_ms", F.col("until_ms") - F.greatest("since_ms", "start_ms"))
+        .where(F.col("after_ms") >= least_ms)
+        .groupBy(
+            "cluster", "event_id", "broker_name", "producer_group", "answered", F.col("since_ms").alias("start_ms")
+        )
         .agg(
-            F.max(longest).alias("longest"),
-            F.max(until_ms).alias("end_ms"),
+            longest.alias("longest"),
+            F.max("until_ms").alias("end_ms"),
             F.sum("after_ms").alias("isolated_ms"),
             F.count("*").alias("isolations"),
             F.count_distinct("client_id").alias("producers"),
             F.array_join(F.array_sort(F.collect_set("client_version")), ", ").alias("versions"),
         )
-        .where(F.col("longest.after_ms") >= least_ms)
-        .withColumn("start_ms", F.col("bad_until_ms"))
     )
     return finding(
         groups,
@@ -58,9 +59,10 @@ def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequenc
         F.col("broker_name"),
         " for up to ",
         duration_text(F.col("longest.after_ms")),
-        " after it answered again at ",
+        F.when(F.col("answered"), " after it answered again at ").otherwise(" after its last bad attempt at "),
         clock_text(F.col("start_ms")),
-        _by_design(F.col("longest.policy"), policies),
+        F.when(F.col("answered"), "").otherwise(", and nobody had an answer from it meanwhile"),
+        F.when(F.col("longest.cause") == "LATENCY", "").otherwise(_by_design(F.col("longest.policy"), policies)),
     )
 
 
