@@ -31,7 +31,7 @@ FINDINGS = Table(
         column(
             "event_id",
             TEXT,
-            "in `events`: the event at its broker at that time, of a collateral isolation perhaps at another; null = none",
+            "in `events`: the event at its broker at that time, or of a collateral isolation at another; null = none",
         ),
         column("client_id", TEXT, "client id of the producer; null = not one producer"),
         column("producer_group", TEXT, "producer group; null = not one producer"),
