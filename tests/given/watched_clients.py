@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from jobs.spark.environment import java_command
-from tests.given.driven_client import HERE, OPENS, Recorded, jars_of, recorder, tool
+from tests.given.driven_client import HERE, OPENS, Recorded, compile_java, jars_of, recorder
 from tests.given.fake_cluster import Answer, FakeCluster
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
@@ -74,9 +74,7 @@ def record(version: str, folder: Path, *, by_library: bool = False, is_long: boo
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as work:
         class_path = os.pathsep.join(map(str, [work, recorder(), *jars_of(version)]))
-        sources = [str(HERE / f"{name}.java") for name in ("Load", "Watcher")]
-        compiler = [tool("javac"), "--release", "8", "-nowarn", "-cp", class_path, "-d", work]
-        subprocess.run([*compiler, *sources], check=True)
+        compile_java([HERE / f"{name}.java" for name in ("Load", "Watcher")], class_path, Path(work))
         troubled = Troubled()
         with troubled.cluster as cluster:
             recorded = str(folder / "recorded")
