@@ -152,9 +152,10 @@ def _touches(deed: Deed, row: Mapping[str, Any]) -> bool:
 
 
 def losses_without_event(calls: Rows) -> Iterator[Fault]:
-    """A send that was lost after an attempt belongs to an event."""
+    """A send that was lost after an attempt belongs to an event, unless its time was over before the broker had any."""
     for row in calls:
-        if row["failed"] and row["attempts"] and row["event_id"] is None:
+        had_time = row["attempts"] and row["outcome"] != "RemotingTooMuchRequestException"
+        if row["failed"] and had_time and row["event_id"] is None:
             yield missed(f"the event of a send of {row['client_id']} to {row['broker_names']}, lost at {row['end_ms']}")
 
 

@@ -95,9 +95,22 @@ def test_a_deed_at_a_broker_is_one_event_and_the_other_way_round() -> None:
 
 
 def test_a_lost_send_has_an_event() -> None:
-    row = {"client_id": "p1", "broker_names": ["a"], "end_ms": 1, "failed": True, "attempts": 1, "event_id": None}
+    row = {
+        "client_id": "p1",
+        "broker_names": ["a"],
+        "end_ms": 1,
+        "failed": True,
+        "attempts": 1,
+        "event_id": None,
+        "outcome": "X",
+    }
     assert len(list(judge.losses_without_event([row]))) == 1
-    fine = (row | {"event_id": "e"}, row | {"failed": False}, row | {"attempts": 0})
+    fine = (
+        row | {"outcome": "RemotingTooMuchRequestException"},
+        row | {"event_id": "e"},
+        row | {"failed": False},
+        row | {"attempts": 0},
+    )
     assert list(judge.losses_without_event(fine)) == []
 
 
