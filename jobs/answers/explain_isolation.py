@@ -15,14 +15,16 @@ from jobs.answers.published import Published
 from jobs.answers.words import NOTHING, clock_time, safe_cell
 from jobs.errors import InputMissingError
 from jobs.kinds import Evidence, FindingKind
-from jobs.tables import FAULT_ITEM_CHANGES, FAULT_ITEM_UPDATES, ISOLATION_INTERVALS, SENDS, Table
+from jobs.tables import FAULT_ITEM_CHANGES, FAULT_ITEM_UPDATES, ISOLATION_INTERVALS, PRODUCER_DAYS, SENDS, Table
 from jobs.text.nearest import did_you_mean
 from jobs.text.terminal import counted, grid, safe
-from udfs.ladder import Ladder
+from udfs.ladder import Ladder, plain_isolation_ms
 from udfs.policy import Policy
 
 _MOST_NAMED = 5
 _NOT_KNOWN: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+_OTHER_LADDER = "the ladder of these settings is not the one that the day was published with"
+_NO_SENDS = "the day's sends are not in the lake any more"
 _SAYS = {
     Evidence.LOGGED: "a line of the log says what opened it",
     Evidence.RECORDED: "the client recorded its own updates",
@@ -39,6 +41,7 @@ class Isolation:
         lines: in order of time, with changes shortly before and after it.
         why: a sentence on why it ended when it did.
         rests_on: its evidence and band in words.
+        limits: sentences on what is left out, and why.
     """
 
     row: Row
@@ -46,21 +49,23 @@ class Isolation:
     lines: tuple[Line, ...]
     why: str
     rests_on: str
+    limits: tuple[str, ...]
 
 
-def covering(rows: Sequence[Row], producer: str, broker: str, at_ms: int) -> Row:
+def covering(rows: Sequence[Row], producer: str, group: str | None, broker: str, at_ms: int) -> Row:
     """The isolation that holds at an instant: by its best estimate, else by its band; the latest of several.
 
     Args:
         rows: of `isolation_intervals`, all of the broker.
         producer: a client id, else a producer group, else part of a client id, of one producer alone.
+        group: its producer group; None = any.
         broker: for errors.
         at_ms: epoch ms.
 
     Raises:
         InputMissingError: no producer or several match, or none of its isolations holds then.
     """
-    names = _one(rows, producer, broker)
+    names = _one(rows, producer, group, broker)
     of_producer = (row for row in rows if (row["client_id"], row["producer_group"]) == names)
     own = sorted(of_producer, key=lambda row: row["start_ms"])
     begun = [row for row in own if row["start_ms"] <= at_ms]
@@ -75,14 +80,16 @@ def covering(rows: Sequence[Row], producer: str, broker: str, at_ms: int) -> Row
     )
 
 
-def _one(rows: Sequence[Row], producer: str, broker: str) -> tuple[str, str]:
-    """Client id and group of the only producer that the text names."""
+def _one(rows: Sequence[Row], producer: str, group: str | None, broker: str) -> tuple[str, str]:
+    """Client id and group of the only producer that the text names, within the group."""
     there = sorted({(row["client_id"], row["producer_group"]) for row in rows})
+    own = [names for names in there if group in {None, names[1]}]
     matching = (
-        [names for names in there if names[0] == producer]
-        or [names for names in there if names[1] == producer]
-        or [names for names in there if producer in names[0]]
+        [names for names in own if names[0] == producer]
+        or [names for names in own if names[1] == producer]
+        or [names for names in own if producer in names[0]]
     )
+    of_group = "" if group is None else f" of group '{safe(group)}'"
     if len(matching) == 1:
         return matching[0]
     shown = ", ".join(
@@ -90,31 +97,47 @@ def _one(rows: Sequence[Row], producer: str, broker: str) -> tuple[str, str]:
     )
     if matching:
         raise InputMissingError(
-            f"'{safe(producer)}' names {len(matching)} producers that isolated '{safe(broker)}', such as {shown};"
-            " give the client id of one"
+            f"'{safe(producer)}' names {len(matching)} producers{of_group} that isolated '{safe(broker)}', such as"
+            f" {shown}; give the client id of one, and with --group its group where several share that id"
         )
     near = did_you_mean(safe(producer), [name for names in there for name in names])
     raise InputMissingError(
-        f"no producer '{safe(producer)}' isolated '{safe(broker)}' on the day asked about{near};"
+        f"no producer '{safe(producer)}'{of_group} isolated '{safe(broker)}' on the day asked about{near};"
         f" {shown or 'nobody'} did"
     )
 
 
 def explained(
-    row: Row, changes: Sequence[Row], attempts: Sequence[Row], updates: Sequence[Row], policy: Policy
+    row: Row,
+    changes: Sequence[Row],
+    attempts: Sequence[Row],
+    updates: Sequence[Row],
+    policy: Policy,
+    limits: tuple[str, ...] = (),
 ) -> Isolation:
     """The isolation with every line about its fault item, and the reason of its end.
 
     Args:
         row: of `isolation_intervals`.
-        changes: of `fault_item_changes`, of the item.
+        changes: of `fault_item_changes`, of the item, of the whole day.
         attempts: of `sends`, of the process at the broker.
         updates: of `fault_item_updates`, of the item; where there are any, they and not the attempts say what was
             written.
-        policy: rules of the item; an empty ladder is not known.
+        policy: rules of the item; an empty ladder is not known. A ladder that does not give what the day's changes
+            earned is not known either.
+        limits: as in the answer.
     """
+    if policy.ladder.floors_ms and not all(_gives(policy, change) for change in changes):
+        policy, limits = replace(policy, ladder=Ladder(*_NOT_KNOWN)), (*limits, _OTHER_LADDER)
     lines = lines_of(row, changes, attempts, updates, policy)
-    return Isolation(row, policy, lines, _why(row, lines, policy), _rests_on(row))
+    return Isolation(row, policy, lines, _why(row, lines, policy), _rests_on(row), limits)
+
+
+def _gives(policy: Policy, change: Row) -> bool:
+    """Whether the ladder gives what the change earned; what the client recorded or removed is not by this ladder."""
+    looked_up = change["current_latency_ms"], policy.failure_latency_ms
+    by_ladder = change["evidence"] != Evidence.RECORDED and change["change"] != "REMOVED"
+    return not by_ladder or change["not_available_ms"] in {plain_isolation_ms(ms, policy.ladder) for ms in looked_up}
 
 
 def _why(row: Row, lines: Sequence[Line], policy: Policy) -> str:
@@ -148,7 +171,8 @@ def _expired(row: Row, within: Sequence[Line]) -> str:
         return "only another order of writes within a millisecond isolates the broker: the band holds that"
     setting = [place for place, line in enumerate(within) if line.until_ms == row["end_ms"]]
     if not setting:
-        return "its time was over; the write that set its end is of the day before"
+        where = "of the day before" if row["continued_from_previous_day"] else "in no published change"
+        return f"its time was over; the write that set its end is {where}"
     setter, later = within[setting[-1]], within[setting[-1] + 1 :]
     futile = sum(line.effect.startswith(COULD_NOT) and line.at_ms < row["end_ms"] for line in later)
     tried = f", {counted(futile, 'later write')} could not" if futile else ""
@@ -182,6 +206,7 @@ def _rests_on(row: Row) -> str:
 def isolation_at(
     published: Published,
     producer: str,
+    group: str | None,
     broker: str,
     at_ms: int,
     released: Mapping[str, Policy],
@@ -192,6 +217,7 @@ def isolation_at(
     Args:
         published: the days.
         producer: as `covering` takes it.
+        group: as `covering` takes it.
         broker: its name.
         at_ms: epoch ms.
         released: rules of each profile, by its name.
@@ -203,25 +229,39 @@ def isolation_at(
     """
     of_broker = pc.field("broker_name") == pc.scalar(broker)
     rows = published.rows(ISOLATION_INTERVALS, ISOLATION_INTERVALS.schema.fieldNames(), of_broker).to_pylist()
-    row = covering(rows, producer, broker, at_ms)
-    of_producer = (pc.field(name) == pc.scalar(row[name]) for name in ("client_id", "producer_group"))
-    item = reduce(and_, of_producer, of_broker)
+    row = covering(rows, producer, group, broker, at_ms)
+    of_producer = reduce(and_, (pc.field(name) == pc.scalar(row[name]) for name in ("client_id", "producer_group")))
     process = pc.coalesce(pc.field("process_id"), pc.field("client_id")) == pc.scalar(row["process"])
     of_item = (pc.field("process") == pc.scalar(row["process"])) & (pc.field("enforced") == pc.scalar(row["enforced"]))
 
-    def around(table: Table, columns: Sequence[str], name: str, also: pc.Expression) -> list[Row]:
-        within = (pc.field(name) >= row["start_ms"] - AROUND_MS) & (pc.field(name) <= row["end_ms"] + AROUND_MS)
-        found: list[Row] = published.rows(table, columns, item & also & within, [row["event_date"]]).to_pylist()
+    def read(table: Table, columns: Sequence[str], where: pc.Expression) -> list[Row]:
+        found: list[Row] = published.rows(table, columns, of_producer & where, [row["event_date"]]).to_pylist()
         return found
 
-    changes = around(FAULT_ITEM_CHANGES, CHANGE, "changed_at_ms", of_item)
-    updates = around(FAULT_ITEM_UPDATES, UPDATE, "called_at_ms", process) if row["enforced"] else []
-    attempts = around(SENDS, ATTEMPT, "ended_at_ms", process)
+    def around(name: str) -> pc.Expression:
+        within = (pc.field(name) >= row["start_ms"] - AROUND_MS) & (pc.field(name) <= row["end_ms"] + AROUND_MS)
+        return of_broker & process & within
+
+    changes = read(FAULT_ITEM_CHANGES, CHANGE, of_broker & of_item)
+    updates = read(FAULT_ITEM_UPDATES, UPDATE, around("called_at_ms")) if row["enforced"] else []
+    attempts = read(SENDS, ATTEMPT, around("ended_at_ms"))
+    is_gone = (
+        not attempts
+        and read(PRODUCER_DAYS, ["sends"], pc.field("sends") > 0)
+        and not read(SENDS, ["client_id"], pc.scalar(True))
+    )
     policy = released[row["profile"]]
     _, is_own, owner = row["policy"].partition(" with the ladder of ")
     if is_own:
         policy = replace(policy, name=row["policy"], ladder=Ladder(*ladders.get(owner, _NOT_KNOWN)))
-    return explained(row, sorted(changes, key=lambda change: change["position"]), attempts, updates, policy)
+    return explained(
+        row,
+        sorted(changes, key=lambda change: change["position"]),
+        attempts,
+        updates,
+        policy,
+        (_NO_SENDS,) if is_gone else (),
+    )
 
 
 def isolation_text(isolation: Isolation, most: int) -> str:
@@ -248,6 +288,7 @@ def isolation_text(isolation: Isolation, most: int) -> str:
         f"  why it ended: {isolation.why}",
         f"  rules: {rules}: {_RULES[policy.write_rule]}; {ladder}{switch}",
         f"  evidence: {isolation.rests_on}",
+        *(f"  left out: {limit}" for limit in isolation.limits),
         grid(["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"], cells),
     ]
     if left_out:

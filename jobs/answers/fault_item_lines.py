@@ -30,7 +30,6 @@ _NEAR_MS = 50
 MAX = "MAX"
 COULD_NOT = "could not move the end"
 _UNSAID = "no published change is of it: two threads wrote at once, or settings say that the caller chose the queue"
-_NO_RUNG = (None, None)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def lines_of(
 
     Args:
         row: of `isolation_intervals`, an isolation of the item.
-        changes: of `fault_item_changes`, of the item, in order.
+        changes: of `fault_item_changes`, of the item, in order; those far from the isolation are left out.
         attempts: of `sends`, of the process at the broker.
         updates: of `fault_item_updates`, of the item; where there are any, they and not the attempts say what was
             written.
@@ -92,8 +91,8 @@ def lines_of(
         for attempt in attempts
         if (_key(attempt), attempt["ended_at_ms"]) not in by_line
     ]
-    near = range(row["start_ms"] - _NEAR_MS, row["end_ms"] + _NEAR_MS + 1)
-    shown = [line for line in lines if line.change or line.at_ms in near]
+    near, around = (range(row["start_ms"] - ms, row["end_ms"] + ms + 1) for ms in (_NEAR_MS, AROUND_MS))
+    shown = [line for line in lines if line.at_ms in (around if line.change else near)]
     return tuple(_with_effects(sorted(shown, key=lambda line: (line.at_ms, line.seq is None, line.seq)), row, policy))
 
 
@@ -123,7 +122,7 @@ def _changed(change: Row, source: Row | None, policy: Policy) -> Line:
         None if source is None else source["thread"],
         what,
         change["current_latency_ms"],
-        *_rung(looked_up, change["not_available_ms"], policy),
+        *_rung(change["not_available_ms"], policy, looked_up),
         change["not_available_ms"],
         change["change"],
         change["available_at_ms"] if change["change"] in {"OPENED", "EXTENDED"} else None,
@@ -140,16 +139,13 @@ def _update(update: Row, policy: Policy) -> Line:
         "REMOVE": "removed an item that isolated nothing",
         "DROPPED": "removed an item that isolated nothing",
     }.get(update["op"], "")
-    asked = _rung(latency or 0, earned, policy)
-    if asked == _NO_RUNG:
-        asked = _rung(policy.failure_latency_ms, earned, policy)
     return Line(
         update["called_at_ms"],
         update["seq"],
         update["thread"],
         f"recorded {update['op']}",
         latency,
-        *asked,
+        *_rung(earned, policy, latency or 0, policy.failure_latency_ms),
         earned,
         None,
         None,
@@ -165,7 +161,7 @@ def _attempt(attempt: Row, row: Row, policy: Policy, *, is_recorded: bool) -> Li
     if is_recorded:
         effect = "wrote what is recorded"
     elif looked_up is not None and not known:
-        effect = "the producer's ladder is in no settings given here"
+        effect = "the producer's ladder is not known"
     elif known and earned is None:
         effect = "the ladder has no isolation for its floor: the client fails and writes nothing"
     elif earned and row["evidence"] == Evidence.CALL:
@@ -176,7 +172,7 @@ def _attempt(attempt: Row, row: Row, policy: Policy, *, is_recorded: bool) -> Li
         attempt["thread"],
         f"{attempt['mode']} {attempt['outcome']}",
         attempt["latency_ms"],
-        *(_rung(looked_up or 0, earned, policy) if known else _NO_RUNG),
+        *_rung(earned, policy, *([looked_up or 0] if known else [])),
         earned,
         None,
         None,
@@ -206,11 +202,10 @@ def _looked_up(attempt: Row, row: Row, policy: Policy) -> tuple[int | None, str]
     return None, f"the client writes nothing after {outcome}"
 
 
-def _rung(asked_ms: int, earned_ms: int | None, policy: Policy) -> tuple[int | None, int | None]:
-    """The latency looked up and the floor it reached; None twice if the ladder does not give what it earned."""
-    if plain_isolation_ms(asked_ms, policy.ladder) != earned_ms:
-        return _NO_RUNG
-    return asked_ms, next((floor for floor, _ in policy.ladder.rungs if asked_ms >= floor), None)
+def _rung(earned_ms: int | None, policy: Policy, *asked_ms: int) -> tuple[int | None, int | None]:
+    """The first latency for which the ladder gives what was earned, and the floor that it reached; None = none."""
+    asked = next((ms for ms in asked_ms if plain_isolation_ms(ms, policy.ladder) == earned_ms), None)
+    return asked, next((floor for floor, _ in policy.ladder.rungs if asked is not None and asked >= floor), None)
 
 
 def _with_effects(lines: Sequence[Line], row: Row, policy: Policy) -> list[Line]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 SUBJECTS = {
-    "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at",
+    "isolation": "why it ended when it did: each change and attempt; --producer, --broker, --at (--group)",
     "queue": "who should own it, who held it, and why they differ; --group, --topic, --queue, --at",
 }
 """Subject to its question in words."""
@@ -49,9 +49,11 @@ class WhichOne:
             UsageError: names the options.
         """
         given = {name for name, value in vars(self).items() if value is not None}
-        if given != {*_NEEDS[subject]} or times.at is None:
+        optional = {"group"} if subject == "isolation" else set()
+        if given - optional != {*_NEEDS[subject]} or times.at is None:
             takes = ", ".join(f"--{name}" for name in (*_NEEDS[subject], "at"))
-            raise UsageError(f"explain {subject} takes {takes}, all of them and no other name")
+            but = "".join(f" but --{name}" for name in optional)
+            raise UsageError(f"explain {subject} takes {takes}, all of them and no other name{but}")
         if self.queue and self.queue.broker_name is None:
             raise UsageError(f"--queue {self.queue.queue_id} names no broker; write it like broker-a:3")
 
@@ -65,7 +67,7 @@ class WhichOne:
         "--producer", metavar="NAME", section=_WHICH, help="client id, or a group or part of the id that names one"
     ),
     options.option("--broker", metavar="NAME", section=_WHICH, help="the broker that it isolated"),
-    options.option("--group", metavar="NAME", section=_WHICH, help="the consumer group"),
+    options.option("--group", metavar="NAME", section=_WHICH, help="the consumer group, or the producer group"),
     options.option("--topic", metavar="NAME", section=_WHICH, help="the topic"),
     options.option("--queue", type=QUEUE, metavar="BROKER:N", section=_WHICH, help="the queue, such as broker-a:3"),
 )
@@ -111,7 +113,7 @@ def explain(
         for name, producer in call.settings(lake).producers.items()
         if producer.latency_max_ms is not None
     }
-    found = isolation_at(published, which.producer or "", which.broker or "", at_ms, released, ladders)
+    found = isolation_at(published, which.producer or "", which.group, which.broker or "", at_ms, released, ladders)
     print(_json(found) if as_json else isolation_text(found, limit))
 
 

@@ -15,6 +15,7 @@ from jobs.tables import (
     FAULT_ITEM_UPDATES,
     GROUP_MEMBERS,
     ISOLATION_INTERVALS,
+    PRODUCER_DAYS,
     QUEUE_ALLOCATION,
     QUEUE_OWNERSHIP,
     SENDS,
@@ -167,6 +168,35 @@ def test_a_switch_that_was_off_and_a_ladder_of_the_producers_own(
     assert "ms 500 -> 30,000; a failure counts as 30,000 ms" in out
 
 
+def test_a_ladder_that_is_not_the_published_one_is_left_out(
+    capsys: pytest.CaptureFixture[str], lake: Path, tmp_path: Path
+) -> None:
+    settings = tmp_path / "site.toml"
+    settings.write_text('[producers."PG"]\nlatency_max_ms = [500]\nnot_available_ms = [40000]\n')
+    of_p3 = ("isolation", "--producer", "p3", "--broker", "broker-a", "--at", "00:00:02", "--settings", str(settings))
+    out = Explained(capsys, lake, *of_p3).out
+    assert "  left out: the ladder of these settings is not the one that the day was published with\n" in out
+    assert "ladder not known" in out
+    assert "40,000" not in out
+
+
+def test_a_group_narrows_and_sends_that_are_gone_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    publish(tmp_path, D1)
+    write_rows(tmp_path, ISOLATION_INTERVALS, [ISOLATION, {**ISOLATION, "producer_group": "PH"}])
+    write_rows(tmp_path, FAULT_ITEM_CHANGES, [OPENER, {**OPENER, "producer_group": "PH"}])
+    write_rows(tmp_path, PRODUCER_DAYS, [{**REPLAYED, "sends": 5}, {**REPLAYED, "producer_group": "PH", "sends": 0}])
+    said = Explained(capsys, tmp_path, *OF_P1)
+    assert (said.code, said.out) == (3, "")
+    assert "give the client id of one, and with --group its group where several share that id" in said.err
+    assert Explained(capsys, tmp_path, *OF_P1, "--group", "PG", "--json").answer["limits"] == [
+        "the day's sends are not in the lake any more"
+    ]
+    of_ph = Explained(capsys, tmp_path, *OF_P1, "--group", "PH", "--json").answer
+    assert (of_ph["row"]["producer_group"], of_ph["limits"]) == ("PH", [])
+    write_rows(tmp_path, SENDS, [{**SEND, "broker_name": "broker-b"}])  # its sends are there, none at this broker
+    assert Explained(capsys, tmp_path, *OF_P1, "--group", "PG", "--json").answer["limits"] == []
+
+
 def test_control_characters_of_names_stay_off_the_terminal(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     said = Explained(capsys, lake, "isolation", "--producer", ANSI, "--broker", ANSI, "--at", "00:00:02")
     assert said.code == 0
@@ -207,7 +237,7 @@ def test_nothing_to_explain_is_one_sentence_and_exit_code_3(
         (("isolation", "--broker", "broker-a", "--at", "1:00"), "--at '1:00' is not a time"),
         (("isolation", "--broker", "broker-a", "--at", "01:00"), "explain isolation takes --producer, --broker, --at,"),
         (OF_P1[:-2], "explain isolation takes --producer, --broker, --at, all of them and no other name"),
-        ((*OF_P1, "--topic", "T"), "explain isolation takes --producer, --broker, --at, all of them and no other name"),
+        ((*OF_P1, "--topic", "T"), "takes --producer, --broker, --at, all of them and no other name but --group"),
         (OF_QUEUE[:-2], "explain queue takes --group, --topic, --queue, --at, all of them and no other name"),
         ((*OF_QUEUE, "--queue", "3"), "--queue 3 names no broker; write it like broker-a:3"),
         (("isolatoin",), "WHAT 'isolatoin' is none of isolation, queue (did you mean 'isolation'?)"),

@@ -192,7 +192,7 @@ def test_without_the_producers_own_ladder_its_rungs_are_not_known() -> None:
     )
     assert found.why.endswith("; the client's own ladder gave it 2 s")
     assert [(line.rung_ms, line.earned_ms) for line in found.lines] == [(None, 2_000), (None, None)]
-    assert effects(found)[1_500] == "the producer's ladder is in no settings given here"
+    assert effects(found)[1_500] == "the producer's ladder is not known"
 
 
 def test_what_the_client_recorded_counts_and_not_its_attempts() -> None:
@@ -271,6 +271,37 @@ def test_what_was_set_the_day_before_has_no_line_today() -> None:
     assert found.rests_on.endswith("; the day before is not published and could change it")
 
 
+def test_an_end_that_no_change_set_is_not_put_on_the_day_before() -> None:
+    found = why(isolation(9_000), [change(1_000, "OPENED", 600, 2_000)], [])
+    assert found.why == "its time was over; the write that set its end is in no published change"
+
+
+@pytest.mark.parametrize(
+    "at_ms",
+    [1_000, 80_000_000],  # of this isolation, and of another of the same item and day
+)
+def test_a_ladder_that_the_day_was_not_published_with_is_not_known(at_ms: int) -> None:
+    """The settings give 1,000 ms for 550 ms; 600 ms earned 2,000 ms that day, a failure of 10,000 ms earned 1,000."""
+    policy = Policy("P5 with the ladder of PG", "P5", Ladder((550,), (1_000,)), 10_000, "MAX", False, False)
+    row = isolation(1_000 + (2_000 if at_ms == 1_000 else 1_000), policy=policy.name)
+    opener = change(1_000, "OPENED", 3, 1_000, cause="MQBrokerException")
+    changes = [opener, change(80_000_000, "OPENED", 600, 2_000)]
+    if at_ms == 1_000:
+        changes = [change(1_000, "OPENED", 600, 2_000)]
+    found = explained(row, changes, [send(1_500, 700)], [], policy)
+    assert found.limits == ("the ladder of these settings is not the one that the day was published with",)
+    assert [(line.rung_ms, line.looked_up_ms) for line in found.lines] == [(None, None), (None, None)]
+    assert [line.earned_ms for line in found.lines] == [2_000 if at_ms == 1_000 else 1_000, None]
+    assert effects(found)[1_500] == "the producer's ladder is not known"
+    assert explained(row, [opener], [], [], policy).limits == ()
+
+
+def test_what_the_client_recorded_does_not_judge_the_ladder_of_the_settings() -> None:
+    recorded = change(1_000, "OPENED", 3, 9_500, evidence="RECORDED")
+    removed = change(9_000, "REMOVED", 600, 0)
+    assert why(isolation(9_000, "REMOVED"), [recorded, removed], []).limits == ()
+
+
 def test_an_isolation_that_only_another_order_holds() -> None:
     row = isolation(1_000, profile="P2", end_latest_ms=T + 31_000)
     found = why(row, [], [])
@@ -315,7 +346,7 @@ ROWS = [
      ("2b", 2_000, 1_000)],
 )  # fmt: skip
 def test_one_producer_and_the_isolation_that_holds_then(producer: str, at_ms: int, start_ms: int) -> None:
-    assert covering(ROWS, producer, "broker-a", T + at_ms)["start_ms"] == T + start_ms
+    assert covering(ROWS, producer, None, "broker-a", T + at_ms)["start_ms"] == T + start_ms
 
 
 @pytest.mark.parametrize(
@@ -344,13 +375,26 @@ def test_one_producer_and_the_isolation_that_holds_then(producer: str, at_ms: in
 )
 def test_no_isolation_is_one_sentence(producer: str, at_ms: int, sentence: str) -> None:
     with pytest.raises(InputMissingError) as raised:
-        covering(ROWS, producer, "broker-a", T + at_ms)
+        covering(ROWS, producer, None, "broker-a", T + at_ms)
     assert sentence in str(raised.value)
     assert raised.value.exit_code == 3
+
+
+def test_a_group_names_one_of_the_producers_that_share_a_client_id() -> None:
+    rows = [isolation(5_000), isolation(7_000, producer_group="PH")]
+    assert covering(rows, "p1", "PH", "broker-a", T + 2_000)["end_ms"] == T + 7_000
+    with pytest.raises(InputMissingError) as raised:
+        covering(rows, "p1", None, "broker-a", T + 2_000)
+    assert str(raised.value) == (
+        "'p1' names 2 producers that isolated 'broker-a', such as 'p1' of group 'PG', 'p1' of group 'PH'; give the"
+        " client id of one, and with --group its group where several share that id"
+    )
+    with pytest.raises(InputMissingError, match="no producer 'p1' of group 'PX' isolated 'broker-a' on the day"):
+        covering(rows, "p1", "PX", "broker-a", T + 2_000)
 
 
 def test_nobody_isolated_the_broker() -> None:
     with pytest.raises(
         InputMissingError, match="no producer 'p1' isolated 'broker-x' on the day asked about; nobody did"
     ):
-        covering([], "p1", "broker-x", T)
+        covering([], "p1", None, "broker-x", T)
