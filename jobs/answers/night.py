@@ -186,10 +186,9 @@ def _failed(whole: Day) -> str:
 def _costs(published: Published, days: Sequence[dt.date]) -> list[dict[str, Any]]:
     """A row per day and producer group with a send that was lost, saved or slow; each send counts once."""
     columns = ["event_date", "producer_group", "attempts", "failed", "retried", "slow"]
-    counts = pc.field("failed") | pc.field("retried") | pc.field("slow") | (pc.field("attempts") == pc.scalar(0))
+    counts = pc.field("failed") | pc.field("retried") | pc.field("slow")
     calls = published.rows(SEND_CALLS, columns, counts, days)
-    no_broker = pc.equal(calls["attempts"], 0)
-    lost = pc.or_(calls["failed"], no_broker)
+    lost, no_broker = calls["failed"], pc.equal(calls["attempts"], 0)
     saved = pc.and_not(calls["retried"], lost)
     late = pc.and_not(pc.and_not(calls["slow"], calls["retried"]), lost)
     marked = calls.select(["event_date", "producer_group"])

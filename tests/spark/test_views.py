@@ -241,11 +241,20 @@ def test_an_event_of_several_brokers_has_phases_at_each(ask: Ask) -> None:
         "SELECT broker_name, phase, from_ms, until_ms FROM event_latencies WHERE event_id = 'all'"
         " ORDER BY broker_name, from_ms"
     )
-    since, until = NIGHT + 60 * MINUTE, NIGHT + 61 * MINUTE
+    since, until = NIGHT + 60 * MINUTE, NIGHT + 61 * MINUTE + 1
     phases = [
         ("BEFORE", since - 10 * MINUTE, since), ("DURING", since, until), ("AFTER", until, until + 10 * MINUTE),
     ]  # fmt: skip
     assert found == [(broker, *phase) for broker in ("broker-a", "broker-c") for phase in phases]
+
+
+def test_an_event_of_one_attempt_has_that_attempt(tmp_path: Path) -> None:
+    made = LiteralLake(tmp_path)
+    made.add("events", D2, EVENT | {"bad_from_ms": NIGHT - 1, "last_bad_ms": NIGHT, "bad_until_ms": None})
+    made.add("broker_windows", D2, minute(NIGHT, "broker-a"))
+    made.add("sends", D2, attempt(NIGHT, 1, "RemotingConnectException"))
+    found = by_duckdb(made)("SELECT phase, sends, failures FROM event_latencies ORDER BY from_ms")
+    assert found == [("BEFORE", 0, 0), ("DURING", 1, 1), ("AFTER", 0, 0)]
 
 
 def test_what_is_around_an_event_may_lie_on_the_days_beside_it(tmp_path: Path) -> None:

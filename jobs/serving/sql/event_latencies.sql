@@ -1,6 +1,6 @@
 -- How fast was the broker before, during and after each event?
--- One row is one phase of one event at one of its brokers: the ten minutes BEFORE, DURING it, the ten minutes AFTER. An
--- event lasts until an attempt was answered, else to its last bad one. Percentiles are exact, over the answered sync and
+-- One row is one phase of one event at one of its brokers: the ten minutes BEFORE, DURING it, the ten minutes AFTER.
+-- DURING ends as an attempt is answered; if none is, after the last bad one. Percentiles are exact, over the answered sync and
 -- async attempts at the broker, as in broker_windows. A day without its sends (retention) has none.
 -- Ask it: SELECT * FROM event_latencies WHERE last_night ORDER BY bad_from_at, event_id, broker_name, from_ms
 --
@@ -32,7 +32,7 @@ brokers AS (
 ),
 troubles AS (
   SELECT e.event_date, e.cluster, e.event_id, b.broker_name, e.kind, e.severity, e.bad_from_at, e.bad_from_ms,
-    coalesce(e.bad_until_ms, e.last_bad_ms) AS end_ms
+    coalesce(e.bad_until_ms, e.last_bad_ms + 1) AS end_ms
   FROM events AS e
   JOIN brokers AS b
     ON b.event_date = e.event_date AND b.cluster = e.cluster AND array_contains(e.brokers, b.broker_name)

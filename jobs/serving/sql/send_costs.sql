@@ -17,19 +17,19 @@ WITH latest AS (
   GROUP BY cluster
 ),
 calls AS (
-  SELECT event_date, cluster, producer_group, failed OR attempts = 0 AS is_lost, attempts = 0 AS is_unsent, retried, slow
+  SELECT event_date, cluster, producer_group, failed, attempts = 0 AS is_unsent, retried, slow
   FROM send_calls
-  WHERE failed OR attempts = 0 OR retried OR slow
+  WHERE failed OR retried OR slow
 )
 SELECT
   c.event_date,
   c.cluster,
   coalesce(c.event_date = max(latest.event_date), false) AS last_night,
   c.producer_group,
-  count_if(c.is_lost) AS lost,
+  count_if(c.failed) AS lost,
   count_if(c.is_unsent) AS unsent,
-  count_if(c.retried AND NOT c.is_lost) AS saved,
-  count_if(c.slow AND NOT c.retried AND NOT c.is_lost) AS slow
+  count_if(c.retried AND NOT c.failed) AS saved,
+  count_if(c.slow AND NOT c.retried AND NOT c.failed) AS slow
 FROM calls AS c
 LEFT JOIN latest ON latest.cluster = c.cluster
 GROUP BY c.event_date, c.cluster, c.producer_group
