@@ -12,14 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.delta_table import NO_OPTIONS, Options
-from jobs.answers.events import Event
+from jobs.answers.events import IN_FULL, Event
 from jobs.answers.night import is_real, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
 from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, read_groups, troubled_groups
 from jobs.answers.words import unsure_text
-from jobs.kinds import FindingKind as ProducerKind
 from jobs.kinds import GroupCause, Severity
 from jobs.tables import (
     BROKER_WINDOWS,
@@ -57,8 +56,9 @@ class Digest:
         counts: of both flows; the date is left out.
         costs: producer groups with sends that were `lost` (of these `unsent`), `saved` or `slow`, the gravest first.
         events: the gravest first, each with its `findings` by kind, and its `worst` one if that is CRITICAL.
-        findings: about producers and brokers, without those of events; the most critical kind first.
-        avoided_too_long: the sentence of each such finding.
+        findings: about producers and brokers; of those that follow from an event only AVOIDED_TOO_LONG and
+            LONE_ISOLATION; the most critical kind first.
+        in_full: the sentence of each finding of these two kinds, the gravest first.
         kinds: kind to count, of all findings about producers and brokers.
         severities: severity to count, of all events and findings about producers and brokers.
         brokers: the fifty longest isolated ones; `isolated_ms` is summed over producers.
@@ -83,7 +83,7 @@ class Digest:
     costs: list[dict[str, Any]]
     events: list[dict[str, Any]]
     findings: list[Kind]
-    avoided_too_long: list[str]
+    in_full: list[str]
     kinds: dict[str, int]
     severities: dict[str, int]
     broker_count: int
@@ -157,9 +157,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         costs=list(on_night.costs),
         events=[_event(event) for event in on_night.events],
         findings=_kinds(on_night.findings),
-        avoided_too_long=[
-            finding["sentence"] for finding in on_night.findings if finding["kind"] == ProducerKind.AVOIDED_TOO_LONG
-        ],
+        in_full=[finding["sentence"] for finding in on_night.findings if finding["kind"] in IN_FULL],
         kinds=dict(on_night.kinds),
         severities=dict(on_night.severities),
         broker_count=brokers.num_rows,
@@ -211,7 +209,7 @@ def _event(event: Event) -> dict[str, Any]:
     left_out = ("event_date", "cluster")
     row = {name: value for name, value in event.row.items() if name not in left_out and not name.endswith("_at")}
     return row | {
-        "where": event.where, "what": event.what, "end_ms": event.end_ms, "notes": event.notes,
+        "where": event.where, "what": event.what, "notes": event.notes,
         "findings": event.kinds, "worst": event.worst,
     }  # fmt: skip
 

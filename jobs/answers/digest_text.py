@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from jobs.answers.digest import MOST, Digest
+from jobs.answers.events import IN_FULL
 from jobs.answers.words import NOTHING, clock_time, percent
-from jobs.kinds import FindingKind
 from jobs.text.terminal import UNDER_EACH, counted, duration, grid, grid_with_owners, one_line, safe
 
 _MOST_IN_FULL = 3
@@ -91,15 +91,17 @@ def _events(night: Digest) -> str:
             safe(event["where"]),
             event["what"],
             clock_time(event["bad_from_ms"])[:8],
-            duration(event["end_ms"] - event["bad_from_ms"]),
-            f"{event['avoiding_producers']:,} of {event['producers']:,}",
+            duration(event["last_bad_ms"] - event["bad_from_ms"]),
+            f"{event['hit_producers']:,} of {event['producers']:,}",
+            f"{event['avoiding_producers']:,}",
             NOTHING if event["avoided_until_ms"] is None else clock_time(event["avoided_until_ms"])[:8],
             duration(event["avoided_after_ms"]) if event["avoided_after_ms"] else "",
             *(f"{event[name]:,}" for name in ("lost_sends", "saved_sends", "slow_sends")),
         ]
         for event in shown
     ]
-    header = ["broker", "what", "from", "bad for", "avoided by", "until", "after it answered", "lost", "saved", "slow"]
+    header = ["broker", "what", "from", "bad for", "met by", "avoided by", "until", "after it answered"]
+    header += ["lost", "saved", "slow"]
     first, *lines = grid(header, rows).split("\n")
     told = [text for line, event in zip(lines, shown, strict=True) for text in (line, *_below(event))]
     more = f" (the {len(rows)} gravest of {len(night.events):,})" if len(night.events) > len(rows) else ""
@@ -122,15 +124,14 @@ def _findings(night: Digest) -> str:
         [finding.kind, f"{finding.critical:,}", f"{finding.warning:,}", f"{finding.info:,}"]
         for finding in night.findings
     ]
-    long, avoided = FindingKind.AVOIDED_TOO_LONG, night.avoided_too_long
-    worst = [finding.worst for finding in night.findings if finding.critical and finding.kind != long]
-    more = [f"and {len(avoided) - MOST:,} more"] if avoided[MOST:] else []
+    worst = [finding.worst for finding in night.findings if finding.critical and finding.kind not in IN_FULL]
+    more = [f"and {len(night.in_full) - MOST:,} more"] if night.in_full[MOST:] else []
     table = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(
         [
             "Findings beside those of events: docs/findings has what to do about a kind; below, the gravest in words",
             table,
-            *(f"  {one_line(words)}" for words in (*worst, *avoided[:MOST], *more)),
+            *(f"  {one_line(words)}" for words in (*worst, *night.in_full[:MOST], *more)),
         ]
     )
 

@@ -7,17 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.answers.words import clock_time
 from jobs.kinds import EventKind, FindingKind, Severity
 from jobs.text.terminal import counted, duration, safe
 
-NOT_A_BROKER = "not a broker; look at network, name server, or these producers"
+IN_FULL = (FindingKind.AVOIDED_TOO_LONG, FindingKind.LONE_ISOLATION)
+"""Kinds told on their own even if they follow from an event: its broker is not all that there is to look at."""
 _SEVERITIES = tuple(Severity)
+_SOON_MS = 1_000
 _DID = {
-    EventKind.REFUSED: "refused sends",
-    EventKind.TIMED_OUT: "let sends time out",
-    EventKind.BUSY: "rejected sends as busy",
-    EventKind.SLOW: "answered slowly",
-    EventKind.MIXED: "failed sends in several ways",
+    EventKind.REFUSED: "refused sends of {}",
+    EventKind.TIMED_OUT: "let sends of {} time out",
+    EventKind.BUSY: "rejected sends of {} as busy",
+    EventKind.SLOW: "answered {} slowly",
+    EventKind.MIXED: "failed sends of {} in several ways",
 }
 
 
@@ -34,10 +37,18 @@ class Event:
     findings: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def end_ms(self) -> int:
-        """When an attempt was answered again; if none was, when the last bad one ended."""
-        answered, last_bad = self.row["bad_until_ms"], self.row["last_bad_ms"]
-        return int(last_bad if answered is None else answered)
+    def bad_ms(self) -> int:
+        """From the first bad attempt to the end of the last one; whether the broker was bad after it is not known."""
+        return int(self.row["last_bad_ms"] - self.row["bad_from_ms"])
+
+    @property
+    def answered(self) -> str:
+        """When an attempt was answered again."""
+        until_ms = self.row["bad_until_ms"]
+        if until_ms is None:
+            return "no answer known after it"
+        again = "answered again at" if self.row["broker_name"] is not None else "all answered again by"
+        return f"{again} {clock_time(until_ms)[:8]}"
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -65,37 +76,39 @@ class Event:
         """What the figures of the event do not say."""
         row = self.row
         found = {
-            f"{', '.join(map(safe, row['brokers']))} within {row['began_within_ms']:,} ms: {NOT_A_BROKER}": (
-                row["broker_name"] is None
-            ),
+            f"{', '.join(map(safe, row['brokers']))}: {_at_once(row)}": row["broker_name"] is None,
             "goes on from the day before": row["continued_from_previous_day"],
-            "no attempt was answered after it": row["bad_until_ms"] is None,
+            self.answered: row["bad_until_ms"] is None or row["bad_until_ms"] - row["last_bad_ms"] >= _SOON_MS,
             "goes on after 24:00": row["continues_next_day"],
         }
         return [note for note, is_so in found.items() if is_so]
 
     @property
     def words(self) -> str:
-        """What happened, for how long, and who avoided the broker."""
+        """What happened, to whom, for how long, and who avoided the broker."""
         row, one = self.row, self.row["broker_name"] is not None
-        said = f"{safe(self.where)} {_DID[row['kind']]} for {duration(self.end_ms - row['bad_from_ms'])}"
-        if not one:
-            said += f", the first within {row['began_within_ms']:,} ms of the last ({NOT_A_BROKER})"
-        if row["bad_until_ms"] is None:
-            said += " and answered none after it"
-        if not row["avoiding_producers"]:
-            return f"{said}, no producer avoided {'it' if one else 'them'}"
-        said += f", {row['avoiding_producers']:,} of {counted(row['producers'], 'producer')} avoided"
-        if not row["avoided_after_ms"]:
-            return f"{said} {'it' if one else 'them'}"
-        again = "it for {} after it answered again" if one else "them for {} after they answered again"
-        return f"{said} {again.format(duration(row['avoided_after_ms']))}"
+        did = _DID[row["kind"]].format(f"{row['hit_producers']:,} of {counted(row['producers'], 'producer')}")
+        at_once = "" if one else f", {_at_once(row)}"
+        avoided = counted(row["avoiding_producers"], "producer") if row["avoiding_producers"] else "no producer"
+        after = f" for {duration(row['avoided_after_ms'])} after that" if row["avoided_after_ms"] else ""
+        return (
+            f"{safe(self.where)} {did} for {duration(self.bad_ms)}{at_once}, {self.answered},"
+            f" {avoided} avoided {'it' if one else 'them'}{after}"
+        )
+
+
+def _at_once(row: Mapping[str, Any]) -> str:
+    """How close together several brokers began, and where to look."""
+    most = 2 * len(row["brokers"]) > row["all_brokers"]
+    look = "not a broker; look at network, name server, or these producers"
+    look = look if most else "several at once: look at what they share"
+    return f"all began within {row['began_within_ms']:,} ms ({look})"
 
 
 def with_findings(
     rows: Sequence[Mapping[str, Any]], findings: Iterable[Mapping[str, Any]]
 ) -> tuple[list[Event], list[Mapping[str, Any]]]:
-    """The events, and the findings to tell on their own: those without one of the events, and AVOIDED_TOO_LONG.
+    """The events, and the findings to tell on their own: those without one of the events, and `IN_FULL`.
 
     Both with the gravest first: of events by severity, sends lost, sends saved or slow, length; of findings by
     severity and failures.
@@ -106,7 +119,7 @@ def with_findings(
         event = following.get(finding["event_id"])
         if event is not None:
             event.append(finding)
-        if event is None or finding["kind"] == FindingKind.AVOIDED_TOO_LONG:
+        if event is None or finding["kind"] in IN_FULL:
             alone.append(finding)
     events = [Event(row, tuple(following[row["event_id"]])) for row in rows]
     return sorted(events, key=_event_order), alone
@@ -115,8 +128,7 @@ def with_findings(
 def _event_order(event: Event) -> tuple[int | str, ...]:
     row = event.row
     cost = -row["lost_sends"], -row["saved_sends"] - row["slow_sends"]
-    started = row["bad_from_ms"]
-    return _SEVERITIES.index(row["severity"]), *cost, started - event.end_ms, started, row["event_id"]
+    return _SEVERITIES.index(row["severity"]), *cost, -event.bad_ms, row["bad_from_ms"], row["event_id"]
 
 
 def _finding_order(finding: Mapping[str, Any]) -> tuple[int | str, ...]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from jobs.answers.closed_page import closed, part
 from jobs.answers.days import not_published_text
+from jobs.answers.events import IN_FULL
 from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import Groups, consumer_groups
 from jobs.answers.minutes import minutes
@@ -94,6 +95,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
             windows=windows,
             groups=groups,
             kinds=_kinds(on_night),
+            in_full=IN_FULL,
             rests_on=rests_on(published),
             not_drawn=_not_drawn(on_night, drawn, groups, windows.brokers),
             style=Markup(part("report.css")),  # noqa: S704 - our own file

@@ -17,7 +17,7 @@ from jobs.answers.published import Published
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import not_given
-from jobs.answers.window import begins_before, end_of, lasts_beyond
+from jobs.answers.window import begins_before, lasts_beyond
 from jobs.errors import UsageError
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.owners import NO_OWNERS, owner_of
@@ -100,7 +100,7 @@ def ask(published: Published, name: str, narrowed: Narrowed, owners: Mapping[str
 
 def _condition(name: str, question: Question, narrowed: Narrowed) -> pc.Expression | None:
     conditions = [_equal(column, value) for column, value in narrowed.equal.items() if column not in _LISTS]
-    start, end = pc.field(question.bounds[0]), end_of(question.bounds[1])
+    start, end = map(pc.field, question.bounds)
     if narrowed.at_ms is not None:
         if question.interval is None:
             raise UsageError(f"--at does not go with {name}, whose rows are moments; give --since and --until")

@@ -118,7 +118,7 @@ def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]
 def _event_trace(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:
     """A thin bar on the heading of each of its brokers; its band over the producers is a shape."""
     bars = [
-        Bar(rows[0], "event", False, event.row["bad_from_ms"], event.end_ms, {"event": event})
+        Bar(rows[0], "event", False, event.row["bad_from_ms"], event.row["last_bad_ms"], {"event": event})
         for event, rows in _rows_of(drawn, events)
     ]
     places = [bar.row for bar in bars], [0.5] * len(bars)
@@ -137,7 +137,8 @@ def _event_hover(bar: Bar) -> str:
     row = event.row
     return (
         f"<b>event at {named(event.where)}: {event.what}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
-        f"avoided by {row['avoiding_producers']:,} of {counted(row['producers'], 'producer')}<br>"
+        f"{event.answered}<br>met by {row['hit_producers']:,} of {counted(row['producers'], 'producer')},"
+        f" avoided by {row['avoiding_producers']:,}<br>"
         f"sends: {row['lost_sends']:,} lost, {row['saved_sends']:,} saved by a retry, {row['slow_sends']:,} slow"
     )
 
@@ -215,7 +216,7 @@ def _bands(drawn: Timeline, events: Sequence[Event]) -> list[dict[str, Any]]:
             "xref": "x2",
             "yref": "y",
             "x0": event.row["bad_from_ms"],
-            "x1": event.end_ms,
+            "x1": event.row["last_bad_ms"],
             "y0": rows[0] - 0.5,
             "y1": rows[1] + 0.5,
             "fillcolor": "rgba(122,130,142,0.28)",

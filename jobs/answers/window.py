@@ -22,9 +22,9 @@ class Window:
         """Rows that overlap the window; None for tables whose rows are of a whole day."""
         columns = table.schema.fieldNames()
         if "start_ms" in columns:
-            start, end = pc.field("start_ms"), end_of("end_ms")
+            start, end = pc.field("start_ms"), pc.field("end_ms")
         elif "bad_from_ms" in columns:
-            start, end = pc.field("bad_from_ms"), end_of("bad_until_ms")
+            start, end = pc.field("bad_from_ms"), pc.field("last_bad_ms")
         elif "window_start_ms" in columns:
             minute = pc.field("window_start_ms")
             start, end = minute, pc.add(minute, pc.scalar(_MINUTE_MS))
@@ -37,12 +37,6 @@ class Window:
     def length_ms(self, start_ms: int, end_ms: int) -> int:
         """How much of an interval lies in the window."""
         return max(0, min(end_ms, self.until_ms) - max(start_ms, self.since_ms))
-
-
-def end_of(column: str) -> pc.Expression:
-    """End of a row; of an event after which no attempt was answered, the end of its last bad one."""
-    end = pc.field(column)
-    return pc.coalesce(end, pc.field("last_bad_ms")) if column == "bad_until_ms" else end
 
 
 def begins_before(start: pc.Expression, until_ms: int) -> pc.Expression:

@@ -26,7 +26,10 @@ from tests.given.site import D1, START
 
 T1 = START[D1]
 HEADINGS = {
-    "events": "from until brokers kind severity avoided_by of_producers avoided_until ms_after lost saved slow",
+    "events": (
+        "from until answered_again brokers kind severity met_by of_producers avoided_by avoided_until ms_after lost"
+        " saved slow"
+    ),
     "findings": "from until severity kind cause in_words",
     "isolations": "from until broker producer client cause latency_ms ended_by enforced",
     "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",
@@ -66,7 +69,7 @@ WORDS = {
 }
 """Of a column with a closed list the word of one row, and that of the others."""
 TABLES: Mapping[str, tuple[Table, str, str | None]] = {
-    "events": (EVENTS, "bad_from_ms", "bad_until_ms"),
+    "events": (EVENTS, "bad_from_ms", "last_bad_ms"),
     "findings": (FINDINGS, "start_ms", "end_ms"),
     "isolations": (ISOLATION_INTERVALS, "start_ms", "end_ms"),
     "calls": (SEND_CALLS, "start_ms", "end_ms"),

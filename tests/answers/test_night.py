@@ -31,9 +31,10 @@ QUIET: dict[str, Any] = dict.fromkeys((name for name in Day.__dataclass_fields__
 TROUBLE = {
     "event_id": "e", "broker_name": "broker-b", "brokers": ["broker-b"], "all_brokers": 3, "began_within_ms": 0,
     "kind": "REFUSED", "severity": "CRITICAL", "bad_from_ms": 0, "last_bad_ms": 36_000, "bad_until_ms": 36_200,
-    "producers": 17, "avoiding_producers": 14, "avoided_until_ms": 600_200, "avoided_after_ms": 564_000,
+    "producers": 17, "hit_producers": 16, "avoiding_producers": 14,
+    "avoided_until_ms": 600_200, "avoided_after_ms": 564_000,
 }  # fmt: skip
-"""Refused for 36.2 s, then avoided for 9 min 24 s."""
+"""Refused for 36 s, answered 0.2 s later, then avoided for 9 min 24 s."""
 EVERYWHERE = {"broker_name": None, "brokers": ["a", "b", "c"], "began_within_ms": 40, "kind": "TIMED_OUT"}
 COST = {"lost": 12, "unsent": 2, "saved": 340, "slow": 25}
 
@@ -60,33 +61,42 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
             [TROUBLE] * 3,
             (
                 "12 sends lost (2 before a broker was chosen), 340 saved by a retry, 25 slow; 2 events and 1 of"
-                " severity INFO, the worst: broker-b refused sends for 36.2 s, 14 of 17 producers avoided it for 9 min"
-                " 24 s after it answered again."
+                " severity INFO, the worst: broker-b refused sends of 16 of 17 producers for 36.0 s, answered again at"
+                " 00:00:36, 14 producers avoided it for 9 min 24 s after that."
             ),
         ),
         (
             {"saved": 3, "events": 1},
             [TROUBLE | EVERYWHERE | {"avoided_after_ms": 0}],
             (
-                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 3 brokers let sends time out for 36.2 s, the"
-                " first within 40 ms of the last (not a broker; look at network, name server, or these producers), 14"
-                " of 17 producers avoided them."
+                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 3 brokers let sends of 16 of 17 producers time"
+                " out for 36.0 s, all began within 40 ms (not a broker; look at network, name server, or these"
+                " producers), all answered again by 00:00:36, 14 producers avoided them."
+            ),
+        ),
+        (
+            {"saved": 3, "events": 1},
+            [TROUBLE | EVERYWHERE | {"all_brokers": 6, "bad_until_ms": None, "avoided_after_ms": None}],
+            (
+                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 6 brokers let sends of 16 of 17 producers time"
+                " out for 36.0 s, all began within 40 ms (several at once: look at what they share), no answer known"
+                " after it, 14 producers avoided them."
             ),
         ),
         (
             {"slow": 1, "info_events": 1},
-            [TROUBLE | {"kind": "SLOW", "avoiding_producers": 0}],
+            [TROUBLE | {"kind": "SLOW", "hit_producers": 1, "avoiding_producers": 0, "avoided_after_ms": None}],
             (
-                "No send lost, 0 saved by a retry, 1 slow; 1 event of severity INFO: broker-b answered slowly for 36.2"
-                " s, no producer avoided it."
+                "No send lost, 0 saved by a retry, 1 slow; 1 event of severity INFO: broker-b answered 1 of 17"
+                " producers slowly for 36.0 s, answered again at 00:00:36, no producer avoided it."
             ),
         ),
         (
             {"lost": 1, "events": 1},
             [TROUBLE | {"bad_until_ms": None, "avoided_after_ms": None}],
             (
-                "1 send lost, 0 saved by a retry, 0 slow; 1 event: broker-b refused sends for 36.0 s and answered none"
-                " after it, 14 of 17 producers avoided it."
+                "1 send lost, 0 saved by a retry, 0 slow; 1 event: broker-b refused sends of 16 of 17 producers for"
+                " 36.0 s, no answer known after it, 14 producers avoided it."
             ),
         ),
         (

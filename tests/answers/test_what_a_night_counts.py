@@ -89,7 +89,7 @@ def event(start_s: int, lasts_s: int, broker: str = "b", **other: object) -> dic
     times = {"bad_from_ms": start_ms, "last_bad_ms": start_ms + lasts_s * 1_000 - 1}
     return times | {
         "event_id": f"{broker} {start_s}", "broker_name": broker, "brokers": [broker], "kind": "REFUSED",
-        "severity": "WARNING", "bad_until_ms": start_ms + lasts_s * 1_000, **other,
+        "severity": "WARNING", "bad_until_ms": start_ms + lasts_s * 1_000, "producers": 3, "hit_producers": 2, **other,
     }  # fmt: skip
 
 
@@ -129,13 +129,19 @@ def test_the_gravest_events_are_told_in_order_of_time(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found.not_drawn == ("2 events beyond the 50 gravest",)
     assert (found.whole.events, found.whole.info_events, found.days[-1].events) == (51, 1, 51)
-    assert "; 51 events and 1 of severity INFO, the worst: critical refused sends for 1.0 s, " in found.headline
+    assert (
+        "; 51 events and 1 of severity INFO, the worst: critical refused sends of 2 of 3 producers for 1.0 s, "
+        in found.headline
+    )
 
 
 def test_events_of_severity_info_are_counted_apart(tmp_path: Path) -> None:
     info = [event(place, 1, severity="INFO") for place in (2, 3)]
     published = lake_of(tmp_path, EVENTS, *info)
-    assert "; 2 events of severity INFO, the worst: b refused sends for 1.0 s, " in night(published).headline
+    assert (
+        "; 2 events of severity INFO, the worst: b refused sends of 2 of 3 producers for 1.0 s, "
+        in night(published).headline
+    )
     assert "<dt>events</dt><dd>0 <small>and 2 of severity INFO</small></dd>" in render(published)
 
 
@@ -273,12 +279,12 @@ def test_each_figure_of_an_event_stands_below_its_heading(tmp_path: Path) -> Non
     write_rows(tmp_path, FINDINGS, [WHERE | finding("INFO", 1, f"s{n:02d}") | {"event_id": "broker-a 1"}
                                     for n in range(22)])  # fmt: skip
     page = render(lake_of(tmp_path, EVENTS, row))
-    figures = ["00:00:01.000", "3.0 s", "17 of 21", "00:01:30.000 1 min 26 s after", "14", "5", "6"]
+    figures = ["00:00:01.000", "3.0 s", "19 of 21", "17", "00:01:30.000 1 min 26 s after", "14", "5", "6"]
     assert cells(page, "events")[:-1] == ["broker-a", "CRITICAL", "refused", *figures]
     below = re.sub("<[^>]+>", "", page.partition('<tr class="below">')[2].partition("</details>")[0])
     assert "ALL_ISOLATED 22" in below
     assert "20 failed and 8 slow of 90 attempts, at 19 of 21 producers. First bad attempt 00:00:01.000," in below
-    assert "last bad one 00:00:03.999, answered again 00:00:04.000. Avoided from 00:00:01.500." in below
+    assert "last bad one 00:00:03.999, next answer 00:00:04.000. Avoided from 00:00:01.500." in below
     assert "s19" in below
     assert "s20" not in below
     assert "and 2 more, less grave" in below
@@ -288,12 +294,13 @@ def test_each_figure_of_an_event_stands_below_its_heading(tmp_path: Path) -> Non
     ("changed", "note"),
     [
         ({}, None),
-        ({"bad_until_ms": None}, "no attempt was answered after it"),
+        ({"bad_until_ms": None}, "no answer known after it"),
+        ({"bad_until_ms": START + 65_000}, "answered again at 00:01:05"),
         ({"continued_from_previous_day": True}, "goes on from the day before"),
         ({"continues_next_day": True}, "goes on after 24:00"),
         (
             {"broker_name": None, "brokers": ["a", "b\n"], "all_brokers": 3, "began_within_ms": 1_040},
-            "a, b\\n within 1,040 ms: not a broker; look at network, name server, or these producers",
+            "a, b\\n: all began within 1,040 ms (not a broker; look at network, name server, or these producers)",
         ),
     ],
 )

@@ -47,7 +47,8 @@ def event(brokers: list[str], bad_from_ms: int, last_bad_ms: int, bad_until_ms: 
     return Event({
         "broker_name": brokers[0] if len(brokers) == 1 else None, "brokers": brokers, "all_brokers": 9,
         "kind": "TIMED_OUT", "bad_from_ms": bad_from_ms, "last_bad_ms": last_bad_ms, "bad_until_ms": bad_until_ms,
-        "producers": 2_021, "avoiding_producers": 1_017, "lost_sends": 1_200, "saved_sends": 3, "slow_sends": 4,
+        "producers": 2_021, "hit_producers": 2_019, "avoiding_producers": 1_017,
+        "lost_sends": 1_200, "saved_sends": 3, "slow_sends": 4,
     })  # fmt: skip
 
 
@@ -110,21 +111,22 @@ def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() 
 
 
 def test_an_event_is_a_bar_on_the_heading_and_a_band_over_the_producers_of_each_of_its_brokers() -> None:
-    """Until an attempt was answered; if none was, to the last bad one."""
+    """To its last bad attempt: nothing may be known of the time to the next answer."""
     events = [event(["a", "b", "not drawn"], 6_000, 15_000, 16_000), event(["b"], 17_000, 18_000, None)]
     figure, _ = timeline_figure(DRAWN, NO_SENDS, events)
     (trace,) = [each for each in figure["data"] if each.get("meta") == "event"]
     assert (trace["base"], trace["x"], trace["y"]) == (
-        [6_000, 6_000, 17_000], [10_000, 10_000, 1_000], [0, 3, 3],
+        [6_000, 6_000, 17_000], [9_000, 9_000, 1_000], [0, 3, 3],
     )  # fmt: skip
     assert trace["hovertext"][0] == (
-        "<b>event at 3 of 9 brokers: timed out</b><br>1970-01-01 00:00:06.000 – 00:00:16.000 UTC, 10.0 s<br>"
-        "avoided by 1,017 of 2,021 producers<br>sends: 1,200 lost, 3 saved by a retry, 4 slow"
+        "<b>event at 3 of 9 brokers: timed out</b><br>1970-01-01 00:00:06.000 – 00:00:15.000 UTC, 9.0 s<br>"
+        "all answered again by 00:00:16<br>met by 2,019 of 2,021 producers, avoided by 1,017<br>"
+        "sends: 1,200 lost, 3 saved by a retry, 4 slow"
     )
     assert trace["hovertext"][2].startswith("<b>event at b: timed out</b>")
     bands = [each for each in figure["layout"]["shapes"] if each["type"] == "rect"]
     assert [(each["x0"], each["x1"], each["y0"], each["y1"], each["xref"]) for each in bands] == [
-        (6_000, 16_000, -0.5, 2.5, "x2"), (6_000, 16_000, 2.5, 4.5, "x2"), (17_000, 18_000, 2.5, 4.5, "x2"),
+        (6_000, 15_000, -0.5, 2.5, "x2"), (6_000, 15_000, 2.5, 4.5, "x2"), (17_000, 18_000, 2.5, 4.5, "x2"),
     ]  # fmt: skip
     assert not [each for each in timeline_figure(DRAWN, NO_SENDS, [])[0]["data"] if each.get("meta") == "event"]
 
