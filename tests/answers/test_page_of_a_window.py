@@ -80,7 +80,8 @@ def lake(tmp_path: Path) -> Path:
     write_rows(lake, EVENTS, [
         _event("over", SINCE - 5_000, SINCE - 9, SINCE), _event("unanswered", 0, SINCE, None),
         _event("unanswered in it", 0, SINCE + 1, None), _event("long", 5, UNTIL + 5_000, UNTIL + 6_000),
-        _event("answered in it", SINCE - 9, SINCE - 5, SINCE + 1, severity="INFO"),
+        _event("answered in it", SINCE - 9, SINCE - 5, SINCE + 1),
+        _event("bad in it", SINCE - 9, SINCE + 1, SINCE + 2, severity="INFO"),
         _event("later", UNTIL, UNTIL + 1, UNTIL + 1),
     ])  # fmt: skip
     lost = {"failed": True, "attempts": 1, "producer_group": "PG"}
@@ -119,9 +120,9 @@ def test_each_figure_counts_what_lies_in_the_window(narrowed: Published) -> None
 def test_lists_name_rows_as_they_are(narrowed: Published) -> None:
     found = night(narrowed)
     assert [each["sentence"] for each in found.findings] == ["lasts"]
-    assert [(event.where, event.row["bad_from_ms"], event.end_ms) for event in found.drawn_events] == [
-        ("unanswered in it", START, START + SINCE + 1), ("long", START + 5, START + UNTIL + 6_000),
-        ("answered in it", START + SINCE - 9, START + SINCE + 1),
+    assert [(event.where, event.row["bad_from_ms"], event.row["last_bad_ms"]) for event in found.drawn_events] == [
+        ("unanswered in it", START, START + SINCE + 1), ("long", START + 5, START + UNTIL + 5_000),
+        ("bad in it", START + SINCE - 9, START + SINCE + 1),
     ]  # fmt: skip
     assert [day.date for day in found.days] == [NIGHT]
 
