@@ -148,9 +148,10 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("2026-03-01, cluster main\n") == [
         "2026-03-01, cluster main",
         (
-            "  2 incidents: in the longest, 2 of 2 producers avoided broker-a for 10.0 s;"
-            " 32 % of 22 send attempts failed."
+            "  7 sends lost, 0 saved by a retry, 0 slow; 1 event: broker-a let sends of 2 of 2 producers time out for 3.0 s,"
+            " no answer known after it, no producer avoided it."
         ),
+        "  32 % of 22 send attempts failed.",
         (
             "  Rejected lines: 1 sends latency_out_of_range, 1 sends not_json; a line counts under each of its reasons"
             " (quarantine has file and line)."
@@ -162,11 +163,12 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  broker-a  14     6         15.0 s                         5",
         "  broker-b  8      1         4.5 s                          1",
     ]
-    assert story.first.section("Incidents") == [
-        "Incidents: many producers isolate one broker at the same time, UTC",
-        "  broker    from      until     lasted  at the peak       sends lost",
-        "  broker-a  10:00:00  10:00:10  10.0 s  2 of 2 producers  3 of 9",
-        "  broker-b  10:00:00  10:00:05  4.5 s   1 of 2 producers  1 of 1",
+    assert story.first.section("Events") == [
+        "Events: brokers in trouble, producers that avoided them, and sends, UTC",
+        "  broker    what       from      bad for  met by  avoided by  until  after it answered  lost  saved  slow",
+        "  broker-a  timed out  23:59:55  3.0 s    2 of 2  0           —                         2     0      0",
+        "    no answer known after it",
+        "    goes on after 24:00",
     ]
     assert story.first.section("Producers") == [
         "Producers that isolated longest (5 of 11, 6 isolations)",
@@ -204,10 +206,10 @@ def test_a_first_attempt_that_the_replay_rules_out_is_counted(story: Story) -> N
 
 
 def test_conditions_at_their_bounds(story: Story) -> None:
-    """Two contradictions are more than one and not more than two; two incidents are not more than two."""
+    """Two contradictions are more than one and not more than two; the second day has no event."""
     assert (story.first.code, story.third.code, story.second.code, story.corrected.code) == (0, 0, 7, 7)
     assert story.second.sentence == (
-        "faultline: --fail-on held: missing-producer 1, incident 1, contradictions 1; the tables are published"
+        "faultline: --fail-on held: missing-producer 1, contradictions 1; the tables are published"
     )
     assert story.corrected.sentence == "faultline: --fail-on held: contradictions 2; the tables are published"
 
@@ -224,11 +226,7 @@ def test_what_is_said_as_json(story: Story) -> None:
     assert facts["other_days"] == {"2026-03-01": 24, "2026-03-03": 3}
     (night,) = told["nights"]
     assert (night["date"], night["missing_producers"], night["contradictions"]) == ("2026-03-02", ["PG_ten"], 1)
-    assert (night["counts"]["incidents"], night["incidents"]) == (
-        1,
-        [{"broker_name": "broker-a", "start_ms": START[D2], "end_ms": START[D2] + 2_000, "peak_producers": 2,
-          "producers": 3, "sends": 0, "lost": 0}],
-    )  # fmt: skip
+    assert (night["counts"]["events"], night["events"]) == (0, [])
     assert {each["client_id"]: each["isolated_ms"] for each in night["producers"]} == {
         "p1": 20_000, "p2": 2_000,
     }  # fmt: skip
