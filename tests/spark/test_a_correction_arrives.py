@@ -148,8 +148,8 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("2026-03-01, cluster main\n") == [
         "2026-03-01, cluster main",
         (
-            "  7 sends lost, 0 saved by a retry, 0 slow; 1 event: broker-a let sends of 2 of 2 producers time out for 3.0 s,"
-            " no answer known after it, no producer avoided it."
+            "  7 sends lost, 0 saved by a retry, 0 slow; 1 event: broker-a let sends of 2 of 2 producers time out for"
+            " 3.0 s, no answer known after it, no producer avoided it."
         ),
         "  32 % of 22 send attempts failed.",
         (
