@@ -338,8 +338,9 @@ def test_a_correction_leaves_nothing_stale_and_the_rows_of_others_as_they_were(s
     now, before = _of_days(story.after_corrected, D1), _of_days(story.before_second, D1)
     for table in ("sends", "isolation_intervals", "fault_item_state", "producer_days", "send_calls", "quarantine"):
         of_others, of_others_now = (
-            [row | {"line": None} for row in rows[table] if row.get("client_id") != "p1"] for rows in (before, now)
-        )  # a line less stands before theirs
+            [row | {"line": None, "event_id": None} for row in rows[table] if row.get("client_id") != "p1"]
+            for rows in (before, now)
+        )  # a line less stands before theirs, and p1's failure was the event
         assert of_others, table
         assert of_others_now == of_others, table
 

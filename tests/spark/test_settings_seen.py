@@ -42,6 +42,7 @@ TROUBLES = [
         send(at(D1, clock), *REFUSED, client_id="i1", broker_name="broker-i", **OFF)
         for clock in ("08:00:00", "08:00:20")
     ),
+    send(at(D1, "08:00:10"), client_id="i1", broker_name="broker-i", **OFF),
     # two producers, two of three attempts; one producer, one of two
     *(send(at(D1, "08:10:09"), 8_000, client_id=f"i{number}", broker_name="broker-s", **OFF) for number in (1, 2)),
     send(at(D1, "08:10:20"), client_id="i1", broker_name="broker-s", **OFF),

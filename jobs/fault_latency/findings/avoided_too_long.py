@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 from jobs.fault_latency.effects.events import isolations_meanwhile
 from jobs.fault_latency.findings.finding import clock_text, count_text, duration_text, finding
 from jobs.kinds import FindingCause, FindingKind, Severity
-from udfs.policy import Policy
+from udfs.policy import Policy, gated_by_reachable
 
 
 def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequence[Policy], least_ms: int) -> DataFrame:
     """One finding per event, broker and producer group of which producers avoided it for `least_ms` or longer.
 
     From its first answer to another producer, or from its last bad attempt where none was answered until they tried it
-    again; to the end of the isolation, or the broker's next event.
+    again; to the end of the isolation, or the broker's next event. Of 5.1.4's flag NEVER_REACHABLE_AGAIN says more.
 
     Args:
         events: EVENTS.
@@ -33,7 +33,9 @@ def avoided_too_long(events: DataFrame, isolations: DataFrame, policies: Sequenc
         isolations_meanwhile(events, isolations)
         .withColumns({"answered": answered, "since_ms": since_ms, "until_ms": until_ms})
         .withColumn("after_ms", F.col("until_ms") - F.greatest("since_ms", "start_ms"))
-        .where(F.col("after_ms") >= least_ms)
+        .where(
+            (F.col("after_ms") >= least_ms) & ~F.coalesce(gated_by_reachable(F.col("policy"), policies), F.lit(False))
+        )
         .groupBy(
             "cluster", "event_id", "broker_name", "producer_group", "answered", F.col("since_ms").alias("start_ms")
         )
