@@ -105,11 +105,11 @@ def test_every_figure_is_of_the_group_or_says_of_whom(lake: Path) -> None:
         "attempts failed": "3 7.5 %",
         "isolations": "2 by 2 producers",
         "isolated, summed": "31.0 s",
-        "findings about producers": "2 1 follows from events",
+        "findings about producers": "2 1 told with events",
     }
     whole = _tiles(render(open_published(str(lake), None, None, None)))
     assert (whole["send attempts"], whole["isolations"], whole["findings about producers"]) == (
-        "540", "3 by 3 producers", "5 2 follow from events",
+        "540", "3 by 3 producers", "5 2 told with events",
     )  # fmt: skip
     assert {"findings about groups", "rebalances", "events"} <= whole.keys()
 

@@ -166,7 +166,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("Events") == [
         "Events: brokers in trouble, producers that avoided them, and sends, UTC",
         "  broker    what       from      bad for  met by  avoided by  until  after it answered  lost  saved  slow",
-        "  broker-a  timed out  23:59:55  3.0 s    2 of 2  0           —                         2     0      0",
+        "  broker-a  timed out  23:59:55  3.0 s    2 of 2  0           –                         2     0      0",
         "    no answer known after it",
         "    goes on after 24:00",
     ]
