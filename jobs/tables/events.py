@@ -13,7 +13,7 @@ EVENTS = Table(
         EVENT_DATE,
         CLUSTER,
         required("event_id", TEXT, "names the event in findings, links and answers; the same on a rerun"),
-        column("broker_name", TEXT, "broker; null = several: look at network, name server, or the producers"),
+        column("broker_name", TEXT, "broker; null = several"),
         required("brokers", ArrayType(TEXT, False), "brokers in trouble, sorted"),
         required("all_brokers", LONG, "brokers of the cluster that got an attempt on the day"),
         required("began_within_ms", LONG, "from the first bad attempt at the first of the brokers to that at the last"),

@@ -13,7 +13,7 @@ from udfs.choice import is_bad
 from udfs.outcome import is_answer
 from udfs.plain_outcome import ANSWERS
 
-MINUTE_MS = 60_000
+_MINUTE_MS = 60_000
 
 
 def calls_of_several_attempts(attempts: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
@@ -58,9 +58,9 @@ def alone(attempts: DataFrame, calls_of_several: DataFrame) -> DataFrame:
     return attempts.transform(with_send).join(calls_of_several.select("send"), "send", "left_anti")
 
 
-def minute_of(instant_ms: str) -> Column:
+def minute_of(instant_ms: str | Column) -> Column:
     """The minute that an instant lies in, counted from 1970."""
-    return bucket_of(F.col(instant_ms), MINUTE_MS)
+    return bucket_of(F.col(instant_ms) if isinstance(instant_ms, str) else instant_ms, _MINUTE_MS)
 
 
 def with_send(attempts: DataFrame) -> DataFrame:

@@ -14,6 +14,7 @@ from jobs.fault_latency.effects.troubles import (
     without_few_slow,
 )
 from jobs.fault_latency.keys import PRODUCER
+from jobs.fault_latency.producers.processes import producer
 from jobs.fault_latency.replayed_day import Replayed
 from jobs.kinds import FindingKind, Severity
 from jobs.settings.model import Settings
@@ -83,7 +84,7 @@ def with_avoidance(events: DataFrame, isolations: DataFrame) -> DataFrame:
     """
     avoiding = (
         isolations_meanwhile(events, isolations)
-        .where(F.array_contains("sent_by", F.struct("client_id", "producer_group")))
+        .where(F.array_contains("sent_by", producer()))
         .groupBy(*_EVENT)
         .agg(
             F.count_distinct("client_id", "producer_group").alias("avoiding_producers"),

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.fault_latency.effects.calls import minute_of
+from jobs.fault_latency.producers.processes import producer
 from jobs.intervals.coalesce import coalesce_overlapping
 from jobs.kinds import EventKind
 from udfs.choice import began_at_ms
@@ -39,7 +40,7 @@ def bad_attempts(attempts: DataFrame, slow_ms: int, day_start_ms: int) -> DataFr
             began_ms.alias("start_ms"),
             F.col("ended_at_ms").alias("end_ms"),
             "trouble",
-            _producer().alias("producer"),
+            producer().alias("producer"),
         )
     )
 
@@ -113,7 +114,7 @@ def until_answered(troubles: DataFrame, sends: DataFrame, minutes: DataFrame, sl
     spans = troubles.withColumn("minute", F.explode(F.sequence(minute_of("bad_from_ms"), minute_of("last_bad_ms"))))
     by, is_handed_over = F.col("by"), F.col("outcome") == SENT
     seen = (
-        sends.withColumns({"minute": minute_of("ended_at_ms"), "is_good": _is_good(slow_ms), "by": _producer()})
+        sends.withColumns({"minute": minute_of("ended_at_ms"), "is_good": _is_good(slow_ms), "by": producer()})
         .join(F.broadcast(spans), [*_BROKER, "minute"])
         .groupBy(*troubles.columns)
         .agg(
@@ -208,7 +209,3 @@ def _is_good(slow_ms: int) -> Column:
     """The broker of the row answered in time."""
     in_time = F.col("outcome").isin(*ANSWERS) & (F.col("latency_ms") < slow_ms)
     return in_time & ~answered_by_another()
-
-
-def _producer() -> Column:
-    return F.struct("client_id", "producer_group")

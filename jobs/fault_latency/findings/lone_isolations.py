@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.fault_latency.effects.calls import minute_of
 from jobs.fault_latency.effects.choices import with_chosen_at
 from jobs.fault_latency.findings.finding import (
     clock_text,
@@ -15,12 +16,11 @@ from jobs.fault_latency.findings.finding import (
 )
 from jobs.fault_latency.findings.sessions import sessions
 from jobs.fault_latency.keys import PRODUCER
+from jobs.fault_latency.producers.processes import producer
 from jobs.kinds import FindingCause, FindingKind, Severity
-from udfs.bucket import bucket_of
 from udfs.choice import is_bad
 from udfs.outcome import is_out_of_time
 
-_MINUTE_MS = 60_000
 _FEWEST_OTHERS = 2
 _HEALTHY_SHARE = 0.05
 _MINUTE = ("cluster", "broker_name", "minute")
@@ -77,27 +77,27 @@ def _of_one_producer(runs: DataFrame) -> DataFrame:
     theirs = runs.select(
         "cluster",
         "broker_name",
-        _producer().alias("other"),
+        producer().alias("other"),
         F.col("start_ms").alias("other_from_ms"),
         F.col("end_ms").alias("other_until_ms"),
     )
     shared = (
         mine.join(theirs, ["cluster", "broker_name"])
         .where("other_from_ms < end_ms AND other_until_ms > start_ms")
-        .where(F.col("other") != _producer())
+        .where(F.col("other") != producer())
     )
     return mine.join(shared.select(*_RUN).distinct(), list(_RUN), "left_anti")
 
 
 def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFrame:
     """One row per run: `producers`, others that sent to its broker in the same minutes, `sends`, and bad `share`."""
-    minutes = F.sequence(_minute(F.col("start_ms")), _minute(F.col("end_ms") - 1))
+    minutes = F.sequence(minute_of("start_ms"), minute_of(F.col("end_ms") - 1))
     in_minute = runs.withColumn("minute", F.explode(minutes))
     counted = (
         sends.transform(with_chosen_at)
-        .withColumn("minute", _minute(F.col("chosen_at_ms")))
+        .withColumn("minute", minute_of("chosen_at_ms"))
         .join(F.broadcast(in_minute.select(*_MINUTE).distinct()), list(_MINUTE), "left_semi")
-        .groupBy(*_MINUTE, _producer().alias("other"))
+        .groupBy(*_MINUTE, producer().alias("other"))
         .agg(
             F.count("*").alias("sent"),
             F.count_if(is_bad(F.col("outcome"), F.col("latency_ms"), slow_ms)).alias("bad"),
@@ -105,7 +105,7 @@ def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFra
     )
     return (
         in_minute.join(counted, list(_MINUTE))
-        .where(F.col("other") != _producer())
+        .where(F.col("other") != producer())
         .groupBy(*_RUN)
         .agg(
             F.count_distinct("other").alias("producers"),
@@ -113,11 +113,3 @@ def _sends_of_others(runs: DataFrame, sends: DataFrame, slow_ms: int) -> DataFra
             (F.sum("bad") / F.sum("sent")).alias("share"),
         )
     )
-
-
-def _producer() -> Column:
-    return F.struct("client_id", "producer_group")
-
-
-def _minute(instant_ms: Column) -> Column:
-    return bucket_of(instant_ms, _MINUTE_MS)

@@ -19,6 +19,11 @@ _CLOCK_STEP_MS = 10_000
 """A clock set back by less than this puts lines out of order for as long: not a sign of several processes."""
 
 
+def producer() -> Column:
+    """The row's producer within its cluster: client id and group."""
+    return F.struct("client_id", "producer_group")
+
+
 def process() -> Column:
     """The process of a line: its `process_id`, else its client id.
 
