@@ -69,6 +69,19 @@ class FindingCause(_Words):
     UNEXPLAINED = "UNEXPLAINED"
 
 
+class GroupEventKind(_Words):
+    """What changed about a consumer group, in `group_events`; LEFT: nothing shows whether it stopped or was killed."""
+
+    JOINED = "JOINED"
+    STOPPED = "STOPPED"
+    KILLED = "KILLED"
+    PAUSED = "PAUSED"
+    LEFT = "LEFT"
+    BROKERS_UNREACHABLE = "BROKERS_UNREACHABLE"
+    ROUTE_CHANGED = "ROUTE_CHANGED"
+    OFFSETS_RESET = "OFFSETS_RESET"
+
+
 class GroupKind(_Words):
     """Kinds of `allocation_findings`, about consumer groups."""
 
@@ -104,8 +117,8 @@ class GroupCause(_Words):
     CLIENT_SILENT = "CLIENT_SILENT"
     LOCK_NOT_GRANTED = "LOCK_NOT_GRANTED"
     OFFSET_UNKNOWN = "OFFSET_UNKNOWN"
-    STALE_ROUTE = "STALE_ROUTE"
     REBALANCE_NOT_RUN = "REBALANCE_NOT_RUN"
+    STALE_ROUTE = "STALE_ROUTE"
     MIXED_LANGUAGES = "MIXED_LANGUAGES"
     STRATEGY_FAILS = "STRATEGY_FAILS"
     STRATEGY_LEAVES_OUT = "STRATEGY_LEAVES_OUT"

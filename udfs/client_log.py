@@ -15,7 +15,7 @@ QUEUE_EVENTS = ("ADDED", "REMOVED", "DROPPED", "LOCK_FAILED", "OFFSET_UNKNOWN", 
 EVENTS = (
     *QUEUE_EVENTS,
     *("ALLOCATED", "STARTED", "READY", "STOPPED", "INSTANCE", "INSTANCE_STOPPED"),
-    *("RESET", "SUSPENDED", "RESUMED", "NAMED"),
+    *("UNREGISTERED", "RESET", "SUSPENDED", "RESUMED", "NAMED"),
 )
 
 NAMING = ("INSTANCE", "INSTANCE_STOPPED", "NAMED")
@@ -40,6 +40,8 @@ _PATTERNS = {
     "STOPPED": r"^the consumer \[(.*)\] shutdown OK$",
     "INSTANCE": INSTANCE_PATTERN,
     "INSTANCE_STOPPED": r"^the client factory \[(.*)\] shutdown OK$",
+    # A consumer that stops takes leave of each broker; the process may end before STOPPED is written.
+    "UNREGISTERED": r"^unregister client\[Producer: .{0,512}? Consumer: (?!null\])([^\]]*)\] from broker\[",
     # An administrator resets the offset: the client suspends the group, drops queues, waits 10 s and takes them again.
     "RESET": r"^invoke reset offset operation from broker\. brokerAddr=.*?, topic=([^,]*), group=([^,]*), timestamp=",
     "SUSPENDED": r"^suspend this consumer, (.*)$",
@@ -56,6 +58,7 @@ _GROUPS = {
     "STOPPED": ("consumer_group",),
     "INSTANCE": ("instance", "client_id"),
     "INSTANCE_STOPPED": ("client_id",),
+    "UNREGISTERED": ("consumer_group",),
     "RESET": ("topic", "consumer_group"),
     "SUSPENDED": ("consumer_group",),
     "RESUMED": ("consumer_group",),
@@ -69,8 +72,9 @@ _WHOLE_RESULT = r"(?:=\[\]|\]\])$"
 _TWO_RESULTS = r"rebalanced result changed\..*rebalanced result changed\."
 _ANY = (
     rf"{_OF_A_QUEUE}|rebalanced result changed\."
-    r"|^(?:the consumer \[|Created a new client Instance,|the client factory \[|invoke reset offset operation "
-    r"|suspend this consumer, |resume this consumer, |the pull request\[|\[persistAll\] Group: )"
+    r"|^(?:the consumer \[|Created a new client Instance,|the client factory \[|unregister client\["
+    r"|invoke reset offset operation |suspend this consumer, |resume this consumer, "
+    r"|the pull request\[|\[persistAll\] Group: )"
 )
 _FIELDS = {
     "consumer_group": "string",
@@ -98,7 +102,8 @@ def log_event(message: Column) -> Column:
     a line, between SUSPENDED and RESUMED. PULL_ENDED: it stops pulling from a queue that it gave up in any way.
     ALLOCATED: the client's own result, logged only if it changed the client's queues. READY: a lite pull consumer has
     started, after its INSTANCE; others log STARTED before it. INSTANCE: a client id of this process.
-    INSTANCE_STOPPED: the client stops; its last consumer logs STOPPED next. NAMED: the client is running.
+    INSTANCE_STOPPED: the client stops; its last consumer logs STOPPED next. UNREGISTERED: a consumer begins to stop.
+    NAMED: the client is running.
     """
     return F.coalesce(*(F.when(message.rlike(_PATTERNS[event]), F.lit(event)) for event in EVENTS))
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from pyspark.sql.types import StructField, StructType
 
-from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, STRATEGY_COMPARISON, Table
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    GROUP_EVENTS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    STRATEGY_COMPARISON,
+    Table,
+)
 from jobs.tables.frame import Frame
 from jobs.tables.table import FLAG, INT, LONG, TEXT, column, required
 
 _GROUP = required("consumer_group", TEXT, "consumer group")
-OF_GROUPS = (QUEUE_ALLOCATION, QUEUE_OWNERSHIP, ALLOCATION_FINDINGS, REBALANCES, STRATEGY_COMPARISON)
+OF_GROUPS = (
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    ALLOCATION_FINDINGS,
+    GROUP_EVENTS,
+    REBALANCES,
+    STRATEGY_COMPARISON,
+)
 """Tables whose rows each belong to one group."""
 _OF_EACH_ROW = {"event_date", "cluster", "consumer_group"}
 

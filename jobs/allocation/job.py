@@ -28,7 +28,15 @@ from jobs.sources.consumer_answers import connections, member_answers
 from jobs.sources.running_info import latest_answers, running_info
 from jobs.sources.topic_route import route_answers
 from jobs.spark.materialize import Materialize
-from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, STRATEGY_COMPARISON, Table
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    GROUP_EVENTS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    STRATEGY_COMPARISON,
+    Table,
+)
 from jobs.tables.day import Day
 from jobs.tables.partition import with_partition_columns
 
@@ -119,6 +127,7 @@ def allocation(
         "queue_allocation": rows(QUEUE_ALLOCATION, "start_ms", "end_ms"),
         "queue_ownership": rows(QUEUE_OWNERSHIP, "start_ms", "end_ms"),
         "allocation_findings": rows(ALLOCATION_FINDINGS, "start_ms", "end_ms"),
+        "group_events": rows(GROUP_EVENTS, "start_ms", "settled_ms"),
         "rebalances": rows(REBALANCES, "changed_at_ms"),
         "strategy_comparison": rows(STRATEGY_COMPARISON),
     }

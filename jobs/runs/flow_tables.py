@@ -52,6 +52,7 @@ FLOW_TABLES = {
             "queue_allocation",
             "queue_ownership",
             "allocation_findings",
+            "group_events",
             "rebalances",
             "strategy_comparison",
         ),

@@ -9,6 +9,7 @@ from jobs.tables.fault_item_changes import FAULT_ITEM_CHANGES
 from jobs.tables.fault_item_state import FAULT_ITEM_STATE
 from jobs.tables.fault_item_updates import FAULT_ITEM_UPDATES
 from jobs.tables.findings import FINDINGS
+from jobs.tables.group_events import GROUP_EVENTS
 from jobs.tables.group_members import GROUP_MEMBERS
 from jobs.tables.isolation_intervals import ISOLATION_INTERVALS
 from jobs.tables.order_key_moves import ORDER_KEY_MOVES
@@ -51,6 +52,7 @@ TABLES: tuple[Table, ...] = (
     QUEUE_ALLOCATION,
     QUEUE_OWNERSHIP,
     ALLOCATION_FINDINGS,
+    GROUP_EVENTS,
     REBALANCES,
     STRATEGY_COMPARISON,
     QUARANTINE,
@@ -71,6 +73,7 @@ __all__ = [
     "FAULT_ITEM_STATE",
     "FAULT_ITEM_UPDATES",
     "FINDINGS",
+    "GROUP_EVENTS",
     "GROUP_MEMBERS",
     "ISOLATION_INTERVALS",
     "ORDER_KEY_MOVES",

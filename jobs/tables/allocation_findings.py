@@ -7,7 +7,7 @@ from jobs.tables.table import CLUSTER, EVENT_DATE, INT, TEXT, Table, column, ins
 
 ALLOCATION_FINDINGS = Table(
     name="allocation_findings",
-    version=3,
+    version=4,
     grain="one finding: an interval in which a queue, a client, a topic or a group was not as it should be",
     keys=(
         "cluster",
@@ -35,6 +35,7 @@ ALLOCATION_FINDINGS = Table(
         required("client_ids", ArrayType(TEXT, False), "clients concerned, sorted"),
         column("owners_expected", ArrayType(TEXT, False), "owners by the strategies; null = no single queue"),
         column("owners_observed", ArrayType(TEXT, False), "client ids that owned the queue; null = not observed"),
+        column("event_id", TEXT, "the change in `group_events` that it belongs to; null = none"),
         required("sentence", TEXT, "the finding in words"),
     ),
     checks={"stretch_has_length": "end_ms > start_ms"},

@@ -9,6 +9,7 @@ import pytest
 
 from jobs.allocation.group.comparison import Compared
 from jobs.allocation.group.day import GroupDay, group_day
+from jobs.allocation.group.events import GroupEvent
 from jobs.allocation.group.expected import Expected
 from jobs.allocation.group.finding import Finding
 from jobs.allocation.group.known import (
@@ -93,8 +94,9 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
     should = Expected("T", at(0), at(400), "AVG", "RUNNING_INFO", None, "a", 0, True, "x", False)
     own = Holding(at(0), at(1_000), "T", "a", 0, "x", "RUNNING_INFO", None, popped=False, last_answer_ms=at(999))
     late = Finding(
-        at(400), at(431), "AGAINST_STRATEGY", "OBSERVED", "REBALANCE_NOT_RUN", "T", "a", 1, ("x", "y"), ("y",), ("x",)
-    )
+        at(400), at(431), "AGAINST_STRATEGY", "OBSERVED", "REBALANCE_NOT_RUN", "T", "a", 1, ("x", "y"), ("y",), ("x",),
+        f"g {at(400)} JOINED",
+    )  # fmt: skip
     after = replace(should, start_ms=at(400), end_ms=at(1_000))
     assert day.queue_allocation == [
         should, replace(should, queue_id=1), after, replace(after, queue_id=1, client_id="y")
@@ -116,6 +118,17 @@ def test_each_table_of_a_day_on_which_a_client_joins() -> None:
             " (expected y, held by x; the data does not show why)"
         ),
     ]
+    (joins,) = day.group_events
+    assert replace(joins, queues=()) == GroupEvent(
+        f"g {at(400)} JOINED", "JOINED", at(400), None, at(400), at(400), at(500), ("y",), (), (), moved=1,
+        unowned_queues=0, unowned_ms=0, doubly_owned_queues=0, doubly_owned_ms=0, misplaced_queues=1,
+        misplaced_ms=100_000, causes=("REBALANCE_NOT_RUN", "UNEXPLAINED"), queues=(),
+        sentence="g: y joined; 1 queue had another owner than the strategy says for up to 100.0 s"
+        " (members had changed, and clients rebalance within 20 s)",
+    )  # fmt: skip
+    assert [(each["queue_id"], each["start_ms"], each["end_ms"]) for each in joins.queues] == [
+        (1, at(400), at(431)), (1, at(431), at(500))
+    ]  # fmt: skip
     assert day.rebalances == [Rebalance("T", at(400), "JOINED", ("y",), (), queues=2, moved=1, fewest_moves=1)]
     assert day.strategy_comparison[0] == Compared(
         "T", "AVG", True, 1, 1, 1, imbalance_max=0, broker_skew=0, unassigned_max=0, imbalance_mean=0.0
@@ -231,7 +244,7 @@ def test_a_flapping_member_explains_what_is_owned_otherwise() -> None:
     lists = [members("xy", 0, 10), members("y", 10, 20), members("xy", 20, 30), members("y", 30, 40),
              members("xy", 40, 50), members("y", 50, 60), members("xy", 60, 1_000)]  # fmt: skip
     facts = GroupFacts(
-        member_lists=lists, topics=[topic()], answered=[answer("y", "01", 60, 90), answer("x", "", 60, 90)]
+        member_lists=lists, topics=[topic()], answered=[answer("y", "01", 60, 120), answer("x", "", 60, 120)]
     )
     (_, _, since, _), *_ = found(of(facts))
     assert (since, [cause for _, cause, _, _ in found(of(facts))]) == (60, ["FLAPPING", "UNEXPLAINED", "NONE_NEEDED"])

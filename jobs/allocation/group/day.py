@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from jobs.allocation.group.before_midnight import allocated_before, inputs_before, lists_before
 from jobs.allocation.group.causes import causes
+from jobs.allocation.group.changes import changes
 from jobs.allocation.group.comparison import Compared, comparison
 from jobs.allocation.group.differences import differences
+from jobs.allocation.group.events import GroupEvent, joined_changes, with_events
 from jobs.allocation.group.expected import Expected, expected
 from jobs.allocation.group.explained import explained
 from jobs.allocation.group.finding import Finding
@@ -19,7 +21,7 @@ from jobs.allocation.group.listed import while_listed
 from jobs.allocation.group.observed_clients import observed_clients
 from jobs.allocation.group.ownership import Holding, holdings, sights
 from jobs.allocation.group.rebalances import Rebalance, of_one_view, rebalances
-from jobs.allocation.group.sentence import in_words
+from jobs.allocation.group.sentence import in_words, with_sentence
 from jobs.allocation.group.shares import Strategies, shares_at_midnight
 from jobs.allocation.group.strategy import group_strategy, is_named_before
 from jobs.settings.consumer_groups import GroupSettings
@@ -33,6 +35,7 @@ class GroupDay:
     queue_allocation: list[Expected]
     queue_ownership: list[Holding]
     allocation_findings: list[Finding]
+    group_events: list[GroupEvent]
     rebalances: list[Rebalance]
     strategy_comparison: list[Compared]
 
@@ -67,20 +70,27 @@ def group_day(
     flapping = flaps(facts.member_lists)
     acting = causes(facts, all_inputs, in_sight, flapping, day, max_staleness_ms)
     today, before = of_one_view(allocated), of_one_view(at_midnight)
+    moves = rebalances([*before, *today], [*at_00, *member_lists])
+    events, findings = with_events(
+        joined_changes(changes(facts, day)),
+        [
+            *explained(differences(should_own, owned, in_sight, day), acting),
+            *of_allocation(should_own, allocated),
+            *of_members(member_lists, facts.unheard, is_awaited=is_awaited),
+            *of_group(member_lists, all_inputs, strategy, flapping, facts.languages, day, max_staleness_ms),
+            *of_topics(facts.topics, day, max_staleness_ms),
+        ],
+        moves,
+        is_observed=bool(owned or in_sight),
+        consumer_group=consumer_group,
+        day=day,
+    )
     return GroupDay(
         queue_allocation=should_own,
         queue_ownership=owned,
-        allocation_findings=[
-            in_words(consumer_group, finding)
-            for finding in (
-                *explained(differences(should_own, owned, in_sight, day), acting),
-                *of_allocation(should_own, allocated),
-                *of_members(member_lists, facts.unheard, is_awaited=is_awaited),
-                *of_group(member_lists, all_inputs, strategy, flapping, facts.languages, day, max_staleness_ms),
-                *of_topics(facts.topics, day, max_staleness_ms),
-            )
-        ],
-        rebalances=rebalances([*before, *today], [*at_00, *member_lists]),
+        allocation_findings=[in_words(consumer_group, finding) for finding in findings],
+        group_events=[with_sentence(consumer_group, event) for event in events],
+        rebalances=moves,
         strategy_comparison=comparison(
             [row.input for row in today], [row.input for row in before], configured, strategies, previous
         ),

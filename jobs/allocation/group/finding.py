@@ -25,6 +25,7 @@ class Finding:
     client_ids: tuple[str, ...] = ()
     owners_expected: tuple[str, ...] | None = None
     owners_observed: tuple[str, ...] | None = None
+    event_id: str | None = None
     sentence: str = ""
 
 

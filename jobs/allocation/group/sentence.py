@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jobs.allocation.group.events import GroupEvent
 from jobs.allocation.group.finding import Finding
-from jobs.kinds import GroupCause, GroupKind
+from jobs.kinds import GroupCause, GroupEventKind, GroupKind
 
 WHY: Mapping[str, str] = {
     GroupCause.DUPLICATE_CLIENT_ID: "two connections of the group have one client id",
@@ -63,6 +64,19 @@ WHAT: Mapping[str, str] = {
     GroupKind.FLAPPING: "the client dropped off and returned again and again",
 }
 
+_CHANGED: Mapping[str, str] = {
+    GroupEventKind.JOINED: "{clients} joined",
+    GroupEventKind.STOPPED: "{clients} stopped",
+    GroupEventKind.KILLED: "{clients} ended without a stop",
+    GroupEventKind.PAUSED: "{clients} stood still",
+    GroupEventKind.LEFT: "{clients} left, nothing shows why",
+    GroupEventKind.BROKERS_UNREACHABLE: "{brokers} did not answer",
+    GroupEventKind.ROUTE_CHANGED: "queues of {topics} changed at {brokers}",
+    GroupEventKind.OFFSETS_RESET: "offsets of {topics} were set",
+}
+_OWNERS_UNKNOWN = "no answer or log shows who owned its queues"
+_MOST_NAMED = 3
+
 
 def in_words(consumer_group: str, finding: Finding) -> Finding:
     """The finding with its sentence."""
@@ -77,11 +91,62 @@ def sentence(consumer_group: str, finding: Finding) -> str:
     """
     queue = finding.broker_name if finding.queue_id is None else f"{finding.broker_name} queue {finding.queue_id}"
     whose = ", ".join(name for name in (consumer_group, finding.topic, queue) if name is not None)
-    tenths = (finding.end_ms - finding.start_ms + 50) // 100
     clients = _listed(finding.client_ids) if finding.queue_id is None and finding.client_ids else None
     details = [detail for detail in (_owners(finding), clients, WHY.get(finding.cause)) if detail is not None]
-    said = f"{whose}: {_fact(finding)} for {tenths / 10} s"
+    said = f"{whose}: {_fact(finding)} for {_seconds(finding.end_ms - finding.start_ms)}"
     return f"{said} ({'; '.join(details)})" if details else said
+
+
+def with_sentence(consumer_group: str, event: GroupEvent) -> GroupEvent:
+    """The event with its sentence."""
+    return replace(event, sentence=event_sentence(consumer_group, event))
+
+
+def event_sentence(consumer_group: str, event: GroupEvent) -> str:
+    """Which group, what changed, when brokers showed it, and what the queues went through, and why."""
+    names = {"clients": event.client_ids, "brokers": event.broker_names, "topics": event.topics}
+    what = _CHANGED[event.kind].format(**{word: _few(of_word) for word, of_word in names.items()})
+    parts = [f"{consumer_group}: {what}{_noticed(event)}"]
+    troubles = [
+        f"{count} queue{'' if count == 1 else 's'} had {whom} for up to {_seconds(longest_ms or 0)}"
+        for count, longest_ms, whom in (
+            (event.unowned_queues, event.unowned_ms, "no owner"),
+            (event.doubly_owned_queues, event.doubly_owned_ms, "several owners"),
+            (event.misplaced_queues, event.misplaced_ms, "another owner than the strategy says"),
+        )
+        if count
+    ]
+    parts += [", ".join(troubles)] if troubles else [] if event.unowned_queues is not None else [_OWNERS_UNKNOWN]
+    why = [WHY[cause] for cause in event.causes if cause != GroupCause.UNEXPLAINED and troubles]
+    return "; ".join(parts) + (f" ({'; '.join(why)})" if why else "")
+
+
+def _noticed(event: GroupEvent) -> str:
+    first_ms, last_ms = event.noticed_from_ms, event.noticed_until_ms
+    if event.kind == GroupEventKind.BROKERS_UNREACHABLE and first_ms is not None and last_ms is not None:
+        return f" for {_seconds(last_ms - first_ms)}"
+    if event.happened_ms is None or last_ms is None or len(event.client_ids) > 1:
+        return ""
+    return f", and the last broker showed it {_seconds(max(last_ms - event.happened_ms, 0))} later"
+
+
+def _seconds(length_ms: int) -> str:
+    """Rounded to a tenth.
+
+    >>> _seconds(1_250)
+    '1.3 s'
+    """
+    return f"{(length_ms + 50) // 100 / 10} s"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many more.
+
+    >>> _few(["a", "", "c", "d", "e"])
+    'a, "", c and 2 more'
+    """
+    more = len(names) - _MOST_NAMED
+    return _listed(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _fact(finding: Finding) -> str:

@@ -19,12 +19,14 @@ class Life:
         lived_from_ms: its start; 00:00 if it owned a queue then; None = before the first line.
         stopped_ms: its stop; None = not logged.
         changes: its lines of `CHANGES` in order, starting with the queues that it owned at 00:00.
+        is_stopping: it began to stop, and its process may have ended before it logged the stop.
     """
 
     client_id: str
     lived_from_ms: int | None
     stopped_ms: int | None
     changes: tuple[Event, ...]
+    is_stopping: bool = False
 
 
 def numbered(events: Sequence[Event], opening: Sequence[Event]) -> list[tuple[int, int]]:
@@ -105,6 +107,7 @@ def _life(
         lived_from_ms=begun[0] if begun else start_ms if opening else None,
         stopped_ms=stops[-1] if stops else None,
         changes=(*opening, *(event for event in lines if event.event in CHANGES)),
+        is_stopping=any(event.event == "UNREGISTERED" for event in lines),
     )
 
 

@@ -88,7 +88,7 @@ def process_day(
         before = () if incarnation.number else opening
         for consumer_group, life in _lives(incarnation, before, start_ms):
             last_ms = incarnation.client_last_ms.get(life.client_id, incarnation.last_ms)
-            ended = life.stopped_ms is not None
+            ended = life.stopped_ms is not None or life.is_stopping
             until_ms = last_ms if life.stopped_ms is None else life.stopped_ms
             lifetimes.append(Lifetime(consumer_group, life.client_id, life.lived_from_ms, until_ms, ended))
             holdings += [

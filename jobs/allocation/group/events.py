@@ -1,0 +1,280 @@
+"""Changes of a consumer group as events, with what its queues went through meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypedDict
+
+from jobs.allocation.group.changes import HEARTBEAT_MS, SETTLES_MS, Change
+from jobs.allocation.group.finding import Finding
+from jobs.allocation.group.flapping import REBALANCE_MS
+from jobs.allocation.group.rebalances import Rebalance
+from jobs.intervals.of_lists import grouped, touching
+from jobs.kinds import GroupCause, GroupEventKind, GroupKind
+from jobs.tables.day import Day
+from udfs.strategy import RETRY_TOPIC
+
+_PASSING = {
+    GroupCause.OFFSET_RESET,
+    GroupCause.VIEWS_DIFFER,
+    GroupCause.STOPPED_NOT_EXPIRED,
+    GroupCause.CLIENT_SILENT,
+    GroupCause.LOCK_NOT_GRANTED,
+    GroupCause.OFFSET_UNKNOWN,
+    GroupCause.STALE_ROUTE,
+    GroupCause.REBALANCE_NOT_RUN,
+}
+"""Causes that a change brings, and that end by themselves."""
+_KINDS = (GroupKind.UNASSIGNED, GroupKind.DOUBLY_OWNED, GroupKind.AGAINST_STRATEGY)
+_SHORT = {
+    GroupKind.VIEWS_DIFFER: tuple(GroupEventKind),
+    GroupKind.MEMBERS_UNKNOWN: (GroupEventKind.BROKERS_UNREACHABLE,),
+    GroupKind.TOPIC_WITHOUT_ROUTE: (GroupEventKind.BROKERS_UNREACHABLE,),
+    GroupKind.GROUP_WITHOUT_CONSUMERS: tuple(GroupEventKind),
+}
+"""Findings about a group that are part of these changes."""
+
+
+class QueueTrouble(TypedDict):
+    """Time in which a queue had not the owner that the strategies say; of `group_events.queues`."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    kind: str
+    cause: str
+    start_ms: int
+    end_ms: int
+    owners_expected: list[str]
+    owners_observed: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvent:
+    """One change of a group; columns of `group_events`."""
+
+    event_id: str
+    kind: str
+    start_ms: int
+    happened_ms: int | None
+    noticed_from_ms: int | None
+    noticed_until_ms: int | None
+    settled_ms: int | None
+    client_ids: tuple[str, ...]
+    broker_names: tuple[str, ...]
+    topics: tuple[str, ...]
+    moved: int
+    unowned_queues: int | None
+    unowned_ms: int | None
+    doubly_owned_queues: int | None
+    doubly_owned_ms: int | None
+    misplaced_queues: int | None
+    misplaced_ms: int | None
+    causes: tuple[str, ...]
+    queues: tuple[QueueTrouble, ...]
+    sentence: str = ""
+
+
+def joined_changes(changes: Sequence[Change]) -> list[Change]:
+    """Changes that are one event, by time.
+
+    Changes of one kind within the time between two rebalances are one: a deployment that starts ten consumers. Silent
+    brokers take in the routes that lose and regain their queues, and members that drop out only until these brokers
+    have their heartbeats again.
+    """
+    silent = _runs(change for change in changes if change.kind == GroupEventKind.BROKERS_UNREACHABLE)
+    others = [change for change in changes if change.kind != GroupEventKind.BROKERS_UNREACHABLE]
+    for place, broker in enumerate(silent):
+        absorbed = list(_absorbed(broker, others))
+        others = [change for change in others if change not in absorbed]
+        topics = {topic for change in absorbed for topic in change.topics}
+        until_ms = max(change.acts_until_ms for change in (broker, *absorbed))
+        silent[place] = replace(broker, topics=tuple(sorted(topics)), acts_until_ms=until_ms)
+    by_kind = grouped(others, lambda change: change.kind).values()
+    events = [*silent, *chain.from_iterable(map(_runs, by_kind))]
+    return sorted(events, key=lambda change: (change.start_ms, change.kind))
+
+
+def _absorbed(silent: Change, others: Sequence[Change]) -> Iterator[Change]:
+    """Changes that follow from silent brokers."""
+    meanwhile = [
+        change for change in others if silent.acts_from_ms - HEARTBEAT_MS <= change.start_ms <= silent.acts_until_ms
+    ]
+    for change in meanwhile:
+        if change.kind == GroupEventKind.ROUTE_CHANGED and {*change.broker_names} <= {*silent.broker_names}:
+            yield change
+        back = [
+            other
+            for other in others
+            if other.kind == GroupEventKind.JOINED
+            and other.happened_ms is None
+            and other.client_ids == change.client_ids
+            and change.start_ms < other.start_ms <= silent.acts_until_ms + HEARTBEAT_MS
+        ]
+        if change.kind == GroupEventKind.LEFT and back:
+            yield from (change, back[0])
+
+
+def _runs(changes: Iterable[Change]) -> list[Change]:
+    """Changes of one kind: those less than the time between two rebalances after the one before, together."""
+    runs: list[Change] = []
+    for change in changes:
+        if runs and change.start_ms - _last_ms(runs[-1]) <= REBALANCE_MS:
+            runs[-1] = _together(runs[-1], change)
+        else:
+            runs.append(change)
+    return runs
+
+
+def _last_ms(change: Change) -> int:
+    return change.noticed_until_ms or change.start_ms
+
+
+def _together(one: Change, other: Change) -> Change:
+    def names(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted({*first, *second}))
+
+    return Change(
+        one.kind,
+        happened_ms=min((at for at in (one.happened_ms, other.happened_ms) if at is not None), default=None),
+        noticed_from_ms=min(
+            (at for at in (one.noticed_from_ms, other.noticed_from_ms) if at is not None), default=None
+        ),
+        noticed_until_ms=max(
+            (at for at in (one.noticed_until_ms, other.noticed_until_ms) if at is not None), default=None
+        ),
+        acts_from_ms=min(one.acts_from_ms, other.acts_from_ms),
+        acts_until_ms=max(one.acts_until_ms, other.acts_until_ms),
+        client_ids=names(one.client_ids, other.client_ids),
+        broker_names=names(one.broker_names, other.broker_names),
+        topics=names(one.topics, other.topics),
+    )
+
+
+def with_events(
+    changes: Sequence[Change],
+    findings: Iterable[Finding],
+    rebalances: Iterable[Rebalance],
+    *,
+    is_observed: bool,
+    consumer_group: str,
+    day: Day,
+) -> tuple[list[GroupEvent], list[Finding]]:
+    """Events, and the findings that are more than what every rebalance shows, with their `event_id`.
+
+    Args:
+        changes: as `joined_changes` returns them.
+        findings: all findings of the group.
+        rebalances: of the group.
+        is_observed: answers or logs show owners of queues.
+        consumer_group: name of the group.
+        day: the day.
+    """
+    ids = {place: f"{consumer_group} {change.start_ms} {change.kind}" for place, change in enumerate(changes)}
+    left: list[Finding] = []
+    troubles: dict[int, list[Finding]] = {}
+    for run in _of_one_trouble(findings):
+        is_short = run[-1].end_ms - run[0].start_ms < SETTLES_MS
+        places = (_place(finding, changes, is_short=is_short) for finding in run)
+        place = next((place for place in places if place is not None), None)
+        if place is None:
+            left += run
+            continue
+        troubles.setdefault(place, []).extend(finding for finding in run if finding.basis == "OBSERVED")
+        left += [] if is_short else [replace(finding, event_id=ids[place]) for finding in run]
+    moved = grouped(rebalances, lambda rebalance: _latest(changes, rebalance.changed_at_ms, (), rebalance.topic))
+    events = [
+        _event(
+            ids[place],
+            change,
+            troubles.get(place, []),
+            sum(rebalance.moved for rebalance in moved.get(place, ()) if not rebalance.topic.startswith(RETRY_TOPIC)),
+            day,
+            is_observed=is_observed,
+        )
+        for place, change in enumerate(changes)
+    ]
+    return events, left
+
+
+def _of_one_trouble(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    """Findings that differ only in their cause, and follow one another without a pause."""
+    alike = grouped(findings, lambda finding: replace(finding, start_ms=0, end_ms=0, cause=""))
+    for rows in alike.values():
+        yield from touching(rows, lambda _: None)
+
+
+def _place(finding: Finding, changes: Sequence[Change], *, is_short: bool) -> int | None:
+    """The event that a finding belongs to; None = what it says does not pass by itself, or nothing had changed."""
+    is_passing = finding.cause in _PASSING or (is_short and finding.cause == GroupCause.UNEXPLAINED)
+    if finding.basis == "OBSERVED" and is_passing:
+        return _latest(changes, finding.start_ms, finding.client_ids, finding.topic)
+    place = _latest(changes, finding.start_ms, (), finding.topic) if finding.kind in _SHORT else None
+    return place if place is not None and changes[place].kind in _SHORT[GroupKind(finding.kind)] else None
+
+
+def _latest(changes: Sequence[Change], at_ms: int, client_ids: Sequence[str], topic: str | None) -> int | None:
+    """The change whose clients they are, else the last one under way."""
+    under_way = [
+        (bool({*client_ids} & {*change.client_ids}), change.start_ms, place)
+        for place, change in enumerate(changes)
+        if change.acts_from_ms <= at_ms <= change.acts_until_ms
+        and (topic is None or not change.topics or topic in change.topics or change.broker_names)
+    ]
+    return max(under_way)[2] if under_way else None
+
+
+def _event(
+    event_id: str, change: Change, troubles: Sequence[Finding], moved: int, day: Day, *, is_observed: bool
+) -> GroupEvent:
+    queues = [
+        QueueTrouble(
+            topic=trouble.topic or "",
+            broker_name=trouble.broker_name or "",
+            queue_id=-1 if trouble.queue_id is None else trouble.queue_id,
+            kind=trouble.kind,
+            cause=trouble.cause,
+            start_ms=trouble.start_ms,
+            end_ms=trouble.end_ms,
+            owners_expected=list(trouble.owners_expected or ()),
+            owners_observed=list(trouble.owners_observed or ()),
+        )
+        for trouble in sorted(troubles, key=lambda trouble: (trouble.start_ms, trouble.end_ms, str(trouble)))
+    ]
+    ends_ms = [queue["end_ms"] for queue in queues]
+    shown_ms = max(at for at in (change.noticed_until_ms, change.start_ms) if at is not None)
+    settled_ms = max([shown_ms, *ends_ms])
+    counts = {kind: _counted(queues, kind) if is_observed else (None, None) for kind in _KINDS}
+    return GroupEvent(
+        event_id=event_id,
+        kind=change.kind,
+        start_ms=change.start_ms,
+        happened_ms=change.happened_ms,
+        noticed_from_ms=change.noticed_from_ms,
+        noticed_until_ms=change.noticed_until_ms,
+        settled_ms=settled_ms if is_observed and settled_ms < day.end_ms else None,
+        client_ids=change.client_ids,
+        broker_names=change.broker_names,
+        topics=change.topics,
+        moved=moved,
+        unowned_queues=counts[GroupKind.UNASSIGNED][0],
+        unowned_ms=counts[GroupKind.UNASSIGNED][1],
+        doubly_owned_queues=counts[GroupKind.DOUBLY_OWNED][0],
+        doubly_owned_ms=counts[GroupKind.DOUBLY_OWNED][1],
+        misplaced_queues=counts[GroupKind.AGAINST_STRATEGY][0],
+        misplaced_ms=counts[GroupKind.AGAINST_STRATEGY][1],
+        causes=tuple(dict.fromkeys(queue["cause"] for queue in queues)),
+        queues=tuple(queues),
+    )
+
+
+def _counted(queues: Iterable[QueueTrouble], kind: GroupKind) -> tuple[int, int]:
+    """Queues with such a trouble, and the longest time of one of them; retry topics left out."""
+    of_queues = grouped(
+        (queue for queue in queues if queue["kind"] == kind and not queue["topic"].startswith(RETRY_TOPIC)),
+        lambda queue: (queue["topic"], queue["broker_name"], queue["queue_id"]),
+    )
+    sums = [sum(row["end_ms"] - row["start_ms"] for row in rows) for rows in of_queues.values()]
+    return len(sums), max(sums, default=0)
