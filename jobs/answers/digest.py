@@ -17,7 +17,7 @@ from jobs.answers.night import is_real, night
 from jobs.answers.published import Published, open_published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, unsure_days
-from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, read_groups, troubled_groups
+from jobs.answers.troubled_groups import FindingKind, Group, finding_kinds, gravest_events, read_groups, troubled_groups
 from jobs.answers.words import unsure_text
 from jobs.kinds import GroupCause, Severity
 from jobs.tables import (
@@ -67,7 +67,8 @@ class Digest:
         contradictions: first attempts that contradict the replay.
         missing_producers: groups that sent on the day before, and nothing on this one.
         groups: consumer groups, the most troubled first.
-        group_findings: about groups, the longest first; without retry topics and short effects of rebalances.
+        group_events: changes of groups, those whose queues lacked their owners longest first.
+        group_findings: about groups, that no event tells, the longest first; without retry topics.
         queues: number of queues by `topic_queues.finding`, UNREAD or IDLE.
         rejected: lines in quarantine by source and reason; a line counts under each of its reasons.
         rests_on: sources, and what they cannot show.
@@ -96,6 +97,7 @@ class Digest:
     missing_producers: list[str]
     group_count: int
     groups: list[Group]
+    group_events: list[dict[str, Any]]
     group_findings: list[FindingKind]
     queues: dict[str, int]
     rejected: list[dict[str, Any]]
@@ -170,6 +172,7 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
         missing_producers=missing,
         group_count=len(troubled),
         groups=troubled[:MOST],
+        group_events=[_group_event(event) for event in gravest_events(consumers.events)[:MOST]],
         group_findings=kinds[:MOST],
         queues=_queues(published),
         rejected=_rejected(published),
@@ -247,6 +250,11 @@ def _worst_brokers(published: Published, brokers: pa.Table) -> list[dict[str, An
 def _is_noted(finding: Mapping[str, Any]) -> bool:
     """Whether to list it: not for retry topics, whose owner does not matter, nor for short effects of a rebalance."""
     return not (finding["topic"] or "").startswith(RETRY_TOPIC) and finding["cause"] not in _PASSING
+
+
+def _group_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("event_id", "consumer_group", "kind", "start_ms", "settled_ms", "sentence")
+    return {name: event[name] for name in names}
 
 
 def _queues(published: Published) -> dict[str, int]:

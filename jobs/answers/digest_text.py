@@ -41,6 +41,7 @@ def night_text(night: Digest) -> str:
         _brokers(night),
         _producers(night),
         _groups(night),
+        _group_events(night),
         _group_findings(night),
         _notes(night),
     ]
@@ -59,8 +60,9 @@ def _headline(night: Digest) -> str:
     if night.group_count:
         counts = night.counts
         lines.append(
-            f"  {counted(night.group_count, 'consumer group')}: {counted(counts['rebalances'], 'rebalance')} moved"
-            f" {counted(counts['moved'], 'queue')}; {counted(counts['group_findings'], 'finding')} about them."
+            f"  {counted(night.group_count, 'consumer group')}: {counted(counts['group_events'], 'event')};"
+            f" {counted(counts['rebalances'], 'rebalance')} moved {counted(counts['moved'], 'queue')};"
+            f" {counted(counts['group_findings'], 'finding')} about them."
         )
     if night.rejected:
         most = [f"{row['lines']:,} {row['source']} {row['reason']}" for row in night.rejected[:MOST]]
@@ -193,11 +195,12 @@ def _groups(night: Digest) -> str:
         [
             safe(group.consumer_group),
             duration(group.fault_ms),
-            *(f"{count:,}" for count in (group.rebalances, group.moved, group.needed, group.findings)),
+            *(f"{count:,}" for count in (group.events, group.rebalances, group.moved, group.needed, group.findings)),
         ]
         for group in night.groups[:_FEW]
     ]
-    header = ["group", "without right owner (sum over queues)", "rebalances", "queues moved", "needed", "findings"]
+    owned = "without right owner (sum over queues)"
+    header = ["group", owned, "events", "rebalances", "queues moved", "needed", "findings"]
     table = grid_with_owners(header, rows, [group.consumer_group for group in night.groups[:_FEW]], night.owners)
     return f"Consumer groups{_of_all(rows, night.group_count)}\n{table}"
 
@@ -206,13 +209,21 @@ def _of_all(rows: Sequence[object], count: int) -> str:
     return f" ({len(rows)} of {count:,})" if count > len(rows) else ""
 
 
+def _group_events(night: Digest) -> str:
+    if not night.group_events:
+        return ""
+    rows = [[clock_time(event["start_ms"]), one_line(event["sentence"])] for event in night.group_events[:_FEW]]
+    head = f"Events of consumer groups, UTC{_of_all(rows, night.counts['group_events'])}"
+    return f"{head}\n" + grid(["at", "in words"], rows)
+
+
 def _group_findings(night: Digest) -> str:
     if not night.group_findings:
         return ""
     rows = [
         [f"{finding.count:,}", finding.kind, one_line(finding.sentence)] for finding in night.group_findings[:_FEWEST]
     ]
-    return "Findings about groups, the longest of each kind\n" + grid(["times", "kind", "in words"], rows)
+    return "Other findings about groups, the longest of each kind\n" + grid(["times", "kind", "in words"], rows)
 
 
 def _notes(night: Digest) -> str:

@@ -12,7 +12,15 @@ from jobs.answers.published import Published
 from jobs.answers.words import clock_time, safe_cell
 from jobs.errors import InputMissingError
 from jobs.kinds import Source
-from jobs.tables import ALLOCATION_FINDINGS, GROUP_MEMBERS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REBALANCES, Table
+from jobs.tables import (
+    ALLOCATION_FINDINGS,
+    GROUP_EVENTS,
+    GROUP_MEMBERS,
+    QUEUE_ALLOCATION,
+    QUEUE_OWNERSHIP,
+    REBALANCES,
+    Table,
+)
 from jobs.text.terminal import counted, one_line, safe
 from udfs.shares import shares
 from udfs.strategies import Queue, Strategy, first_indexes, sorted_clients, sorted_queues
@@ -64,7 +72,8 @@ class QueueOwners:
         views: who should own it, by each list of members.
         held: rows of `queue_ownership` then.
         logged: client ids with a log, which counts instead of their answers.
-        findings: rows of `allocation_findings` then about this queue, its topic or the group.
+        findings: rows of `allocation_findings` then about this queue, its topic or the group, and what events of the
+            group say of it.
         rebalances: rows of `rebalances`: the last one until then, and the next.
     """
 
@@ -219,6 +228,13 @@ def queue_at(published: Published, group: str, topic: str, queue: Queue, at_ms: 
         QUEUE_OWNERSHIP.name: read(QUEUE_OWNERSHIP, of_group & of_topic & then),
         ALLOCATION_FINDINGS.name: read(ALLOCATION_FINDINGS, (of_group | pc.field("consumer_group").is_null()) & then),
     }
+    told = {row["event_id"] for row in rows[ALLOCATION_FINDINGS.name] if row["queue_id"] is not None}
+    rows[ALLOCATION_FINDINGS.name] += [
+        {**trouble, "basis": "OBSERVED", "sentence": f"part of the event {event['sentence']}"}
+        for event in read(GROUP_EVENTS, of_group)
+        for trouble in event["queues"]
+        if event["event_id"] not in told and trouble["start_ms"] <= at_ms < trouble["end_ms"]
+    ]
     by_log = of_group & (pc.field("source") == pc.scalar(Source.CLIENT_LOG))
     logged = published.rows(QUEUE_OWNERSHIP, ["client_id"], by_log)["client_id"].to_pylist()
     return queue_owners(group, topic, queue, at_ms, rows, read(REBALANCES, of_group & of_topic), logged)

@@ -11,12 +11,21 @@ import pyarrow.compute as pc
 
 from jobs.answers.gantt import Bar, interval_words, merged, named
 from jobs.answers.published import Published
-from jobs.answers.troubled_groups import QUEUE, FindingKind, Group, finding_kinds, read_groups, troubled_groups
+from jobs.answers.troubled_groups import (
+    QUEUE,
+    FindingKind,
+    Group,
+    finding_kinds,
+    gravest_events,
+    read_groups,
+    troubled_groups,
+)
 from jobs.answers.words import clock_time
 from jobs.tables import QUEUE_ALLOCATION, QUEUE_OWNERSHIP, Table
 from jobs.text.terminal import counted
 
 MOST_GROUPS, MOST_DRAWN, MOST_QUEUES, MOST_BARS, MOST_FINDINGS, MOST_CHANGES = 50, 6, 60, 600, 200, 200
+MOST_BELOW = 60
 FEWEST_QUEUES = 12
 NOBODY, SEVERAL = "nobody", "several in turn"
 
@@ -50,9 +59,10 @@ class Ownership:
 
 @dataclass(frozen=True)
 class Groups:
-    """All groups, the most troubled first, and the owners of the first ones, most moves first."""
+    """All groups, the most troubled first, their events, and the owners of the first ones, most moves first."""
 
     groups: tuple[Group, ...]
+    events: tuple[Mapping[str, Any], ...]
     findings: tuple[FindingKind, ...]
     ownership: tuple[Ownership, ...]
     not_drawn: tuple[str, ...]
@@ -62,17 +72,20 @@ def consumer_groups(published: Published) -> Groups:
     """Read the groups; empty where the second flow published nothing."""
     rows = read_groups(published)
     groups = troubled_groups(rows, published.window)
-    kinds = finding_kinds(rows.findings)
+    kinds, events = finding_kinds(rows.findings), gravest_events(rows.events)
     drawn = [_ownership(published, group.consumer_group, rows.rebalances) for group in groups[:MOST_DRAWN]]
     not_drawn = [sentence for ownership in drawn for sentence in ownership.not_drawn]
     if len(groups) > MOST_DRAWN:
         not_drawn.append(f"who owned the queues of {counted(len(groups) - MOST_DRAWN, 'group')} with less trouble")
     if len(groups) > MOST_GROUPS:
         not_drawn.append(f"{counted(len(groups) - MOST_GROUPS, 'group')} beyond the {MOST_GROUPS} with most trouble")
+    if len(events) > MOST_CHANGES:
+        not_drawn.append(f"{counted(len(events) - MOST_CHANGES, 'event')} of groups beyond the {MOST_CHANGES} gravest")
     if len(kinds) > MOST_FINDINGS:
         not_drawn.append(f"{counted(len(kinds) - MOST_FINDINGS, 'kind')} of findings about groups, the shortest ones")
     return Groups(
         tuple(groups[:MOST_GROUPS]),
+        tuple(events[:MOST_CHANGES]),
         tuple(kinds[:MOST_FINDINGS]),
         tuple(sorted((ownership for ownership in drawn if ownership.bars), key=_moves, reverse=True)),
         tuple(not_drawn),

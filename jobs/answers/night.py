@@ -21,6 +21,7 @@ from jobs.tables import (
     BROKER_WINDOWS,
     EVENTS,
     FINDINGS,
+    GROUP_EVENTS,
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
     REBALANCES,
@@ -64,6 +65,7 @@ class Day:
     events: int
     info_events: int
     findings: int
+    group_events: int
     rebalances: int
     moved: int
     group_findings: int
@@ -228,6 +230,7 @@ def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping
     events = _per_day(published, days, EVENTS, where=~is_info)
     info = _per_day(published, days, EVENTS, where=is_info)
     findings = _per_day(published, days, FINDINGS)
+    group_events = _per_day(published, days, GROUP_EVENTS)
     rebalances = _per_day(published, days, REBALANCES, ("moved",))
     group_findings = _per_day(published, days, ALLOCATION_FINDINGS)
     ran = days_with(published)
@@ -249,6 +252,7 @@ def _days(published: Published, days: Sequence[dt.date], costs: Sequence[Mapping
             events=of(events, day),
             info_events=of(info, day),
             findings=of(findings, day),
+            group_events=of(group_events, day),
             rebalances=of(rebalances, day),
             moved=of(rebalances, day, "moved_sum"),
             group_findings=of(group_findings, day),

@@ -17,7 +17,7 @@ from jobs.answers.closed_page import closed, part
 from jobs.answers.days import not_published_text
 from jobs.answers.events import IN_FULL
 from jobs.answers.group_figure import group_figure
-from jobs.answers.groups import Groups, consumer_groups
+from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
 from jobs.answers.published import Published
@@ -73,7 +73,7 @@ def render(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> str:
         LakeError: a table cannot be read.
     """
     on_night, drawn = night(published), timeline(published)
-    groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), ())
+    groups = consumer_groups(published) if published.producer_group is None else Groups((), (), (), (), ())
     windows, unsure = minutes(published, _BROKERS_TO_CHOOSE), unsure_days(published)
     figure, views = timeline_figure(drawn, windows, on_night.drawn_events, published.window)
     figures = {
@@ -159,7 +159,7 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
     )
-    made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW)
+    made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW, most_queues=MOST_BELOW)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Consumer groups in numbers, the most troubled first, and their findings by kind."""
+"""Consumer groups in numbers, the most troubled first; their events, and their other findings by kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from jobs.answers.published import Published
 from jobs.answers.window import Window
 from jobs.kinds import GroupKind
-from jobs.tables import ALLOCATION_FINDINGS, QUEUE_ALLOCATION, REBALANCES
+from jobs.tables import ALLOCATION_FINDINGS, GROUP_EVENTS, QUEUE_ALLOCATION, REBALANCES
+from udfs.strategy import RETRY_TOPIC
 
 QUEUE = ("topic", "broker_name", "queue_id")
 
@@ -23,6 +24,7 @@ class Group:
 
     Attributes:
         consumer_group: the group.
+        events: changes of the group.
         rebalances: how many.
         moved: queues that they moved.
         needed: fewest queues that had to move.
@@ -31,6 +33,7 @@ class Group:
     """
 
     consumer_group: str
+    events: int
     rebalances: int
     moved: int
     needed: int
@@ -53,8 +56,9 @@ class FindingKind:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """Published rows about consumer groups: `rebalances`, `allocation_findings`, and names of groups with queues."""
+    """Published rows about consumer groups, by their tables, and names of groups with queues."""
 
+    events: list[dict[str, Any]]
     rebalances: list[dict[str, Any]]
     findings: list[dict[str, Any]]
     names: list[str]
@@ -66,9 +70,10 @@ def read_groups(published: Published) -> GroupRows:
     Raises:
         LakeError: a table cannot be read.
     """
-    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "sentence"]
+    columns = ["consumer_group", *QUEUE, "kind", "cause", "start_ms", "end_ms", "event_id", "sentence"]
     owned = published.rows(QUEUE_ALLOCATION, ["consumer_group"]).group_by("consumer_group").aggregate([])
     return GroupRows(
+        published.rows(GROUP_EVENTS, GROUP_EVENTS.schema.fieldNames()).to_pylist(),
         published.rows(REBALANCES, REBALANCES.schema.fieldNames()).to_pylist(),
         published.rows(ALLOCATION_FINDINGS, columns).to_pylist(),
         owned["consumer_group"].to_pylist(),
@@ -82,8 +87,11 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
         rows: of the published days.
         within: time without the right owner counts as far as it lies in it; None = all of it.
     """
+    events: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     changes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for event in rows.events:
+        events[event["consumer_group"]].append(event)
     for change in rows.rebalances:
         changes[change["consumer_group"]].append(change)
     for finding in rows.findings:
@@ -92,21 +100,37 @@ def troubled_groups(rows: GroupRows, within: Window | None = None) -> list[Group
     groups = [
         Group(
             name,
+            len(events[name]),
             len(changes[name]),
             sum(change["moved"] for change in changes[name]),
             sum(change["fewest_moves"] for change in changes[name]),
             len(found[name]),
-            _fault_ms([finding for finding in found[name] if finding["kind"] in _FAULTS], within),
+            _fault_ms(
+                [
+                    *(finding for finding in found[name] if finding["kind"] in _FAULTS),
+                    *(queue for event in events[name] for queue in event["queues"]),
+                ],
+                within,
+            ),
         )
-        for name in {*rows.names, *changes, *found}
+        for name in {*rows.names, *events, *changes, *found}
     ]
     return sorted(groups, key=lambda group: (-group.fault_ms, -group.moved, -group.findings, group.consumer_group))
 
 
+def gravest_events(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those whose queues lacked their owners longest first, summed over queues; retry topics do not matter."""
+
+    def trouble_ms(event: Mapping[str, Any]) -> int:
+        return _fault_ms([queue for queue in event["queues"] if not queue["topic"].startswith(RETRY_TOPIC)], None)
+
+    return sorted(events, key=lambda event: (-trouble_ms(event), event["start_ms"], event["event_id"]))
+
+
 def finding_kinds(findings: Sequence[Mapping[str, Any]]) -> list[FindingKind]:
-    """Longest first; the sentence is that of the longest finding."""
+    """Those that no event tells, longest first; the sentence is that of the longest finding."""
     alike: dict[tuple[str | None, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for finding in findings:
+    for finding in (finding for finding in findings if finding["event_id"] is None):
         alike[finding["consumer_group"], finding["kind"], finding["cause"]].append(finding)
     kinds = [
         FindingKind(

@@ -21,7 +21,10 @@ class Window:
     def rows_within(self, table: Table) -> pc.Expression | None:
         """Rows that overlap the window; None for tables whose rows are of a whole day."""
         columns = table.schema.fieldNames()
-        if "start_ms" in columns:
+        if "settled_ms" in columns:  # unknown of some
+            start = pc.field("start_ms")
+            end = pc.coalesce(pc.field("settled_ms"), pc.field("noticed_until_ms"), start)
+        elif "start_ms" in columns:
             start, end = pc.field("start_ms"), pc.field("end_ms")
         elif "bad_from_ms" in columns:
             start, end = pc.field("bad_from_ms"), pc.field("last_bad_ms")

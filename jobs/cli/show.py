@@ -26,6 +26,7 @@ SUBJECTS = {
     "calls": "sends that failed, were slow, were retried or met an isolation, as callers saw them",
     "sends": "send attempts; name a producer or broker, there are many",
     "owners": "who held which queue, and who should have",
+    "group-events": "changes of consumer groups: who came or went, and what the queues went through",
     "group-findings": "queues, clients, topics and groups that were not as they should be",
     "rebalances": "changes of members or queues, and what they moved",
 }

@@ -468,15 +468,19 @@ def test_groups_stand_for_producers_that_are_more_than_fit(producers: int, group
 
 
 def test_groups_and_their_findings_in_words() -> None:
-    groups = {"group_count": 30, "groups": [Group("g\x1b1", 12, 54, 28, 7, 90_000)], "owners": {"g\x1b1": "ops"},
+    groups = {"group_count": 30, "groups": [Group("g\x1b1", 2, 12, 54, 28, 7, 90_000)], "owners": {"g\x1b1": "ops"},
+              "group_events": [{"start_ms": 0, "sentence": "g\x1b: x joined"}],
               "group_findings": [FindingKind("g", "UNASSIGNED", "C", 1_003, 0, 5, "nobody\x1b has it")],
               "queues": {"UNREAD": 4, "IDLE": 1},
-              "counts": COUNTS | {"rebalances": 12, "moved": 54, "group_findings": 1_003}}  # fmt: skip
-    head, _, table, findings, notes = _sections(**groups)
-    assert head[-1] == "  30 consumer groups: 12 rebalances moved 54 queues; 1,003 findings about them."
+              "counts": COUNTS
+              | {"group_events": 2, "rebalances": 12, "moved": 54, "group_findings": 1_003}}  # fmt: skip
+    head, _, table, events, findings, notes = _sections(**groups)
+    assert head[-1] == "  30 consumer groups: 2 events; 12 rebalances moved 54 queues; 1,003 findings about them."
     assert table[0] == "Consumer groups (1 of 30)"
     assert table[-1].split("  ")[1:2] == ["g\\x1b1"]
-    assert table[-1].split()[1:] == ["1", "min", "30", "s", "12", "54", "28", "7", "ops"]
+    assert table[-1].split()[1:] == ["1", "min", "30", "s", "2", "12", "54", "28", "7", "ops"]
+    assert events[0] == "Events of consumer groups, UTC (1 of 2)"
+    assert events[-1].split("  ")[1:] == ["00:00:00.000", "g\\x1b: x joined"]
     assert findings[-1] == "  1,003  UNASSIGNED  nobody\\x1b has it"
     assert notes[1:] == [
         "  4 queues got messages and had no reader (topic_queues.finding = UNREAD)",

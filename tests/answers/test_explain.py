@@ -11,8 +11,10 @@ import pytest
 from jobs.cli import main as cli
 from jobs.cli.explain import SUBJECTS, WhichOne
 from jobs.tables import (
+    ALLOCATION_FINDINGS,
     FAULT_ITEM_CHANGES,
     FAULT_ITEM_UPDATES,
+    GROUP_EVENTS,
     GROUP_MEMBERS,
     ISOLATION_INTERVALS,
     PRODUCER_DAYS,
@@ -210,6 +212,27 @@ def test_a_queue(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
     assert answer["verdict"] == "c2 should own it, and held it"
     assert answer["views"][0]["computed"] == ["c2"]
     assert answer["held"][0]["process"] == "client.log"
+
+
+def test_a_queue_in_an_event_of_its_group(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """c1 still holds what c2 should own; the published cause is the event's, unless a finding tells it too."""
+    publish(tmp_path, D1, flow="ALLOCATION")
+    of_queue = {"broker_name": "broker-a", "queue_id": 1}
+    trouble = {**of_queue, "topic": "T", "kind": "AGAINST_STRATEGY", "cause": "REBALANCE_NOT_RUN", "start_ms": T,
+               "end_ms": T + 40_000, "owners_expected": ["c2"], "owners_observed": ["c1"]}  # fmt: skip
+    other = {**trouble, "queue_id": 2, "cause": "STALE_ROUTE"}
+    joined = {"event_date": D1, "event_id": "g 1", "consumer_group": "g", "start_ms": T, "sentence": "g: c2 joined",
+              "queues": [trouble, other]}  # fmt: skip
+    write_rows(tmp_path, GROUP_EVENTS, [joined])
+    write_rows(tmp_path, QUEUE_ALLOCATION, [{**QUEUE, **of_queue, "client_id": "c2", "strategy": "AVG"}])
+    write_rows(tmp_path, QUEUE_OWNERSHIP, [{**QUEUE, **of_queue, "client_id": "c1", "source": "CLIENT_LOG"}])
+    answer = Explained(capsys, tmp_path, *OF_QUEUE, "--json").answer
+    assert answer["verdict"] == "c2 should own it, c1 held it: REBALANCE_NOT_RUN"
+    assert [row["sentence"] for row in answer["findings"]] == ["part of the event g: c2 joined"]
+    found = {**QUEUE, **of_queue, "kind": "AGAINST_STRATEGY", "basis": "OBSERVED", "cause": "REBALANCE_NOT_RUN"}
+    write_rows(tmp_path, ALLOCATION_FINDINGS, [{**found, "event_id": "g 1", "sentence": "for 60 s"}])
+    answer = Explained(capsys, tmp_path, *OF_QUEUE, "--json").answer
+    assert [row["sentence"] for row in answer["findings"]] == ["for 60 s"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from jobs.tables import (
     BROKER_WINDOWS,
     EVENTS,
     FINDINGS,
+    GROUP_EVENTS,
     ISOLATION_INTERVALS,
     REBALANCES,
     SEND_CALLS,
@@ -230,12 +231,13 @@ def test_what_a_day_counts(tmp_path: Path) -> None:
     write_rows(tmp_path, EVENTS, [WHERE | event(1, 1), WHERE | event(2, 1, severity="INFO")])
     write_rows(tmp_path, REBALANCES, [WHERE | {"consumer_group": each, "moved": 4} for each in "gh"])
     write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | {"consumer_group": each} for each in "ghi"])
+    write_rows(tmp_path, GROUP_EVENTS, [WHERE | {"consumer_group": each} for each in "ggghi"])
     before, asked = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).days
     given = {"has_sends": True, "has_groups": False}
-    assert asked == Day(NIGHT, 2, 1, 0, 0, 11, 3, 2, 150, 1, 1, 1, 0, 2, 8, 3, **given)
-    assert before == Day(BEFORE, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, **given)
+    assert asked == Day(NIGHT, 2, 1, 0, 0, 11, 3, 2, 150, 1, 1, 1, 0, 5, 2, 8, 3, **given)
+    assert before == Day(BEFORE, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, **given)
     both = night(open_published(str(tmp_path), None, BEFORE, NIGHT)).whole
-    assert both == Day(NIGHT, 2, 1, 0, 0, 11, 3, 3, 151, 2, 1, 1, 0, 2, 8, 3, **given)
+    assert both == Day(NIGHT, 2, 1, 0, 0, 11, 3, 3, 151, 2, 1, 1, 0, 5, 2, 8, 3, **given)
 
 
 def test_each_send_costs_once(tmp_path: Path) -> None:
@@ -319,8 +321,32 @@ def test_each_figure_of_a_group_stands_below_its_heading(tmp_path: Path) -> None
     faults = [{"kind": "UNASSIGNED", "start_ms": START + at, "end_ms": START + at + lasted, "sentence": "s"}
               for at, lasted in ((0, 2_000), (10_000, 7_000), (20_000, 1_000))]  # fmt: skip
     write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | of_group | {"cause": "UNEXPLAINED"} | each for each in faults])
+    missed = {
+        "topic": "T",
+        "broker_name": "b",
+        "queue_id": 0,
+        "kind": "UNASSIGNED",
+        "cause": "REBALANCE_NOT_RUN",
+        "start_ms": START + 40_000,
+        "end_ms": START + 45_000,
+        "owners_expected": ["c"],
+        "owners_observed": [],
+    }
+    left = {"event_id": "e", "consumer_group": "g", "kind": "LEFT", "start_ms": START + 39_000, "moved": 5,
+            "sentence": "c left", "queues": [missed]}  # fmt: skip
+    write_rows(tmp_path, GROUP_EVENTS, [WHERE | left])
+    told = {"event_id": "e", "kind": "UNASSIGNED", "cause": "REBALANCE_NOT_RUN", "start_ms": START + 40_000,
+            "end_ms": START + 45_000, "sentence": "t"}  # fmt: skip
+    write_rows(tmp_path, ALLOCATION_FINDINGS, [WHERE | of_group | told])
     page = render(lake_of(tmp_path, BROKER_WINDOWS, window(0)))
-    assert cells(page, "groups") == ["g", "2", "7", "4", "3", "10.0 s"]
+    assert [" ".join(cell.split()) for cell in cells(page, "group-events")] == [
+        "g", "LEFT", "00:00:39.000", "–", "5",
+        (
+            "c left 1 time of a queue without the right owner"
+            " 00:00:40.000 T b:0 UNASSIGNED REBALANCE_NOT_RUN for 5.0 s: nobody, should be c"
+        ),
+    ]  # fmt: skip
+    assert cells(page, "group-numbers") == ["g", "1", "2", "7", "4", "4", "15.0 s"]
     assert cells(page, "group-found") == ["g", "UNASSIGNED", "UNEXPLAINED", "3", "00:00:00.000", "7.0 s", "s"]
 
 

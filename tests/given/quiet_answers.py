@@ -21,6 +21,6 @@ QUIET = Digest(
     date="2026-11-21", cluster="north", headline="A quiet night.", warning=None, not_given=[], counts=COUNTS,
     costs=[], events=[], findings=[], in_full=[], kinds={}, severities={}, broker_count=0, brokers=[],
     producer_count=7, producers=[], producer_group_count=0, producer_groups=[],
-    contradictions=0, missing_producers=[], group_count=0, groups=[], group_findings=[], queues={},
+    contradictions=0, missing_producers=[], group_count=0, groups=[], group_events=[], group_findings=[], queues={},
     rejected=[], rests_on=[], owners={},
 )  # fmt: skip
