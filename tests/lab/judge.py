@@ -299,6 +299,55 @@ def invented_group_findings(deeds: Sequence[Deed], findings: Rows) -> Iterator[F
             yield invented(f"{row['kind']} from {row['start_ms']}: {row['sentence']}")
 
 
+_CHANGES = {
+    DeedKind.CONSUMER_JOINS: "JOINED",
+    DeedKind.CONSUMER_STOPS: "STOPPED",
+    DeedKind.CONSUMER_KILLED: "KILLED",
+}
+
+
+def missed_group_events(deeds: Iterable[Deed], events: Rows, within: tuple[int, int]) -> Iterator[Fault]:
+    """Who comes or goes is in one event of its group, of that kind and at that time; so is a killed broker."""
+    for deed in deeds:
+        if not within[0] < deed.start_ms or deed.end_ms + CAPTURE_MS > within[1]:
+            continue
+        for name in deed.names if deed.kind in _CHANGES else ():
+            own = [
+                row
+                for row in events
+                if row["kind"] == _CHANGES[deed.kind]
+                and any(client.endswith(f"@{name}") for client in row["client_ids"])
+                and deed.start_ms - LOG_PAUSE_MS <= row["start_ms"] <= deed.end_ms + CAPTURE_MS
+            ]
+            if len(own) != 1:
+                yield missed(f"one event {_CHANGES[deed.kind]} of {name}, there are {len(own)}, {deed}")
+        if deed.kind in {DeedKind.KILL_BROKER, DeedKind.KILL_ALL_BROKERS}:
+            for group in sorted({row["consumer_group"] for row in events}):
+                silent = [
+                    row
+                    for row in events
+                    if row["consumer_group"] == group
+                    and row["kind"] == "BROKERS_UNREACHABLE"
+                    and {*deed.names} <= {*row["broker_names"]}
+                    and deed.start_ms - SHORT_MS <= row["start_ms"] <= deed.end_ms + CAPTURE_MS
+                ]
+                if len(silent) != 1:
+                    yield missed(f"one event of {group} without its brokers, there are {len(silent)}, {deed}")
+
+
+def invented_group_events(deeds: Sequence[Deed], events: Rows) -> Iterator[Fault]:
+    """An event names who did something then, and what changes at servers follows a deed at them."""
+    at_consumers = [deed for deed in deeds if deed.kind in AT_CONSUMERS]
+    at_servers = [deed for deed in deeds if deed.kind not in AT_CONSUMERS]
+    for row in events:
+        names = {client.rpartition("@")[2] for client in row["client_ids"]}
+        doers = [deed for deed in at_consumers if names & {*deed.names}]
+        is_true = _near(doers, row["start_ms"], LOG_PAUSE_MS) if names else False
+        is_true = is_true or (not names and _near(at_servers, row["start_ms"], ROUTES_MS))
+        if not is_true:
+            yield invented(f"an event of a group: {row['kind']} at {row['start_ms']}, {row['sentence']}")
+
+
 def invented_findings(deeds: Sequence[Deed], producers: Sequence[Producer], findings: Rows) -> Iterator[Fault]:
     """Each finding about producers or brokers is what a deed led to."""
     off = {producer.client_id for producer in producers if not producer.is_isolating}

@@ -212,6 +212,11 @@ class Night:
         yield from judge.wrong_owners(owners, self.table("queue_ownership"), self.deeds, self.within, 0.99)
         yield from judge.invented_owner_findings(owners, self.groups, self.deeds, groups)
         yield from judge.invented_group_findings(self.deeds, groups)
+        events = self.table("group_events")
+        yield from judge.missed_group_events(self.deeds, events, self.within)
+        yield from judge.invented_group_events(self.deeds, events)
+        troubles = [{**event, "basis": "OBSERVED"} | queue for event in events for queue in event["queues"]]
+        yield from judge.invented_owner_findings(owners, self.groups, self.deeds, troubles)
 
     @cached_property
     def within(self) -> tuple[int, int]:
@@ -227,7 +232,7 @@ class Night:
         yield f"clients isolated brokers for {isolated_ms / 1_000:.1f} s and owned {len(self.owners)} queues in turn"
         for app, failures in self.failures.items():
             yield f"{app} logged {len(failures)} failed sends, {len(self.lost[app])} are published"
-        for name in ("events", "findings", "rebalances", "allocation_findings"):
+        for name in ("events", "findings", "rebalances", "group_events", "allocation_findings"):
             yield f"{name}: {len(self.table(name))} rows"
         for row in self.table("replay_checks"):
             if row["differing_ms"]:

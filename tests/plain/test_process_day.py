@@ -37,6 +37,14 @@ def test_a_killed_process_ends_at_its_last_line() -> None:
     assert holdings(day) == [("x", 0, 2_000, 50_000)]
 
 
+def test_a_consumer_that_took_leave_of_its_brokers_stopped() -> None:
+    """The process ended before the line of the stop; the consumer lived until the last line."""
+    leave = Event("UNREGISTERED", 48_000, "G")
+    day = walked([started(1_000), client_made(1_000, "x"), added(2_000), leave], idle=[50_000])
+    assert lifetimes(day) == [("x", 1_000, 50_000, True)]
+    assert holdings(day) == [("x", 0, 2_000, 50_000)]
+
+
 def test_a_start_more_than_five_seconds_before_the_first_client_is_of_the_process_before() -> None:
     """Then two run at once in that one, and no result says whose the queue is."""
     day = walked(killed_and_started_at(94_999), idle=[50_000, 110_000])

@@ -54,13 +54,23 @@ def site(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Snaps
 
 
 def test_clients_get_their_time_to_follow(site: SnapshotSite) -> None:
-    found = [tuple(row.values()) for row in site.rows("allocation_findings", *COLUMNS, basis="OBSERVED")]
-    assert found == [
+    """What lasts for less than two rebalances is in the event of the day that begins."""
+    events = site.rows("group_events", "consumer_group", "kind", "start_ms", "settled_ms", "queues")
+    assert [tuple(event.values())[:4] for event in events] == [
+        ("JOINED", "JOINED", _ms(0), _ms(15)), ("STALE", "ROUTE_CHANGED", _ms(0), _ms(40)),
+    ]  # fmt: skip
+    found = [
+        (event["consumer_group"], *(queue[name] for name in COLUMNS[1:]))
+        for event in events
+        for queue in event["queues"]
+    ]
+    assert sorted(found) == [
         ("JOINED", "a", 2, "AGAINST_STRATEGY", "REBALANCE_NOT_RUN", _ms(0), _ms(15)),
         ("STALE", "a", 1, "AGAINST_STRATEGY", "STALE_ROUTE", _ms(0), _ms(40)),
         ("STALE", "a", 2, "UNASSIGNED", "STALE_ROUTE", _ms(0), _ms(40)),
         ("STALE", "a", 3, "UNASSIGNED", "STALE_ROUTE", _ms(0), _ms(40)),
     ]
+    assert site.rows("allocation_findings", basis="OBSERVED") == []
 
 
 def test_the_route_changed_then(site: SnapshotSite) -> None:

@@ -43,6 +43,11 @@ REMOVED, LOCK_FAILED, OFFSET_UNKNOWN, ILLEGAL = (
 )
 
 TOLD: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        f"{NEW}unregister client[Producer: null Consumer: G] from broker[broker-c 0 127.0.0.1:49065] success",
+        "UNREGISTERED",
+        {"consumer_group": "G"},
+    ),
     (f"{OLD}doRebalance, G, add a new mq, {QUEUE}", "ADDED", OF_QUEUE),
     (f"{NEW}doRebalance, G, add a new mq, {QUEUE}", "ADDED", OF_QUEUE),
     (f"{NEW}doRebalance, G, add a new pop mq, {QUEUE}", "ADDED", {**OF_QUEUE, "popped": True}),
@@ -174,6 +179,7 @@ TOLD: list[tuple[str, str, dict[str, Any]]] = [
 ]
 SILENT = [
     None,
+    f"{NEW}unregister client[Producer: CLIENT_INNER_PRODUCER Consumer: null] from broker[b 0 127.0.0.1:49065] success",
     "",
     f"{OLD}the consumer [G] start OK.",
     f"{OLD}doRebalance, G, but the topic[T] not exist.",
