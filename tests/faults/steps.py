@@ -19,7 +19,7 @@ from jobs.lake.tables_io import Lake
 DERIVED_OF_SENDS = ("fault_item_changes", "isolation_intervals", "fault_item_state", "broker_windows",
                     "events", "producer_days", "send_calls", "plain_calls", "findings")  # fmt: skip
 DERIVED_OF_GROUPS = ("topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership",
-                     "allocation_findings", "rebalances", "strategy_comparison")  # fmt: skip
+                     "allocation_findings", "group_events", "rebalances", "strategy_comparison")  # fmt: skip
 
 SENDS = ("run_log 1", *(f"{table} 1" for table in (
     "sends", "fault_item_updates", "topic_brokers", "order_key_moves", "quarantine", *DERIVED_OF_SENDS)), "run_log 2",

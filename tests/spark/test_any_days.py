@@ -43,6 +43,7 @@ SAME = Expected(apart={"quarantine": ("file", "line")})
 
 OF_GROUPS = {
     "topic_queues", "route_changes", "group_members", "queue_allocation", "queue_ownership", "allocation_findings",
+    "group_events",
     "rebalances", "strategy_comparison",
 }  # fmt: skip
 OF_SENDS = {table.name for table in TABLES} - OF_GROUPS - {POLICY_OUTCOMES.name, REPLAY_CHECKS.name, RUN_LOG.name}

@@ -48,7 +48,7 @@ def agreement(recording: Path, lake: Path, quiet_ms: int) -> Agreement:
     allocations, edges, causes = (
         _by_subject(lake, "queue_allocation"),
         _edges(lake),
-        _by_subject(lake, "allocation_findings"),
+        _troubles(lake),
     )
     for consumer, held in _held(recording):
         subject = (consumer.group, consumer.topic)
@@ -117,6 +117,15 @@ def _by_subject(lake: Path, table: str) -> dict[tuple[str, str], list[dict[str, 
     for row in _rows(lake, table):
         by_subject[row["consumer_group"], row["topic"]].append(row)
     return by_subject
+
+
+def _troubles(lake: Path) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Findings, and what events of the groups say of their queues."""
+    troubles = _by_subject(lake, "allocation_findings")
+    for event in _rows(lake, "group_events"):
+        for queue in event["queues"]:
+            troubles[event["consumer_group"], queue["topic"]].append({**queue, "basis": "OBSERVED"})
+    return troubles
 
 
 def _edges(lake: Path) -> dict[str, set[int]]:

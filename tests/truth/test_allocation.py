@@ -147,6 +147,8 @@ def test_the_page_states_how_many_lines_there_are() -> None:
 
 def test_planted_causes_are_named_where_they_were_planted(published: Path) -> None:
     rows = deltalake.DeltaTable(str(published / "allocation_findings")).to_pyarrow_table().to_pylist()
+    events = deltalake.DeltaTable(str(published / "group_events")).to_pyarrow_table().to_pylist()
+    rows += [{**queue, "consumer_group": event["consumer_group"]} for event in events for queue in event["queues"]]
     for cause, group in PLANTED.items():
         named = {row["consumer_group"].rsplit("_", 1)[0] for row in rows if row["cause"] == cause}
         assert all(each.startswith(group) for each in named), (cause, named)
@@ -157,7 +159,14 @@ def test_planted_causes_are_named_where_they_were_planted(published: Path) -> No
 def _tampered(published: Path, folder: Path, table: str, wrong: Callable[[Row], Row]) -> Path:
     """The same lake, but with `wrong` done to each row of one table."""
     lake = folder / published.name
-    for name in ("queue_allocation", "queue_ownership", "allocation_findings", "group_members", "topic_queues"):
+    for name in (
+        "queue_allocation",
+        "queue_ownership",
+        "allocation_findings",
+        "group_events",
+        "group_members",
+        "topic_queues",
+    ):
         told = deltalake.DeltaTable(str(published / name)).to_pyarrow_table()
         if name == table:
             told = pa.Table.from_pylist([wrong(row) for row in told.to_pylist()], schema=told.schema)
