@@ -10,7 +10,7 @@ from jobs.text.terminal import one_line, safe
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNTIL = ("end_ms", "until_ms")
-_INSTANTS = (*_UNTIL, "start_ms", "from_ms", "last_bad_ms", "_at_ms")
+_INSTANTS = (*_UNTIL, "settled_ms", "start_ms", "from_ms", "last_bad_ms", "_at_ms")
 _SENTENCES = ("sentence",)
 NOTHING = "–"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypedDict
@@ -16,17 +16,17 @@ from jobs.kinds import GroupCause, GroupEventKind, GroupKind
 from jobs.tables.day import Day
 from udfs.strategy import RETRY_TOPIC
 
-_PASSING = {
-    GroupCause.OFFSET_RESET,
-    GroupCause.VIEWS_DIFFER,
-    GroupCause.STOPPED_NOT_EXPIRED,
-    GroupCause.CLIENT_SILENT,
-    GroupCause.LOCK_NOT_GRANTED,
-    GroupCause.OFFSET_UNKNOWN,
-    GroupCause.STALE_ROUTE,
-    GroupCause.REBALANCE_NOT_RUN,
+PASSING: Mapping[str, str] = {
+    GroupCause.REBALANCE_NOT_RUN: "time between rebalances",
+    GroupCause.STALE_ROUTE: "clients had not polled the route",
+    GroupCause.VIEWS_DIFFER: "brokers listed different members",
+    GroupCause.STOPPED_NOT_EXPIRED: "brokers had not dropped a client that was gone",
+    GroupCause.CLIENT_SILENT: "a process stood still",
+    GroupCause.LOCK_NOT_GRANTED: "locks were not granted",
+    GroupCause.OFFSET_UNKNOWN: "brokers did not return offsets",
+    GroupCause.OFFSET_RESET: "offsets were set",
 }
-"""Causes that a change brings, and that end by themselves."""
+"""Causes that a change brings and that end by themselves, in few words."""
 _KINDS = (GroupKind.UNASSIGNED, GroupKind.DOUBLY_OWNED, GroupKind.AGAINST_STRATEGY)
 _SHORT = {
     GroupKind.VIEWS_DIFFER: tuple(GroupEventKind),
@@ -208,7 +208,7 @@ def _of_one_trouble(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
 
 def _place(finding: Finding, changes: Sequence[Change], *, is_short: bool) -> int | None:
     """The event that a finding belongs to; None = what it says does not pass by itself, or nothing had changed."""
-    is_passing = finding.cause in _PASSING or (is_short and finding.cause == GroupCause.UNEXPLAINED)
+    is_passing = finding.cause in PASSING or (is_short and finding.cause == GroupCause.UNEXPLAINED)
     if finding.basis == "OBSERVED" and is_passing:
         return _latest(changes, finding.start_ms, finding.client_ids, finding.topic)
     place = _latest(changes, finding.start_ms, (), finding.topic) if finding.kind in _SHORT else None

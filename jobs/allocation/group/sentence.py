@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jobs.allocation.group.events import GroupEvent
+from jobs.allocation.group.events import PASSING, GroupEvent
 from jobs.allocation.group.finding import Finding
 from jobs.kinds import GroupCause, GroupEventKind, GroupKind
 
@@ -74,7 +74,6 @@ _CHANGED: Mapping[str, str] = {
     GroupEventKind.ROUTE_CHANGED: "queues of {topics} changed at {brokers}",
     GroupEventKind.OFFSETS_RESET: "offsets of {topics} were set",
 }
-_OWNERS_UNKNOWN = "no answer or log shows who owned its queues"
 _MOST_NAMED = 3
 
 
@@ -106,19 +105,22 @@ def event_sentence(consumer_group: str, event: GroupEvent) -> str:
     """Which group, what changed, when brokers showed it, and what the queues went through, and why."""
     names = {"clients": event.client_ids, "brokers": event.broker_names, "topics": event.topics}
     what = _CHANGED[event.kind].format(**{word: _few(of_word) for word, of_word in names.items()})
-    parts = [f"{consumer_group}: {what}{_noticed(event)}"]
     troubles = [
-        f"{count} queue{'' if count == 1 else 's'} had {whom} for up to {_seconds(longest_ms or 0)}"
+        f"{count} {whom} for up to {_seconds(longest_ms or 0)}"
         for count, longest_ms, whom in (
-            (event.unowned_queues, event.unowned_ms, "no owner"),
-            (event.doubly_owned_queues, event.doubly_owned_ms, "several owners"),
-            (event.misplaced_queues, event.misplaced_ms, "another owner than the strategy says"),
+            (event.unowned_queues, event.unowned_ms, "had no owner"),
+            (event.doubly_owned_queues, event.doubly_owned_ms, "had several"),
+            (event.misplaced_queues, event.misplaced_ms, "had the wrong one"),
         )
         if count
     ]
-    parts += [", ".join(troubles)] if troubles else [] if event.unowned_queues is not None else [_OWNERS_UNKNOWN]
-    why = [WHY[cause] for cause in event.causes if cause != GroupCause.UNEXPLAINED and troubles]
-    return "; ".join(parts) + (f" ({'; '.join(why)})" if why else "")
+    parts = [f"{consumer_group}: {what}{_noticed(event)}"]
+    if event.unowned_queues is None:
+        parts.append("no answer or log shows who owned its queues")
+    if troubles:
+        why = [PASSING[cause] for cause in event.causes if cause in PASSING]
+        parts += [f"of its queues {', '.join(troubles)}", *([f"why: {', '.join(why)}"] if why else [])]
+    return "; ".join(parts)
 
 
 def _noticed(event: GroupEvent) -> str:
