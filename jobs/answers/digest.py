@@ -136,7 +136,7 @@ def digests_of(published: Published, owners: Mapping[str, str] = NO_OWNERS) -> l
 
 def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     (day,) = published.days
-    on_night, ran = night(published, nights_before=0), days_with(published)
+    on_night, ran = night(published, nights_before=0, owners=owners), days_with(published)
     producers = _producers(published)
     isolating = producers.filter(pc.field("enforced") & (pc.field("isolated_ms") > 0))
     by_group = _per_group(isolating)

@@ -9,8 +9,9 @@ from typing import Any
 
 from jobs.answers.digest import MOST, Digest
 from jobs.answers.events import IN_FULL
+from jobs.answers.producers import group_name, host_of
 from jobs.answers.words import NOTHING, clock_time, percent
-from jobs.text.terminal import UNDER_EACH, counted, duration, grid, grid_with_owners, one_line, safe
+from jobs.text.terminal import UNDER_EACH, counted, duration, grid, one_line, safe
 
 _MOST_IN_FULL = 3
 _FEW, _FEWEST = 5, 3
@@ -74,13 +75,11 @@ def _headline(night: Digest) -> str:
 def _costs(night: Digest) -> str:
     if not night.costs:
         return ""
-    shown = night.costs[:_FEW]
     rows = [
-        [safe(cost["producer_group"]) or "?", *(f"{cost[name]:,}" for name in ("lost", "saved", "slow"))]
-        for cost in shown
+        [group_name(cost["producer_group"], night.owners), *(f"{cost[name]:,}" for name in ("lost", "saved", "slow"))]
+        for cost in night.costs[:_FEW]
     ]
-    header = ["group", "lost", "saved by a retry", "slow"]
-    table = grid_with_owners(header, rows, [cost["producer_group"] for cost in shown], night.owners)
+    table = grid(["group", "lost", "saved by a retry", "slow"], rows)
     return f"What it cost: sends by producer group{_of_all(rows, len(night.costs))}\n{table}"
 
 
@@ -102,7 +101,7 @@ def _events(night: Digest) -> str:
         ]
         for event in shown
     ]
-    header = ["broker", "what", "from", "bad for", "met by", "avoided by", "until", "after it answered"]
+    header = ["broker", "what", "from", "bad for", "producers hit", "avoided by", "until", "after it answered"]
     header += ["lost", "saved", "slow"]
     first, *lines = grid(header, rows).split("\n")
     told = [text for line, event in zip(lines, shown, strict=True) for text in (line, *_below(event))]
@@ -120,7 +119,7 @@ def _below(event: Mapping[str, Any]) -> list[str]:
 
 def _findings(night: Digest) -> str:
     if not night.findings:
-        none = "none beside those of events" if night.kinds else "none"
+        none = "none besides those of events" if night.kinds else "none"
         return f"Findings\n  {none}" if night.counts["has_sends"] else ""
     rows = [
         [finding.kind, f"{finding.critical:,}", f"{finding.warning:,}", f"{finding.info:,}"]
@@ -131,7 +130,7 @@ def _findings(night: Digest) -> str:
     table = grid(["kind", "critical", "warning", "info"], rows)
     return "\n".join(
         [
-            "Findings beside those of events: docs/findings has what to do about a kind; below, the gravest in words",
+            "Findings besides those of events: docs/findings has what to do about a kind; below, the gravest in words",
             table,
             *(f"  {one_line(words)}" for words in (*worst, *night.in_full[:MOST], *more)),
         ]
@@ -165,23 +164,23 @@ def _producers(night: Digest) -> str:
     count = f"{isolating:,} of {night.producer_count:,}, {isolations:,} isolations"
     if night.producer_group_count < isolating > MOST:
         rows = [
-            [safe(group["producer_group"]) or "?", f"{group['producers']:,}", *_isolated(group)]
+            [group_name(group["producer_group"], night.owners), f"{group['producers']:,}", *_isolated(group)]
             for group in night.producer_groups
         ]
-        header = ["group", "producers", "isolated (sum over brokers)", "isolations"]
-        table = grid_with_owners(
-            header, rows, [group["producer_group"] for group in night.producer_groups], night.owners
-        )
+        table = grid(["group", "producers", "isolated (sum over brokers)", "isolations"], rows)
         return f"Producer groups that isolated longest (producers: {count})\n{table}"
     rows = [
-        [safe(producer["client_id"]), producer["client_version"] or "?", *_isolated(producer)]
+        [
+            group_name(producer["producer_group"], night.owners),
+            safe(host_of(producer["client_id"]) or "?"),
+            safe(producer["client_version"] or "?"),
+            *_isolated(producer),
+            safe(producer["client_id"]),
+        ]
         for producer in night.producers[:_FEW]
     ]
-    header = ["client id", "client", "isolated (sum over brokers)", "isolations"]
-    table = grid_with_owners(
-        header, rows, [producer["producer_group"] for producer in night.producers[:_FEW]], night.owners
-    )
-    return f"Producers that isolated longest ({count})\n{table}"
+    header = ["group", "host", "client", "isolated (sum over brokers)", "isolations", "client id"]
+    return f"Producers that isolated longest ({count})\n{grid(header, rows)}"
 
 
 def _isolated(row: Mapping[str, Any]) -> list[str]:
@@ -193,7 +192,7 @@ def _groups(night: Digest) -> str:
         return ""
     rows = [
         [
-            safe(group.consumer_group),
+            group_name(group.consumer_group, night.owners),
             duration(group.fault_ms),
             *(f"{count:,}" for count in (group.events, group.rebalances, group.moved, group.needed, group.findings)),
         ]
@@ -201,8 +200,7 @@ def _groups(night: Digest) -> str:
     ]
     owned = "without right owner (sum over queues)"
     header = ["group", owned, "events", "rebalances", "queues moved", "needed", "findings"]
-    table = grid_with_owners(header, rows, [group.consumer_group for group in night.groups[:_FEW]], night.owners)
-    return f"Consumer groups{_of_all(rows, night.group_count)}\n{table}"
+    return f"Consumer groups{_of_all(rows, night.group_count)}\n{grid(header, rows)}"
 
 
 def _of_all(rows: Sequence[object], count: int) -> str:
@@ -229,7 +227,7 @@ def _group_findings(night: Digest) -> str:
 def _notes(night: Digest) -> str:
     notes = [*night.not_given, *night.rests_on]
     if night.missing_producers:
-        groups = [_with_owner(group, night.owners) for group in night.missing_producers[:5]]
+        groups = [group_name(group, night.owners) for group in night.missing_producers[:5]]
         more = ", …" if night.missing_producers[5:] else ""
         notes.append(f"producer groups of the day before that sent nothing: {', '.join(groups)}{more}")
     if unread := night.queues.get("UNREAD"):
@@ -237,7 +235,3 @@ def _notes(night: Digest) -> str:
     if idle := night.queues.get("IDLE"):
         notes.append(f"{counted(idle, 'queue')} read but never written (topic_queues.finding = IDLE)")
     return "What this rests on\n" + "\n".join(f"  {one_line(note)}" for note in notes) if notes else ""
-
-
-def _with_owner(group: str, owners: Mapping[str, str]) -> str:
-    return f"{safe(group)}, {safe(owners[group])}" if group in owners else safe(group)

@@ -16,11 +16,11 @@ IN_FULL = (FindingKind.AVOIDED_TOO_LONG, FindingKind.LONE_ISOLATION)
 _SEVERITIES = tuple(Severity)
 _SOON_MS = 1_000
 _DID = {
-    EventKind.REFUSED: "refused sends of {}",
-    EventKind.TIMED_OUT: "let sends of {} time out",
-    EventKind.BUSY: "rejected sends of {} as busy",
-    EventKind.SLOW: "answered {} slowly",
-    EventKind.MIXED: "failed sends of {} in several ways",
+    EventKind.REFUSED: "refused sends from {}",
+    EventKind.TIMED_OUT: "timed out on sends from {}",
+    EventKind.BUSY: "rejected sends from {} as too busy",
+    EventKind.SLOW: "was slow to answer {}",
+    EventKind.MIXED: "failed sends from {} in several ways",
 }
 
 
@@ -46,7 +46,7 @@ class Event:
         """When an attempt was answered again."""
         until_ms = self.row["bad_until_ms"]
         if until_ms is None:
-            return "no answer known after it"
+            return "no later answer is known"
         again = "answered again at" if self.row["broker_name"] is not None else "all answered again by"
         return f"{again} {clock_time(until_ms)[:8]}"
 
@@ -88,11 +88,12 @@ class Event:
         """What happened, to whom, for how long, and who avoided the broker."""
         row, one = self.row, self.row["broker_name"] is not None
         did = _DID[row["kind"]].format(f"{row['hit_producers']:,} of {counted(row['producers'], 'producer')}")
-        at_once = "" if one else f", {_at_once(row)}"
+        then = " and " if one and row["bad_until_ms"] is not None else "; "
+        at_once = "" if one else f"; {_at_once(row)}"
         avoided = counted(row["avoiding_producers"], "producer") if row["avoiding_producers"] else "no producer"
-        after = f" for {duration(row['avoided_after_ms'])} after that" if row["avoided_after_ms"] else ""
+        after = f", for up to {duration(row['avoided_after_ms'])} after that" if row["avoided_after_ms"] else ""
         return (
-            f"{safe(self.where)} {did} for {duration(self.bad_ms)}{at_once}, {self.answered},"
+            f"{safe(self.where)} {did} for {duration(self.bad_ms)}{at_once}{then}{self.answered};"
             f" {avoided} avoided {'it' if one else 'them'}{after}"
         )
 

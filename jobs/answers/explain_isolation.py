@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from jobs.answers.fault_item_lines import AROUND_MS, ATTEMPT, CHANGE, COULD_NOT, MAX, UPDATE, Line, Row, lines_of
 from jobs.answers.gantt import interval_words
+from jobs.answers.producers import producer_name
 from jobs.answers.published import Published
 from jobs.answers.words import NOTHING, clock_time, safe_cell
 from jobs.errors import InputMissingError
@@ -75,7 +76,7 @@ def covering(rows: Sequence[Row], producer: str, group: str | None, broker: str,
     near = [f"the last before it is {interval_words(row['start_ms'], row['end_ms'])}" for row in begun[-1:]]
     near += [f"the next is {interval_words(row['start_ms'], row['end_ms'])}" for row in own[len(begun) :][:1]]
     raise InputMissingError(
-        f"'{safe(own[0]['client_id'])}' did not isolate '{safe(broker)}' at {clock_time(at_ms, with_day=True)};"
+        f"{producer_name(own[0])} did not isolate '{safe(broker)}' at {clock_time(at_ms, with_day=True)};"
         f" {' and '.join(near)}"
     )
 
@@ -92,9 +93,8 @@ def _one(rows: Sequence[Row], producer: str, group: str | None, broker: str) -> 
     of_group = "" if group is None else f" of group '{safe(group)}'"
     if len(matching) == 1:
         return matching[0]
-    shown = ", ".join(
-        f"'{safe(client)}' of group '{safe(group)}'" for client, group in (matching or there)[:_MOST_NAMED]
-    )
+    named = {(row["client_id"], row["producer_group"]): producer_name(row) for row in rows}
+    shown = ", ".join(named[names] for names in (matching or there)[:_MOST_NAMED])
     if matching:
         raise InputMissingError(
             f"'{safe(producer)}' names {len(matching)} producers{of_group} that isolated '{safe(broker)}', such as"
@@ -267,10 +267,9 @@ def isolation_at(
 def isolation_text(isolation: Isolation, most: int) -> str:
     """For a terminal; of more than `most` lines the first and last ones, 0 for all."""
     row, lines, policy = isolation.row, isolation.lines, isolation.policy
-    producer = f"{safe(row['producer_group']) or NOTHING}, client id {safe(row['client_id'])}"
-    rules = f"client {safe(row['client_version'] or NOTHING)}, {safe(row['policy'])}, {policy.write_rule}"
     rungs = ", ".join(f"{floor:,} -> {length or 0:,}" for floor, length in reversed(policy.ladder.rungs))
     ladder = f"ms {rungs}; a failure counts as {policy.failure_latency_ms:,} ms" if rungs else "ladder not known"
+    when = interval_words(row["start_ms"], row["end_ms"])
     switch = "" if row["enforced"] else "; its switch was off, so this is what it would have done"
     left_out = max(0, len(lines) - most) if most else 0
     shown = [*lines[: most - most // 2], *lines[len(lines) - most // 2 :]] if left_out else lines
@@ -284,9 +283,9 @@ def isolation_text(isolation: Isolation, most: int) -> str:
         for line in shown
     ]
     parts = [
-        f"isolation of {safe(row['broker_name'])} by {producer}, {interval_words(row['start_ms'], row['end_ms'])}",
+        f"isolation of {safe(row['broker_name'])} by {producer_name(row)}, {when}",
         f"  why it ended: {isolation.why}",
-        f"  rules: {rules}: {_RULES[policy.write_rule]}; {ladder}{switch}",
+        f"  rules: {safe(row['policy'])}, {policy.write_rule}: {_RULES[policy.write_rule]}; {ladder}{switch}",
         f"  evidence: {isolation.rests_on}",
         *(f"  left out: {limit}" for limit in isolation.limits),
         grid(["at", "seq", "thread", "what", "latency ms", "rung ms", "earns ms", "effect"], cells),

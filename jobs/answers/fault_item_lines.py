@@ -114,7 +114,7 @@ def _changed(change: Row, source: Row | None, policy: Policy) -> Line:
         what = f"recorded {source['op']}, {change['cause']}"
     else:
         of_submit = change["changed_at_ms"] == source["submitted_at_ms"] != source["ended_at_ms"]
-        part = "unseen try of " if change["cause"] == "HIDDEN_RETRY" else "submit call of " if of_submit else ""
+        part = "failed try inside " if change["cause"] == "HIDDEN_RETRY" else "submit call of " if of_submit else ""
         what = f"{part}{source['mode']} {source['outcome']}"
     return Line(
         change["changed_at_ms"],

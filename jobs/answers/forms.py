@@ -9,12 +9,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from jobs.answers.causes import cause_words
 from jobs.answers.days import days_text
+from jobs.answers.producers import Producer, host_of, versions_of, with_names
 from jobs.answers.question import Question
 from jobs.answers.questions import QUESTIONS, STRATEGY
 from jobs.answers.runs import NOT_GIVEN
 from jobs.answers.show import Answer
 from jobs.answers.words import clock_time, safe_cell
+from jobs.tables import FINDINGS
 from jobs.text.terminal import counted, escaped, grid, safe
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -28,8 +31,9 @@ def as_text(answer: Answer) -> str:
         return f"{head}: {_nothing(question, answer)}"
     start, end = question.bounds
     days = len(answer.published.days) > 1
-    rows = [_on_screen(row) for row in answer.rows] if "held_by" in question.screen else answer.rows
-    screen = {**question.screen, "owner": "owner"} if answer.has_owners else question.screen
+    screen = {name: head for name, head in question.screen.items() if answer.has_owners or name != "owner"}
+    versions = versions_of(answer.published) if question.table is FINDINGS else None
+    rows = [_on_screen(row, versions) for row in answer.rows]
     cells = [[safe_cell(name, row[name], with_day=days) for name in screen] for row in rows]
     parts = [head, grid(list(screen.values()), cells)]
     if answer.not_shown:
@@ -68,11 +72,17 @@ def as_csv(answer: Answer) -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _on_screen(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of owners, with the holder of the queue or the one that should have held it."""
-    if row["source"] != STRATEGY:
-        return {**row, "held_by": row["client_id"], "should_be_held_by": None}
-    return {**row, "held_by": None, "should_be_held_by": "nobody" if row["client_id"] is None else row["client_id"]}
+def _on_screen(row: Mapping[str, Any], versions: Mapping[Producer, str] | None) -> dict[str, Any]:
+    """A row with what the screen makes of it: host, cause, who held a queue or should have, a finding's sentence."""
+    client_id, should = row.get("client_id"), row.get("source") == STRATEGY
+    made = {
+        "producer_group": row.get("producer_group") or None,
+        "host": host_of(client_id),
+        "held_by": None if should else client_id,
+        "should_be_held_by": (client_id or "nobody") if should else None,
+        "cause": cause_words(row.get("cause")),
+    }
+    return {**row, **made} | ({} if versions is None else {"sentence": with_names(row, versions)})
 
 
 def _nothing(question: Question, answer: Answer) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.events import Event, cost_words, with_findings
+from jobs.answers.producers import versions_of, with_names
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, NOT_GIVEN, days_with, not_given
 from jobs.answers.words import percent, sentence
@@ -28,6 +29,7 @@ from jobs.tables import (
     SEND_CALLS,
     Table,
 )
+from jobs.text.owners import NO_OWNERS
 from jobs.text.terminal import counted, duration, safe
 
 NIGHTS_BEFORE, MOST_EVENTS, MOST_FINDINGS = 14, 50, 200
@@ -84,7 +86,8 @@ class Night:
         counts_sends: False for one group in a window: the tables count its sends only per day.
         costs: producer group to its `lost`, `unsent`, `saved` and `slow` sends, the gravest first.
         events: all of them, the gravest first.
-        findings: rows of `findings` to tell on their own, the gravest first; the others are with their events.
+        findings: rows of `findings` to tell on their own, the gravest first; the others are with their events. Their
+            sentences name producers for a reader.
         kinds: kind to count, of all findings.
         severities: severity to count, of all events and findings.
         not_drawn: a sentence for each thing left out.
@@ -117,14 +120,19 @@ class Night:
         return self.findings[:MOST_FINDINGS]
 
 
-def night(published: Published, nights_before: int = NIGHTS_BEFORE) -> Night:
-    """Read the days, and as many published ones before them; none before a window."""
+def night(published: Published, nights_before: int = NIGHTS_BEFORE, owners: Mapping[str, str] = NO_OWNERS) -> Night:
+    """Read the days, and as many published ones before them; none before a window.
+
+    `owners`, group or glob to its owner, stand beside the groups in sentences of findings.
+    """
     before = published.days_before[-nights_before:] if nights_before and published.window is None else ()
     days, group = (*before, *published.days), published.producer_group
     cost = _costs(published, days)
     counts, counts_sends = _days(published, days, cost), group is None or published.window is None
     whole = _whole(published, [counts[day] for day in published.days])
-    found = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
+    rows = published.rows(FINDINGS, FINDINGS.schema.fieldNames()).to_pylist()
+    versions = versions_of(published) if rows else {}
+    found = [{**row, "sentence": with_names(row, versions, owners)} for row in rows]
     events, findings = with_findings(published.rows(EVENTS, EVENTS.schema.fieldNames()).to_pylist(), found)
     not_drawn = [
         f"{counted(count - most, what)} beyond the {most} gravest"
@@ -157,7 +165,7 @@ def headline(whole: Day, events: Sequence[Event]) -> str:
         info = f" and {whole.info_events:,}" if whole.events else ""
         if whole.info_events:
             number += f"{info} of severity INFO"
-        return sentence(f"{cost}; {number}{', the worst' if events[1:] else ''}: {events[0].words}")
+        return sentence(f"{cost}. {number}{'; the worst' if events[1:] else ''}: {events[0].words}")
     if whole.isolations:
         return sentence(
             f"{cost}; no event, {counted(whole.isolating_producers, 'producer')} isolated a broker; {sends}"

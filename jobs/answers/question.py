@@ -15,8 +15,8 @@ class Question:
 
     Attributes:
         table: the table that has the answer.
-        screen: column to its heading in the text, `held_by` and `should_be_held_by` made of others; JSON and CSV have
-            every column of the table.
+        screen: column to its heading in the text; `host`, `held_by` and `should_be_held_by` are made of others, and
+            `owner` is left out where settings name none. JSON and CSV have every column of the table.
         narrowed_by: option to the column that must equal it.
         interval: columns of a row's start and end, epoch ms, the end exclusive; None for a moment.
         order: columns that the rows are sorted by.

@@ -21,6 +21,9 @@ from udfs.plain_outcome import OUTCOMES
 STRATEGY = "STRATEGY"
 """Source of an owner that was computed, beside those of `queue_ownership`."""
 _OUTCOMES = (*OUTCOME_CLASSES, *OUTCOMES)
+_PRODUCER = {"producer_group": "group", "owner": "owner", "host": "host", "client_version": "client"}
+"""How a row says its producer; its client id comes last."""
+_GROUP = {"consumer_group": "group", "owner": "owner"}
 
 QUESTIONS = {
     "events": Question(
@@ -32,8 +35,8 @@ QUESTIONS = {
             "brokers": "brokers",
             "kind": "kind",
             "severity": "severity",
-            "hit_producers": "met by",
-            "producers": "of producers",
+            "hit_producers": "producers hit",
+            "producers": "of",
             "avoiding_producers": "avoided by",
             "avoided_until_ms": "avoided until",
             "avoided_after_ms": "ms after",
@@ -55,6 +58,7 @@ QUESTIONS = {
             "severity": "severity",
             "kind": "kind",
             "cause": "cause",
+            "owner": "owner",
             "sentence": "in words",
         },
         {
@@ -77,12 +81,12 @@ QUESTIONS = {
             "start_ms": "from",
             "end_ms": "until",
             "broker_name": "broker",
-            "client_id": "producer",
-            "client_version": "client",
+            **_PRODUCER,
             "cause": "cause",
             "opener_latency_ms": "latency ms",
             "ended_by": "ended by",
             "enforced": "enforced",
+            "client_id": "client id",
         },
         {"broker": "broker_name", "producer": "client_id", "group": "producer_group", "cause": "cause"},
         ("start_ms", "end_ms"),
@@ -97,7 +101,7 @@ QUESTIONS = {
         {
             "start_ms": "from",
             "total_ms": "took ms",
-            "client_id": "producer",
+            **_PRODUCER,
             "topic": "topic",
             "broker_names": "brokers tried",
             "outcome": "outcome",
@@ -105,6 +109,7 @@ QUESTIONS = {
             "retried": "retried",
             "slow": "slow",
             "fault_latency": "fault latency",
+            "client_id": "client id",
         },
         {
             "broker": "broker_names",
@@ -126,7 +131,7 @@ QUESTIONS = {
         SENDS,
         {
             "ended_at_ms": "ended",
-            "client_id": "producer",
+            **_PRODUCER,
             "topic": "topic",
             "broker_name": "broker",
             "queue_id": "queue",
@@ -134,6 +139,7 @@ QUESTIONS = {
             "attempt": "attempt",
             "latency_ms": "latency ms",
             "outcome": "outcome",
+            "client_id": "client id",
         },
         {
             "broker": "broker_name",
@@ -153,7 +159,7 @@ QUESTIONS = {
         {
             "start_ms": "from",
             "end_ms": "until",
-            "consumer_group": "group",
+            **_GROUP,
             "topic": "topic",
             "broker_name": "broker",
             "queue_id": "queue",
@@ -189,7 +195,7 @@ QUESTIONS = {
         {
             "start_ms": "from",
             "end_ms": "until",
-            "consumer_group": "group",
+            **_GROUP,
             "topic": "topic",
             "broker_name": "broker",
             "queue_id": "queue",
@@ -213,7 +219,7 @@ QUESTIONS = {
         REBALANCES,
         {
             "changed_at_ms": "at",
-            "consumer_group": "group",
+            **_GROUP,
             "topic": "topic",
             "trigger": "trigger",
             "joined": "joined",

@@ -20,6 +20,7 @@ from jobs.answers.group_figure import group_figure
 from jobs.answers.groups import MOST_BELOW, Groups, consumer_groups
 from jobs.answers.minutes import minutes
 from jobs.answers.night import Night, night
+from jobs.answers.producers import host_of
 from jobs.answers.published import Published
 from jobs.answers.rests_on import rests_on
 from jobs.answers.runs import unsure_days
@@ -158,6 +159,7 @@ def _environment(*, several_days: bool, owners: Mapping[str, str]) -> Environmen
         percent=percent,
         sentence=sentence,
         owner=partial(owner_of, owners=owners),
+        host=host_of,
     )
     made.globals.update(nothing=NOTHING, most_costs=_MOST_COSTS, most_below=_MOST_BELOW, most_queues=MOST_BELOW)
     return made

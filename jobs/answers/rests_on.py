@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.answers.days import days_text
+from jobs.answers.producers import producer_name
 from jobs.answers.published import Published
 from jobs.answers.runs import ALLOCATION, FAULT_LATENCY, days_with
 from jobs.tables import PRODUCER_DAYS, QUEUE_ALLOCATION, QUEUE_OWNERSHIP, REPLAY_CHECKS, TOPIC_BROKERS
@@ -40,7 +41,7 @@ def _of_producers(published: Published) -> list[str]:
     """Sources, what was assumed or left out, and where sends contradict the replay."""
     producer = ["client_id", "producer_group"]
     counts = ["enforced", "switch_assumed", "not_replayed", "isolated_ms", "recorded_updates", "contradictions"]
-    rows = published.rows(PRODUCER_DAYS, [*producer, *counts, "call_timeout_ms"])
+    rows = published.rows(PRODUCER_DAYS, [*producer, *counts, "call_timeout_ms", "client_version"])
     enforced = rows.filter(pc.field("enforced"))
     by_producer = enforced.group_by(producer).aggregate([("recorded_updates", "max")])
     recorded = pc.sum(pc.greater(by_producer["recorded_updates_max"], 0)).as_py() or 0
@@ -68,14 +69,14 @@ def _producers(rows: pa.Table, producer: Sequence[str]) -> int:
 
 def _contradictions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """How many first attempts contradict the replay, and whose they mostly are."""
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
     for row in rows:
-        counts[row["client_id"], row["producer_group"]] += row["contradictions"]
+        counts[producer_name(row)] += row["contradictions"]
     total = counts.total()
     if not total:
         return []
     most = [pair for pair in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if pair[1]][:_MOST_NAMED]
-    who = [f"{count:,} of {safe(client)}{f' ({safe(group)})' if group else ''}" for (client, group), count in most]
+    who = [f"{count:,} of {name}" for name, count in most]
     if rest := total - sum(count for _, count in most):
         who.append(f"{rest:,} of others")
     attempts = "1 first attempt contradicts" if total == 1 else f"{total:,} first attempts contradict"

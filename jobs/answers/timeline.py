@@ -8,14 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.answers.causes import cause_class
-from jobs.answers.gantt import Bar, interval_words, merged, named
+from jobs.answers.causes import cause_words, classes_of
+from jobs.answers.gantt import Bar, interval_words, markup, merged, named
+from jobs.answers.producers import producer_name
 from jobs.answers.published import Published
 from jobs.tables import ISOLATION_INTERVALS
 from jobs.text.terminal import counted, duration
 
 MOST_BROKERS, MOST_ROWS, MOST_BARS = 12, 150, 3000
 
+_HEADING = None, None, None
 _PAIR = ["broker_name", "client_id", "producer_group"]
 _COLUMNS = [
     *_PAIR,
@@ -43,6 +45,7 @@ class Row:
         broker_name: the broker.
         client_id: the producer; None for the heading.
         producer_group: its group; one client id may have several, each with its own fault items. None for the heading.
+        client_version: the highest, as text; None for the heading, and where it is not known.
         isolated_ms: how long in the time asked about, summed over the row's isolations with the switch on.
         would_ms: the same with the switch off.
         isolations: how many.
@@ -51,6 +54,7 @@ class Row:
     broker_name: str
     client_id: str | None
     producer_group: str | None
+    client_version: str | None
     isolated_ms: int
     would_ms: int
     isolations: int
@@ -82,17 +86,20 @@ def timeline(published: Published) -> Timeline:
     """The worst brokers' worst producers, within `MOST_ROWS` rows and about `MOST_BARS` bars."""
     isolations = published.rows(ISOLATION_INTERVALS, _COLUMNS)
     long_ones = isolations.filter(pc.field("end_ms") > pc.field("start_ms"))
-    pairs = _pairs(long_ones, published.lengths_ms(long_ones))
+    length = published.lengths_ms(long_ones)
+    pairs = _pairs(long_ones, length)
     chosen = _chosen(pairs)
     rows = _rows(chosen, pairs)
     place = {(row.broker_name, row.client_id, row.producer_group): number for number, row in enumerate(rows)}
     drawn = long_ones.join(pa.Table.from_pylist(chosen).select(_PAIR), _PAIR, join_type="left semi") if chosen else None
     intervals = drawn.to_pylist() if drawn is not None else []
+    of_cause = long_ones.append_column("ms", length).group_by("cause").aggregate([("ms", "sum")]).to_pylist()
+    class_of = classes_of({row["cause"]: row["ms_sum"] for row in of_cause})
     bars = merged(
         (
             Bar(
                 place[interval["broker_name"], interval["client_id"], interval["producer_group"]],
-                cause_class(interval["cause"]),
+                class_of[interval["cause"]],
                 not interval["enforced"],
                 interval["start_ms"],
                 interval["end_ms"],
@@ -109,16 +116,15 @@ def timeline(published: Published) -> Timeline:
 def isolation_hover(bar: Bar) -> str:
     """Hover text of a bar of the timeline, in Plotly's markup."""
     row = bar.source
-    verb = "held" if row["enforced"] else "would have held, with its switch on,"
-    head = f"<b>{named(row['broker_name'])}</b><br>{named(row['client_id'])} {verb} it off"
-    when = interval_words(bar.start_ms, bar.end_ms)
+    did = "isolated it" if row["enforced"] else "would have isolated it with its switch on"
+    head = f"<b>{named(row['broker_name'])}</b><br>{markup(producer_name(row))} {did}"
+    when, cause = interval_words(bar.start_ms, bar.end_ms), named(cause_words(row["cause"]) or "?")
     if bar.rows > 1:
-        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause {named(row['cause'])}"
+        return f"{head}<br>{when}<br>{bar.rows:,} isolations, drawn as one; first cause: {cause}"
     lines = [
         head,
         when,
-        f"cause {named(row['cause'])}, {row['opener_latency_ms']:,} ms; ended: {named(row['ended_by'])}",
-        f"client {named(row['client_version'] or '?')}, group {named(row['producer_group'] or '–')}",
+        f"cause: {cause}, {row['opener_latency_ms']:,} ms; ended: {named(row['ended_by'])}",
         f"evidence {named(row['evidence'])}",
     ]
     if row["extensions"]:
@@ -132,11 +138,11 @@ def _pairs(isolations: pa.Table, length: pa.ChunkedArray) -> list[dict[str, Any]
     """One row per broker and producer, with both sums of the isolations' lengths; the worst first."""
     on = isolations["enforced"]
     sums = (
-        isolations.select(_PAIR)
+        isolations.select([*_PAIR, "client_version"])
         .append_column("isolated_ms", pc.if_else(on, length, 0))
         .append_column("would_ms", pc.if_else(on, 0, length))
         .group_by(_PAIR)
-        .aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all")])
+        .aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all"), ("client_version", "max")])
     )
     found: list[dict[str, Any]] = sums.to_pylist()
     return sorted(found, key=lambda pair: (*_worse(pair), *(pair[name] for name in _PAIR)))
@@ -167,15 +173,14 @@ def _rows(chosen: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> list[Row
     for pair in chosen:
         broker = pair["broker_name"]
         if not rows or rows[-1].broker_name != broker:
-            of_broker = [other for other in pairs if other["broker_name"] == broker]
-            rows.append(_row(broker, None, None, of_broker))
-        rows.append(_row(broker, pair["client_id"], pair["producer_group"], [pair]))
+            rows.append(_row(broker, _HEADING, [other for other in pairs if other["broker_name"] == broker]))
+        rows.append(_row(broker, (pair["client_id"], pair["producer_group"], pair["client_version_max"]), [pair]))
     return rows
 
 
-def _row(broker: str, client_id: str | None, group: str | None, pairs: list[dict[str, Any]]) -> Row:
+def _row(broker: str, producer: tuple[str | None, str | None, str | None], pairs: list[dict[str, Any]]) -> Row:
     sums = [sum(pair[name] for pair in pairs) for name in ("isolated_ms_sum", "would_ms_sum", "count_all")]
-    return Row(broker, client_id, group, *sums)
+    return Row(broker, *producer, *sums)
 
 
 def _not_drawn(

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from jobs.answers.causes import CLASSES
+from jobs.answers.causes import CLASSES, OTHER
 from jobs.answers.events import Event
 from jobs.answers.gantt import Bar, bar_trace, in_lanes, interval_words, lanes, named
 from jobs.answers.minutes import Minutes, Point
+from jobs.answers.producers import host_of
 from jobs.answers.timeline import Row, Timeline, isolation_hover
 from jobs.answers.window import Window
 from jobs.text.terminal import counted, duration
@@ -17,7 +18,7 @@ from jobs.text.terminal import counted, duration
 _SENDS_PX, _LATENCY_PX, _ROW_PX, _GAP_PX, _AXIS_PX, _LEGEND_PX = 110, 150, 17, 22, 46, 34
 _LABEL = 30
 _LOWEST_MS = 0.5
-_EVENT, _CLEAR = "#7a828e", "rgba(0,0,0,0)"
+_EVENT, _GREY, _CLEAR = "#7a828e", "#808080", "rgba(0,0,0,0)"
 _BELOW = {"xaxis": "x2", "yaxis": "y", "legend": "legend2"}
 _SERIES = (
     ("latency_p99_ms", "p99", "#cc79a7"),
@@ -100,18 +101,19 @@ def _percentile(points: Sequence[Point], width_ms: int, column: str, name: str, 
 def _isolation_traces(drawn: Timeline) -> list[dict[str, Any]]:
     lane_of = lanes(drawn.bars)
     traces: list[dict[str, Any]] = []
-    for kind, colour in CLASSES.items():
+    others = sorted({bar.kind for bar in drawn.bars} - CLASSES.keys(), key=lambda kind: (kind == OTHER, kind))
+    for kind in (*CLASSES, *others):
         for hollow in (False, True):
             bars = [bar for bar in drawn.bars if bar.kind == kind and bar.hollow == hollow]
             if bars:
                 in_legend = any(trace["legendgroup"] == kind for trace in traces)
-                traces.append(_gantt(kind, bars, lane_of, colour) | {"showlegend": not in_legend})
+                traces.append(_gantt(kind, bars, lane_of, CLASSES.get(kind, _GREY)) | {"showlegend": not in_legend})
     return traces
 
 
 def _gantt(kind: str, bars: Sequence[Bar], lane_of: Mapping[Bar, tuple[int, int]], colour: str) -> dict[str, Any]:
     marker = {"color": _CLEAR if bars[0].hollow else colour, "line": {"color": colour, "width": 1}}
-    trace = bar_trace(kind, bars, in_lanes(bars, lane_of), isolation_hover, marker)
+    trace = bar_trace(named(kind), bars, in_lanes(bars, lane_of), isolation_hover, marker)
     return {**trace, **_BELOW, "legendgroup": kind, "meta": "isolation"}
 
 
@@ -137,7 +139,7 @@ def _event_hover(bar: Bar) -> str:
     row = event.row
     return (
         f"<b>event at {named(event.where)}: {event.what}</b><br>{interval_words(bar.start_ms, bar.end_ms)}<br>"
-        f"{event.answered}<br>met by {row['hit_producers']:,} of {counted(row['producers'], 'producer')},"
+        f"{event.answered}<br>hit {row['hit_producers']:,} of {counted(row['producers'], 'producer')},"
         f" avoided by {row['avoiding_producers']:,}<br>"
         f"sends: {row['lost_sends']:,} lost, {row['saved_sends']:,} saved by a retry, {row['slow_sends']:,} slow"
     )
@@ -247,7 +249,8 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
 
 
 def _label(row: Row) -> str:
-    """A producer's name; on a broker's heading its name and how long it was isolated."""
+    """A producer's group and host, a client id for what is not known; a broker's name and how long it was isolated."""
     if row.client_id is not None:
-        return named(row.client_id, _LABEL)
+        host = host_of(row.client_id) or row.client_id
+        return named(f"{row.producer_group} {host}" if row.producer_group else row.client_id, _LABEL)
     return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"

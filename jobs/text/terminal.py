@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
 UNDER_EACH = "a line counts under each of its reasons"
 _LONGEST_NAME = 100
@@ -28,20 +27,6 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in [header, *rows]
     )
-
-
-def grid_with_owners(header: list[str], rows: list[list[str]], groups: Sequence[str], owners: Mapping[str, str]) -> str:
-    """A table with a last column of owners, if one of the rows' groups has one.
-
-    >>> print(grid_with_owners(["group"], [["a"], ["b"]], ["a", "b"], {"b": "ops"}))
-      group  owner
-      a
-      b      ops
-    """
-    if not any(group in owners for group in groups):
-        return grid(header, rows)
-    with_owner = [[*row, safe(owners.get(group, ""))] for row, group in zip(rows, groups, strict=True)]
-    return grid([*header, "owner"], with_owner)
 
 
 def safe(name: str) -> str:

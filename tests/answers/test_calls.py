@@ -94,8 +94,8 @@ def test_a_call_in_a_line(capsys: pytest.CaptureFixture[str], lake: Path) -> Non
     assert cli.main(["show", "calls", "--lake", str(lake), "--retried", "--failed"]) == 0
     line = capsys.readouterr().out.splitlines()[2]
     assert [cell.strip() for cell in line.split("  ") if cell] == [
-        "00:00:00.004", "3,000", "p4", "orders", "broker-b, broker-a", "RemotingTooMuchRequestException", "yes", "yes",
-        "no", "COST",
+        "00:00:00.004", "3,000", "PG_a", "–", "–", "orders", "broker-b, broker-a",
+        "RemotingTooMuchRequestException", "yes", "yes", "no", "COST", "p4",
     ]  # fmt: skip
 
 

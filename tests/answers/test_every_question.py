@@ -27,13 +27,13 @@ from tests.given.site import D1, START
 T1 = START[D1]
 HEADINGS = {
     "events": (
-        "from until answered_again brokers kind severity met_by of_producers avoided_by avoided_until ms_after lost"
+        "from until answered_again brokers kind severity producers_hit of avoided_by avoided_until ms_after lost"
         " saved slow"
     ),
     "findings": "from until severity kind cause in_words",
-    "isolations": "from until broker producer client cause latency_ms ended_by enforced",
-    "calls": "from took_ms producer topic brokers_tried outcome failed retried slow fault_latency",
-    "sends": "ended producer topic broker queue mode attempt latency_ms outcome",
+    "isolations": "from until broker group host client cause latency_ms ended_by enforced client_id",
+    "calls": "from took_ms group host client topic brokers_tried outcome failed retried slow fault_latency client_id",
+    "sends": "ended group host client topic broker queue mode attempt latency_ms outcome client_id",
     "owners": "from until group topic broker queue held_by should_be_held_by known_from",
     "group-findings": "from until group topic broker queue kind cause in_words",
     "rebalances": "at group topic trigger joined left queues moved needed",

@@ -140,10 +140,10 @@ def test_a_long_list_shows_its_first_and_last_lines(capsys: pytest.CaptureFixtur
     assert said.code == 0
     head, why, rules, evidence, _, *rows, left_out = said.out.splitlines()
     assert head == (
-        "isolation of broker-a by PG, client id p1, 2026-03-01 00:00:01.000 – 00:00:31.000 UTC, 30.0 s"
+        "isolation of broker-a by PG (client 4.9.8, p1), 2026-03-01 00:00:01.000 – 00:00:31.000 UTC, 30.0 s"
     )  # fmt: skip
     assert why.startswith("  why it ended: its time was over")
-    assert "4.9.8, P2, LAST_WRITE: each write sets the end; ms 50 -> 0, 100 -> 0, 550 -> 30,000," in rules
+    assert "  rules: P2, LAST_WRITE: each write sets the end; ms 50 -> 0, 100 -> 0, 550 -> 30,000," in rules
     assert evidence.startswith("  evidence: LOGGED")
     assert [row.split()[1] for row in rows] == ["7", "2000", "2049"]
     assert left_out == "  48 lines between them are not shown; give --limit 0 for all"
@@ -240,7 +240,7 @@ def test_a_queue_in_an_event_of_its_group(capsys: pytest.CaptureFixture[str], tm
     [
         (("isolation", "--producer", "p", "--broker", "broker-a", "--at", "00:00:02"), "'p' names 3 producers"),
         (("isolation", "--producer", "p9", "--broker", "broker-a", "--at", "00:00:02"), "no producer 'p9' isolated"),
-        ((*OF_P1[:-1], "00:01"), "'p1' did not isolate 'broker-a' at 2026-03-01 00:01:00.000; the last before it"),
+        ((*OF_P1[:-1], "00:01"), "p1) did not isolate 'broker-a' at 2026-03-01 00:01:00.000; the last before it"),
         ((*OF_P1[:-1], f"{D2}T00:00:01"), "nothing of 2026-03-02 is published for cluster 'main'"),
         ((*OF_QUEUE[:-1], "00:02"), "nothing is known of queue 'broker-a:1' of 'T' for group 'g'"),
     ],

@@ -60,43 +60,43 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Published:
             COST | {"sends": 500, "failures": 377, "isolations": 9, "events": 2, "info_events": 1},
             [TROUBLE] * 3,
             (
-                "12 sends lost (2 before a broker was chosen), 340 saved by a retry, 25 slow; 2 events and 1 of"
-                " severity INFO, the worst: broker-b refused sends of 16 of 17 producers for 36.0 s, answered again at"
-                " 00:00:36, 14 producers avoided it for 9 min 24 s after that."
+                "12 sends lost (2 before a broker was chosen), 340 saved by a retry, 25 slow. 2 events and 1 of"
+                " severity INFO; the worst: broker-b refused sends from 16 of 17 producers for 36.0 s and answered"
+                " again at 00:00:36; 14 producers avoided it, for up to 9 min 24 s after that."
             ),
         ),
         (
             {"saved": 3, "events": 1},
             [TROUBLE | EVERYWHERE | {"avoided_after_ms": 0}],
             (
-                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 3 brokers let sends of 16 of 17 producers time"
-                " out for 36.0 s, all began within 40 ms (not a broker; look at network, name server, or these"
-                " producers), all answered again by 00:00:36, 14 producers avoided them."
+                "No send lost, 3 saved by a retry, 0 slow. 1 event: 3 of 3 brokers timed out on sends from 16 of 17"
+                " producers for 36.0 s; all began within 40 ms (not a broker; look at network, name server, or these"
+                " producers); all answered again by 00:00:36; 14 producers avoided them."
             ),
         ),
         (
             {"saved": 3, "events": 1},
             [TROUBLE | EVERYWHERE | {"all_brokers": 6, "bad_until_ms": None, "avoided_after_ms": None}],
             (
-                "No send lost, 3 saved by a retry, 0 slow; 1 event: 3 of 6 brokers let sends of 16 of 17 producers time"
-                " out for 36.0 s, all began within 40 ms (several at once: look at what they share), no answer known"
-                " after it, 14 producers avoided them."
+                "No send lost, 3 saved by a retry, 0 slow. 1 event: 3 of 6 brokers timed out on sends from 16 of 17"
+                " producers for 36.0 s; all began within 40 ms (several at once: look at what they share); no later"
+                " answer is known; 14 producers avoided them."
             ),
         ),
         (
             {"slow": 1, "info_events": 1},
             [TROUBLE | {"kind": "SLOW", "hit_producers": 1, "avoiding_producers": 0, "avoided_after_ms": None}],
             (
-                "No send lost, 0 saved by a retry, 1 slow; 1 event of severity INFO: broker-b answered 1 of 17"
-                " producers slowly for 36.0 s, answered again at 00:00:36, no producer avoided it."
+                "No send lost, 0 saved by a retry, 1 slow. 1 event of severity INFO: broker-b was slow to answer 1 of"
+                " 17 producers for 36.0 s and answered again at 00:00:36; no producer avoided it."
             ),
         ),
         (
             {"lost": 1, "events": 1},
             [TROUBLE | {"bad_until_ms": None, "avoided_after_ms": None}],
             (
-                "1 send lost, 0 saved by a retry, 0 slow; 1 event: broker-b refused sends of 16 of 17 producers for"
-                " 36.0 s, no answer known after it, 14 producers avoided it."
+                "1 send lost, 0 saved by a retry, 0 slow. 1 event: broker-b refused sends from 16 of 17 producers for"
+                " 36.0 s; no later answer is known; 14 producers avoided it."
             ),
         ),
         (

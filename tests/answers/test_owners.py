@@ -28,7 +28,7 @@ def lake(tmp_path: Path) -> Path:
     lake.mkdir()
     publish(lake, NIGHT)
     groups = ("PG_orders", "PG_else", "other")
-    rows = [isolation(f"p{number}", "b", 0, 9, producer_group=group) for number, group in enumerate(groups)]
+    rows = [isolation(f"h{number}@1", "b", 0, 9, producer_group=group) for number, group in enumerate(groups)]
     write_rows(lake, ISOLATION_INTERVALS, rows)
     lasts = {"start_ms": START, "end_ms": START + 5}
     of_producer = {"kind": "CLOCK_STEP", "cause": "CLOCK", "severity": "INFO", "sentence": "its clock was set"}
@@ -52,8 +52,11 @@ def test_rows_of_a_group_have_its_owner(capsys: pytest.CaptureFixture[str], lake
     found = [(row["producer_group"], row["owner"]) for row in shown]
     assert found == [("PG_orders", "<b>team</b>"), ("PG_else", "platform"), ("other", None)]
     lines = _show(capsys, lake, "isolations").splitlines()
-    assert lines[1].split()[-1] == "owner"
-    assert [line.split()[-1] for line in lines[2:5]] == ["<b>team</b>", "platform", "–"]
+    assert lines[1].split()[3:7] == ["group", "owner", "host", "client"]
+    assert [line.split()[3:7] for line in lines[2:5]] == [
+        ["PG_orders", "<b>team</b>", "h0", "5.3.3"], ["PG_else", "platform", "h1", "5.3.3"],
+        ["other", "–", "h2", "5.3.3"],
+    ]  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(_show(capsys, lake, "group-findings", "--csv"))))
     assert [(row["consumer_group"], row["owner"]) for row in rows] == [("GID_a", "team-stock")]
 

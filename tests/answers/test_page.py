@@ -14,7 +14,7 @@ from jobs.kinds import FindingKind
 from jobs.tables import BROKER_WINDOWS
 from tests.given.bad_night import write_bad_night
 from tests.given.console import console_of
-from tests.given.hostile_night import DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, START, window
+from tests.given.hostile_night import BOLD, DRAWN, HOSTILE, IMAGE, NIGHT, OWNED, SCRIPT, START, window
 from tests.given.lakes import publish, write_rows
 
 
@@ -93,10 +93,9 @@ def test_pointing_at_a_bar_says_what_the_table_says(opened: Opened) -> None:
     said = opened.hover("timeline-plot", each["start_ms"], 10_000, "p2")
     assert said.split("\n") == [
         "broker-a",
-        "p2 held it off",
+        "PG (client 5.3.3, p2) isolated it",
         "2026-03-02 00:00:06.000 – 00:00:16.000 UTC, 10.0 s",
-        "cause RemotingTimeoutException, 3,000 ms; ended: EXPIRED",
-        "client 5.3.3, group PG",
+        "cause: RemotingTimeoutException, 3,000 ms; ended: EXPIRED",
         "evidence LOGGED",
         "extended 2 times",
     ]
@@ -105,9 +104,9 @@ def test_pointing_at_a_bar_says_what_the_table_says(opened: Opened) -> None:
 @pytest.mark.fault(39)
 def test_pointing_at_a_bar_of_a_hostile_name_shows_the_name(opened: Opened) -> None:
     (each,) = [each for each in DRAWN if each["client_id"] == IMAGE]
-    said = opened.hover("timeline-plot", each["start_ms"], 10_000, "cause &lt;img")
-    assert f"{IMAGE} held it off" in said
-    assert f"cause {IMAGE}, 600 ms; ended: EXPIRED" in said
+    said = opened.hover("timeline-plot", each["start_ms"], 10_000, "cause: &lt;img")
+    assert f"PG (client 5.3.3, {IMAGE}) isolated it" in said
+    assert f"cause: {IMAGE}, 600 ms; ended: EXPIRED" in said
 
 
 def test_minutes_are_the_windows_of_the_chosen_broker(opened: Opened) -> None:
@@ -144,7 +143,7 @@ def test_names_are_text(opened: Opened) -> None:
 @pytest.mark.fault(39)
 def test_labels_of_the_pictures_are_text(opened: Opened) -> None:
     labels = opened.page.locator("#timeline-plot .ytick text").all_text_contents()
-    assert "<b>bold</b>&lt;i&gt;" in labels
+    assert f"{BOLD} p1" in labels
     assert IMAGE[:14] in " ".join(labels)
     legend = opened.page.locator("#group-plot .legend2text").all_text_contents()
     assert [name for name in legend if name.startswith("</script>")]
@@ -269,7 +268,7 @@ def test_an_event_opens_to_its_findings(browser: Browser, file: Path) -> None:
     opened = page.locator("#events .below details").nth(1)
     opened.locator("summary").click()
     assert opened.locator("summary").inner_text() == "ALL_ISOLATED 1"
-    assert opened.locator("li bdi").inner_text() == IMAGE
+    assert opened.locator("li bdi").inner_text() == f"PG (client version unknown, {IMAGE})"
     opened.get_by_role("link", name="ALL_ISOLATED").click()
     page.locator("#kind-all_isolated").get_by_text("What to do").first.wait_for()
 

@@ -72,7 +72,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ISOLATION_INTERVALS,
         [
             isolation(5_000, 7_000),
-            isolation(1_000, 31_000, client_id="p2", client_version="5.3.3"),
+            isolation(1_000, 31_000, client_id="p2", producer_group="PG", client_version="5.3.3"),
             isolation(2_000, 2_500, broker_name="broker-b", enforced=False),
             isolation(3_000, 4_000, broker_name=SQL, client_id=ANSI),
             isolation(3_500, 4_000, broker_name="broker-c", client_id=FORMULA),
@@ -115,7 +115,7 @@ def test_every_question_is_one_that_the_command_line_knows() -> None:
             *question.order,
             *question.narrowed_by.values(),
             *(question.interval or ()),
-        } <= names | {"held_by", "should_be_held_by"}
+        } <= names | {"host", "owner", "held_by", "should_be_held_by"}
         assert question.narrowed_by.keys() <= {*NAMES, *FLAGS}
 
 
@@ -123,9 +123,37 @@ def test_isolations_of_a_broker_as_text(capsys: pytest.CaptureFixture[str], lake
     said = Said(capsys, lake, "isolations", "--broker", "broker-a", "--date", f"{D1}", "--cluster", "main")
     assert said.code == 0
     assert [line.split() for line in said.out.splitlines()[1:]] == [
-        ["from", "until", "broker", "producer", "client", "cause", "latency", "ms", "ended", "by", "enforced"],
-        ["00:00:01.000", "00:00:31.000", "broker-a", "p2", "5.3.3", "LATENCY", "600", "EXPIRED", "yes"],
-        ["00:00:05.000", "00:00:07.000", "broker-a", "p1", "–", "LATENCY", "600", "EXPIRED", "yes"],
+        [
+            "from",
+            "until",
+            "broker",
+            "group",
+            "host",
+            "client",
+            "cause",
+            "latency",
+            "ms",
+            "ended",
+            "by",
+            "enforced",
+            "client",
+            "id",
+        ],
+        [
+            "00:00:01.000",
+            "00:00:31.000",
+            "broker-a",
+            "PG",
+            "–",
+            "5.3.3",
+            "slow",
+            "answer",
+            "600",
+            "EXPIRED",
+            "yes",
+            "p2",
+        ],
+        ["00:00:05.000", "00:00:07.000", "broker-a", "–", "–", "–", "slow", "answer", "600", "EXPIRED", "yes", "p1"],
     ]
     assert said.out.startswith("isolations, 2026-03-01 UTC, cluster main\n")
 

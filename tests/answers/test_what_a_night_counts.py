@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from jobs.answers.causes import OTHER, SLOW
 from jobs.answers.minutes import MOST_POINTS, Point, minutes
 from jobs.answers.night import MOST_EVENTS, MOST_FINDINGS, NIGHTS_BEFORE, Day, headline, night
 from jobs.answers.published import Published, open_published
@@ -22,6 +23,7 @@ from jobs.tables import (
     FINDINGS,
     GROUP_EVENTS,
     ISOLATION_INTERVALS,
+    PRODUCER_DAYS,
     REBALANCES,
     SEND_CALLS,
     Table,
@@ -131,7 +133,7 @@ def test_the_gravest_events_are_told_in_order_of_time(tmp_path: Path) -> None:
     assert found.not_drawn == ("2 events beyond the 50 gravest",)
     assert (found.whole.events, found.whole.info_events, found.days[-1].events) == (51, 1, 51)
     assert (
-        "; 51 events and 1 of severity INFO, the worst: critical refused sends of 2 of 3 producers for 1.0 s, "
+        ". 51 events and 1 of severity INFO; the worst: critical refused sends from 2 of 3 producers for 1.0 s and "
         in found.headline
     )
 
@@ -140,7 +142,7 @@ def test_events_of_severity_info_are_counted_apart(tmp_path: Path) -> None:
     info = [event(place, 1, severity="INFO") for place in (2, 3)]
     published = lake_of(tmp_path, EVENTS, *info)
     assert (
-        "; 2 events of severity INFO, the worst: b refused sends of 2 of 3 producers for 1.0 s, "
+        ". 2 events of severity INFO; the worst: b refused sends from 2 of 3 producers for 1.0 s and "
         in night(published).headline
     )
     assert "<dt>events</dt><dd>0 <small>and 2 of severity INFO</small></dd>" in render(published)
@@ -285,7 +287,7 @@ def test_each_figure_of_an_event_stands_below_its_heading(tmp_path: Path) -> Non
     assert cells(page, "events")[:-1] == ["broker-a", "CRITICAL", "refused", *figures]
     below = re.sub("<[^>]+>", "", page.partition('<tr class="below">')[2].partition("</details>")[0])
     assert "ALL_ISOLATED 22" in below
-    assert "20 failed and 8 slow of 90 attempts, at 19 of 21 producers. First bad attempt 00:00:01.000," in below
+    assert "20 failed and 8 slow of 90 attempts, of 19 of 21 producers. First bad attempt 00:00:01.000," in below
     assert "last bad one 00:00:03.999, next answer 00:00:04.000. Avoided from 00:00:01.500." in below
     assert "s19" in below
     assert "s20" not in below
@@ -296,7 +298,7 @@ def test_each_figure_of_an_event_stands_below_its_heading(tmp_path: Path) -> Non
     ("changed", "note"),
     [
         ({}, None),
-        ({"bad_until_ms": None}, "no answer known after it"),
+        ({"bad_until_ms": None}, "no later answer is known"),
         ({"bad_until_ms": START + 65_000}, "answered again at 00:01:05"),
         ({"continued_from_previous_day": True}, "goes on from the day before"),
         ({"continues_next_day": True}, "goes on after 24:00"),
@@ -466,16 +468,50 @@ def test_each_broker_has_its_turn_until_the_rows_are_used_up(tmp_path: Path) -> 
     assert left_out.endswith(f"beyond the {shown} worst; 1 broker not drawn at all")
 
 
+def test_causes_without_a_class_have_their_own_and_no_other_one_took_longer(tmp_path: Path) -> None:
+    """Four at most; the time of all isolations counts, not their number."""
+    held = {"AError": (9,), "BError": (8,), "CError": (4, 3), "DError": (6,), "EError": (1, 1, 1), "LATENCY": (1,)}
+    rows = [
+        isolation(f"p{number}", "a", 0, length, cause=cause)
+        for cause, lengths in held.items()
+        for number, length in enumerate(lengths)
+    ]
+    kinds = {each.source["cause"]: each.kind for each in timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows)).bars}
+    own = {name: name for name in ("AError", "BError", "CError", "DError")}
+    assert kinds == own | {"EError": OTHER, "LATENCY": SLOW}
+
+
+def test_a_finding_names_its_producer_for_a_reader(tmp_path: Path) -> None:
+    """Group and owner, host and all its versions of the day, the client id last; nobody is found in other words."""
+    producer = {"client_id": "10.0.0.1@7", "producer_group": "PG"}
+    days = [WHERE | producer | {"client_version": version} for version in ("5.3.3", "4.9.7", None)]
+    write_rows(tmp_path, PRODUCER_DAYS, [each | {"enforced": number == 1} for number, each in enumerate(days)])
+    found = [
+        finding("CRITICAL", 1, "10.0.0.1@7 alone isolated 10.0.0.1@77") | producer,
+        finding("CRITICAL", 2, "seq of p fell once") | {"client_id": "p", "producer_group": ""},
+        finding("CRITICAL", 3, "PG (4.9.7, 2 producers) avoided b", "AVOIDED_TOO_LONG") | {"producer_group": "PG"},
+        finding("CRITICAL", 4, "all is said"),
+    ]
+    told = night(lake_of(tmp_path, FINDINGS, *found), owners={"P*": "team\x1b"})
+    assert [each["sentence"] for each in told.findings] == [
+        "PG [team\\x1b] on 10.0.0.1 (client 4.9.7, 5.3.3, 10.0.0.1@7) alone isolated 10.0.0.1@77",
+        "seq of (unknown group) (client version unknown, p) fell once",
+        "PG [team\\x1b] (4.9.7, 2 producers) avoided b",
+        "all is said",
+    ]
+
+
 def test_what_a_bar_says(tmp_path: Path) -> None:
     rows = [
-        isolation("p1", "a", 0, 5, extensions=2, end_latest_ms=START + 9),
-        isolation("p2", "a", 0, 5, enforced=False, client_version=None),
+        isolation("10.0.0.1@<p1>", "a", 0, 5, extensions=2, end_latest_ms=START + 9),
+        isolation("p2", "a", 0, 5, enforced=False, client_version=None, cause="HIDDEN_RETRY"),
     ]
     first, second = (isolation_hover(each) for each in timeline(lake_of(tmp_path, ISOLATION_INTERVALS, *rows)).bars)
-    assert "p1 held it off" in first
+    assert "<br>PG on 10.0.0.1 (client 5.3.3, 10.0.0.1@&lt;p1&gt;) isolated it<br>" in first
+    assert "<br>cause: slow answer, 600 ms; ended: EXPIRED<br>" in first
     assert "extended 2 times" in first
     assert "the end lies in" in first
-    assert "p2 would have held, with its switch on, it off" in second
-    assert "client ?, group PG" in second
+    assert "<br>PG (client version unknown, p2) would have isolated it with its switch on<br>" in second
+    assert "<br>cause: failed try inside the client, not logged, 600 ms;" in second
     assert "extended" not in second
     assert "the end lies in" not in second

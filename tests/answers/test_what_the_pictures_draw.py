@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.answers.causes import SLOW, TIMED_OUT
+from jobs.answers.causes import OTHER, SLOW, TIMED_OUT
 from jobs.answers.events import Event
 from jobs.answers.gantt import Bar
 from jobs.answers.group_figure import group_figure
@@ -30,8 +30,8 @@ def sent(*points: Point, width_ms: int = MINUTE) -> Minutes:
     return Minutes(width_ms, points, {}, 0)
 
 
-def row(broker: str, client_id: str | None = None, isolated_ms: int = 0) -> Row:
-    return Row(broker, client_id, client_id and "PG", isolated_ms, 7, 1)
+def row(broker: str, client_id: str | None = None, isolated_ms: int = 0, group: str = "PG") -> Row:
+    return Row(broker, client_id, client_id and group, client_id and "5.3.3", isolated_ms, 7, 1)
 
 
 def isolated(place: int, kind: str, start_ms: int, end_ms: int, *, hollow: bool = False) -> Bar:
@@ -110,6 +110,15 @@ def test_bars_are_of_the_colour_of_their_cause_and_hollow_with_the_switch_off() 
     assert only_hollow["data"][-1]["showlegend"]
 
 
+def test_a_cause_without_a_class_is_drawn_under_its_own_name_in_grey_and_the_other_ones_come_last() -> None:
+    bars = [isolated(1, kind, 0, 5) for kind in (OTHER, "SiteException", "<b>Exception", SLOW)]
+    figure, _ = timeline_figure(Timeline(TWO_BROKERS, tuple(bars), 4, ()), NO_SENDS, [])
+    traces = [each for each in figure["data"] if each.get("meta") == "isolation"]
+    assert [(each["name"], each["marker"]["color"]) for each in traces] == [
+        (SLOW, "#e69f00"), ("&lt;b&gt;Exception", GREY), ("SiteException", GREY), (OTHER, GREY),
+    ]  # fmt: skip
+
+
 def test_an_event_is_a_bar_on_the_heading_and_a_band_over_the_producers_of_each_of_its_brokers() -> None:
     """To its last bad attempt: nothing may be known of the time to the next answer."""
     events = [event(["a", "b", "not drawn"], 6_000, 15_000, 16_000), event(["b"], 17_000, 18_000, None)]
@@ -120,7 +129,7 @@ def test_an_event_is_a_bar_on_the_heading_and_a_band_over_the_producers_of_each_
     )  # fmt: skip
     assert trace["hovertext"][0] == (
         "<b>event at 3 of 9 brokers: timed out</b><br>1970-01-01 00:00:06.000 – 00:00:15.000 UTC, 9.0 s<br>"
-        "all answered again by 00:00:16<br>met by 2,019 of 2,021 producers, avoided by 1,017<br>"
+        "all answered again by 00:00:16<br>hit 2,019 of 2,021 producers, avoided by 1,017<br>"
         "sends: 1,200 lost, 3 saved by a retry, 4 slow"
     )
     assert trace["hovertext"][2].startswith("<b>event at b: timed out</b>")
@@ -132,15 +141,16 @@ def test_an_event_is_a_bar_on_the_heading_and_a_band_over_the_producers_of_each_
 
 
 def test_rows_are_labelled_and_a_line_stands_above_each_broker() -> None:
+    """A producer by its group and host; by its client id for what of these is not known."""
     long = "x" * 40
-    rows = (*TWO_BROKERS, row(long, isolated_ms=61_000), row(long, long))
+    rows = (*TWO_BROKERS, row(long, isolated_ms=61_000), row(long, "10.0.0.1@4711"), row(long, long, group=""))
     layout = timeline_figure(Timeline(rows, (), 0, ()), NO_SENDS, [])[0]["layout"]
     assert layout["yaxis"]["ticktext"] == [
-        "<b>a</b> 1 min 30 s", "p1", "p2", "<b>b</b> 1.5 s", "p",
-        "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "xxxxxxxxxxxxxx…xxxxxxxxxxxxxx",
+        "<b>a</b> 1 min 30 s", "PG p1", "PG p2", "<b>b</b> 1.5 s", "PG p",
+        "<b>xxxxxxx…xxxxxxx</b> 1 min 01 s", "PG 10.0.0.1", "xxxxxxxxxxxxxx…xxxxxxxxxxxxxx",
     ]  # fmt: skip
-    assert layout["yaxis"]["tickvals"] == [0, 1, 2, 3, 4, 5, 6]
-    assert layout["yaxis"]["range"] == [6.6, -0.6]  # from the top
+    assert layout["yaxis"]["tickvals"] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert layout["yaxis"]["range"] == [7.6, -0.6]  # from the top
     lines = [(each["y0"], each["y1"]) for each in layout["shapes"] if each["type"] == "line"]
     assert lines == [(-0.5, -0.5), (2.5, 2.5), (4.5, 4.5)]
 

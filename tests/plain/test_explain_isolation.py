@@ -321,7 +321,7 @@ def test_a_write_of_an_attempt_at_another_broker_is_named_by_its_cause() -> None
     (alone,) = why(isolation(601_000, profile="P2"), [opener], []).lines
     assert (alone.what, alone.thread) == ("HIDDEN_RETRY, INFERRED_RETRY_RESULT_BROKER", None)
     found = why(isolation(601_000, profile="P2"), [opener], [send(1_000, 30, mode="ASYNC")])
-    assert found.lines[0].what == "unseen try of ASYNC SEND_OK"
+    assert found.lines[0].what == "failed try inside ASYNC SEND_OK"
 
 
 def test_far_from_the_isolation_only_changes_are_listed() -> None:
@@ -355,15 +355,19 @@ def test_one_producer_and_the_isolation_that_holds_then(producer: str, at_ms: in
         (
             "PH",
             2_000,
-            "'PH' names 2 producers that isolated 'broker-a', such as 'p2' of group 'PH', 'p2b' of group 'PH';",
+            "'PH' names 2 producers that isolated 'broker-a', such as PH (client 5.3.3, p2), PH (client 5.3.3, p2b);",
         ),
         ("p", 2_000, "'p' names 3 producers"),
         (
             "p2bb",
             2_000,
-            "no producer 'p2bb' isolated 'broker-a' on the day asked about (did you mean 'p2b'?); 'p1'",
+            "no producer 'p2bb' isolated 'broker-a' on the day asked about (did you mean 'p2b'?); PG (client",
         ),
-        ("p1", 500, "'p1' did not isolate 'broker-a' at 2026-03-01 00:00:00.500; the next is 2026-03-01 00:00:01.000"),
+        (
+            "p1",
+            500,
+            "PG (client 5.3.3, p1) did not isolate 'broker-a' at 2026-03-01 00:00:00.500; the next is 2026-03-01",
+        ),
         (
             "p1",
             5_500,
@@ -386,8 +390,8 @@ def test_a_group_names_one_of_the_producers_that_share_a_client_id() -> None:
     with pytest.raises(InputMissingError) as raised:
         covering(rows, "p1", None, "broker-a", T + 2_000)
     assert str(raised.value) == (
-        "'p1' names 2 producers that isolated 'broker-a', such as 'p1' of group 'PG', 'p1' of group 'PH'; give the"
-        " client id of one, and with --group its group where several share that id"
+        "'p1' names 2 producers that isolated 'broker-a', such as PG (client 5.3.3, p1), PH (client 5.3.3, p1); give"
+        " the client id of one, and with --group its group where several share that id"
     )
     with pytest.raises(InputMissingError, match="no producer 'p1' of group 'PX' isolated 'broker-a' on the day"):
         covering(rows, "p1", "PX", "broker-a", T + 2_000)
