@@ -70,7 +70,7 @@ def _hover(line: PolicyLine) -> str:
         f"{floor}: {length}" for floor, length in zip(line.latency_max_ms, line.not_available_ms, strict=True)
     )
     lines = [
-        safe(line.policy),
+        line.label,
         f"bad sends avoided {line.hits:,}, missed {line.missed:,}",
         f"good sends steered away {line.false_alarms:,}",
         f"{line.isolations:,} isolations, {duration(line.isolated_ms)}",

@@ -11,16 +11,20 @@ from pyspark.sql import functions as F
 
 from jobs.lake.tables_io import Lake
 from jobs.runs.run import Run
+from jobs.settings.client_profiles import released_profiles
 from jobs.settings.model import Settings
 from jobs.tables import POLICY_OUTCOMES, PRODUCER_DAYS, SENDS
 from jobs.tables.day import Day
 from jobs.text.redaction import redacted
+from jobs.text.terminal import safe
+from udfs.ladder import Ladder
 
 LIMITS = (
     "A log cannot show how the other brokers would have answered the sends steered to them, nor the sends that a"
     " producer's own isolation kept away: avoided is what would have gone elsewhere, not what would have succeeded."
 )
 
+_LADDER = ("latency_max_ms", "not_available_ms")
 _SUMS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms",
          "missed", "unavoidable")  # fmt: skip
 
@@ -29,7 +33,10 @@ _SUMS = ("sends", "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "
 class PolicyLine:
     """One policy over the requested days and all brokers; counts are attempts, durations producer-milliseconds.
 
-    `is_best`: no other policy of the run avoids as many bad sends with as few good ones steered away.
+    Attributes:
+        is_best: no other policy of the run avoids as many bad sends with as few good ones steered away.
+        since: of a released profile the first client version that has it; null for others.
+        failure_ms: isolation after a failure; null for `AS_RUN`, and where the client would fail.
     """
 
     policy: str
@@ -44,6 +51,23 @@ class PolicyLine:
     false_alarms: int
     missed: int
     is_best: bool = False
+    since: str | None = None
+    failure_ms: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name for a reader, with the version that a released profile begins with."""
+        return safe(self.policy) + (f" (from {self.since})" if self.since else "")
+
+
+@dataclass(frozen=True)
+class InUse:
+    """Producers of the days by client version and policy, as `producer_days` has them; a version may be unknown."""
+
+    client_version: str | None
+    policy: str
+    producers: int
+    groups: list[str]
 
 
 @dataclass(frozen=True)
@@ -52,6 +76,7 @@ class WhatIfSummary:
 
     Attributes:
         policies: most bad sends avoided first.
+        in_use: what the replayed producers really ran, most producers first.
         sends: attempts whose queue the client chose, of producers that can be replayed.
         unavoidable: bad sends that none of the policies would have steered away.
         starts_empty: the day before the first one is not in the lake.
@@ -68,6 +93,7 @@ class WhatIfSummary:
     bad_sends: int
     unavoidable: int
     policies: list[PolicyLine]
+    in_use: list[InUse]
     starts_empty: bool
     switch_on_share: float | None
     not_replayed: dict[str, int]
@@ -78,15 +104,22 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, cluster
     """Read the results of the run, which replayed these clusters, back from the lake."""
     lake = Lake(spark, settings.lake)
     own = lake.read(POLICY_OUTCOMES).where(F.col("run_id") == F.lit(run.run_id))
-    sums = own.groupBy("policy", "profile", "latency_max_ms", "not_available_ms").agg(
-        *(F.sum(name).alias(name) for name in _SUMS)
-    )
+    sums = own.groupBy("policy", "profile", *_LADDER).agg(*(F.sum(name).alias(name) for name in _SUMS))
     rows = [row.asDict() for row in sums.collect()]
     before = Day(run.days[0], settings.cluster).before.date
     producers = lake.read_days(PRODUCER_DAYS, clusters, run.days)
     switch = producers.agg(
         (F.sum(F.when(F.col("enforced"), F.col("sends")).otherwise(0)) / F.sum("sends")).alias("share")
     ).collect()
+    in_use = (
+        producers.where("policy IS NOT NULL")
+        .groupBy("client_version", "policy")
+        .agg(
+            F.count_distinct("client_id", "producer_group").alias("producers"),
+            F.sort_array(F.collect_set("producer_group")).alias("groups"),
+        )
+        .orderBy(F.desc("producers"), "client_version", "policy")
+    )
     left_out = producers.where("not_replayed IS NOT NULL").groupBy("not_replayed").count().orderBy("not_replayed")
     return WhatIfSummary(
         run_id=run.run_id,
@@ -98,6 +131,7 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, cluster
         bad_sends=max((row["bad_sends"] for row in rows), default=0),
         unavoidable=max((row["unavoidable"] for row in rows), default=0),
         policies=with_best([_line(row) for row in rows]),
+        in_use=[InUse(**row.asDict()) for row in in_use.collect()],
         starts_empty=lake.read_days(SENDS, clusters, [before]).isEmpty(),
         switch_on_share=switch[0]["share"],
         not_replayed={row["not_replayed"]: row["count"] for row in left_out.collect()},
@@ -105,7 +139,12 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, cluster
 
 
 def _line(row: dict[str, Any]) -> PolicyLine:
-    return PolicyLine(**{name: row[name] for name in PolicyLine.__dataclass_fields__ if name != "is_best"})
+    released = {profile.name: profile for profile in released_profiles()}
+    since = released[row["policy"]].since if row["policy"] in released else None
+    rules, ladder = released.get(row["profile"]), Ladder(*(tuple(row[name]) for name in _LADDER))
+    failure_ms = rules.policy(row["policy"], ladder).failure_isolation_ms if rules else None
+    figures = {name: row[name] for name in PolicyLine.__dataclass_fields__ if name in row}
+    return PolicyLine(**figures, since=since, failure_ms=failure_ms)
 
 
 def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:

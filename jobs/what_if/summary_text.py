@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from jobs.text.terminal import duration, grid, one_line, safe
@@ -18,17 +19,26 @@ def what_if_text(summary: WhatIfSummary) -> str:
         f"{span}  cluster {clusters}: {summary.sends:,} sends whose queue the client chose,"
         f" {summary.bad_sends:,} of them bad (failed, or {summary.slow_ms} ms and longer)"
     )
-    return "\n\n".join([head, _policies_text(summary), _notes_text(summary)])
+    return "\n\n".join([head, _in_use_text(summary), _policies_text(summary), _notes_text(summary)])
+
+
+def _in_use_text(summary: WhatIfSummary) -> str:
+    rows = [
+        [safe(used.client_version or "?"), safe(used.policy), f"{used.producers:,}", _few([*map(safe, used.groups)])]
+        for used in summary.in_use
+    ]
+    return "In use on these days, as far as replayed\n" + grid(["client", "policy", "producers", "groups"], rows)
 
 
 def _policies_text(summary: WhatIfSummary) -> str:
     alike = [list(lines) for _, lines in groupby(summary.policies, key=_figures)]
     shown = [lines for place, lines in enumerate(alike) if place < _LINES or lines[0].is_best]
-    header = ["", "policy", "bad avoided", "good steered away", "isolations", "isolated (sum over producers)"]
+    header = ["", "policy", "a failure isolates", "bad avoided", "good steered away", "isolations"]
     rows = [
         [
             "*" if lines[0].is_best else "",
-            _names(lines),
+            _few([line.label for line in lines]),
+            ", ".join(dict.fromkeys("–" if line.failure_ms is None else duration(line.failure_ms) for line in lines)),
             f"{lines[0].hits:,}{_share(lines[0].hits, summary.bad_sends)}",
             f"{lines[0].false_alarms:,}",
             f"{lines[0].isolations:,}",
@@ -37,15 +47,16 @@ def _policies_text(summary: WhatIfSummary) -> str:
         for lines in shown
     ]
     more = f", {len(shown)} of {len(alike)}" if len(shown) < len(alike) else ""
-    return f"Policies, by bad sends that would have gone to another broker{more}\n" + grid(header, rows)
+    return f"Policies, by bad sends that would have gone to another broker{more}\n" + grid(
+        [*header, "isolated (sum over producers)"], rows
+    )
 
 
 def _figures(line: PolicyLine) -> tuple[int, ...]:
     return (line.hits, line.false_alarms, line.isolations, line.isolated_ms)
 
 
-def _names(lines: list[PolicyLine]) -> str:
-    names = [safe(line.policy) for line in lines]
+def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
 
 
@@ -64,6 +75,8 @@ def _notes_text(summary: WhatIfSummary) -> str:
             f"{100 * summary.switch_on_share:.0f} % of all attempts come from producers whose switch was on: what they"
             " kept away from a broker is not in their log"
         )
+    if any(line.since for line in summary.policies):
+        notes.append("P1 to P5: the rules of the released clients from that version to the next one's")
     if any(line.policy == "AS_RUN" for line in summary.policies):
         notes.append("AS_RUN: each producer under its own version and ladder, with the switch on")
     if summary.starts_empty:

@@ -17,23 +17,34 @@ from tests.given.what_if_answers import line, summary
 
 
 def test_the_answer_on_one_screen() -> None:
-    told = what_if_text(summary(line("P1", 10, 5), line("P2", 10, 5), line("P5", 30, 9), line("worse", 8, 50)))
-    sends = "2026-11-21  cluster c: 1,000 sends whose queue the client chose"
-    assert told.splitlines()[:7] == [
-        f"{sends}, 40 of them bad (failed, or 550 ms and longer)",
-        "",
-        "Policies, by bad sends that would have gone to another broker",
-        "     policy  bad avoided  good steered away  isolations  isolated (sum over producers)",
-        "  *  P5      30 (75 %)    9                  3           1 min 00 s",
-        "  *  P1, P2  10 (25 %)    5                  3           1 min 00 s",
-        "     worse   8 (20 %)     50                 3           1 min 00 s",
-    ]
+    first = dataclasses.replace(line("P1", 10, 5), failure_ms=600_000)
+    second = dataclasses.replace(line("P2", 10, 5), failure_ms=None)
+    told = what_if_text(summary(first, second, line("P5", 30, 9), line("worse", 8, 50)))
+    sends = "cluster c: 1,000 sends whose queue the client chose, 40 of them bad (failed, or 550 ms and longer)"
+    assert [re.split("  +", row.strip()) for row in told.splitlines()[:12]] == [
+        ["2026-11-21", sends],
+        [""],
+        ["In use on these days, as far as replayed"],
+        ["client", "policy", "producers", "groups"],
+        ["4.7.1", "P1", "1,200", "PG_0, PG_1, PG_2, PG_3 and 2 more"],
+        ["?", "P5 with the ladder of PG\\x1b", "2", "PG\\x1b"],
+        [""],
+        ["Policies, by bad sends that would have gone to another broker"],
+        [
+            "policy", "a failure isolates", "bad avoided", "good steered away", "isolations",
+            "isolated (sum over producers)",
+        ],
+        ["*", "P5 (from 5.2.0)", "2.0 s", "30 (75 %)", "9", "3", "1 min 00 s"],
+        ["*", "P1 (from 4.0.0), P2 (from 4.8.0)", "10 min 00 s, –", "10 (25 %)", "5", "3", "1 min 00 s"],
+        ["worse", "2.0 s", "8 (20 %)", "50", "3", "1 min 00 s"],
+    ]  # fmt: skip
     for note in (
         "7 bad sends would have been avoided by none of them",
         "A log cannot show how the other brokers would have answered",
         "25 % of all attempts come from producers whose switch was on",
         "the first day starts with no isolation",
         "2 producers not replayed: NOT_A_JAVA_CLIENT",
+        "P1 to P5: the rules of the released clients from that version to the next one's",
     ):
         assert note in told
 
@@ -62,7 +73,7 @@ def test_policies_share_a_line_only_when_all_four_figures_are_the_same() -> None
         dataclasses.replace(line("c", 5, 5), isolated_ms=120_000), line("d", 5, 5, isolations=4),
         line("e", 5, 6, isolations=4), line("f", 6, 5),
     ]  # fmt: skip
-    shown = what_if_text(summary(*lines)).splitlines()[4:9]
+    shown = what_if_text(summary(*lines)).splitlines()[9:14]
     assert [row[5:].split("  ")[0] for row in shown] == ["f", "a, b", "c", "d", "e"]
 
 
@@ -86,7 +97,7 @@ def test_what_there_is_no_need_to_say_is_not_said() -> None:
 
 def test_nothing_bad_and_no_policy_is_no_error() -> None:
     quiet = dataclasses.replace(summary(line("P5", 0, 0)), bad_sends=0, switch_on_share=None)
-    assert "P5      0            0" in what_if_text(quiet)
+    assert "P5 (from 5.2.0)  2.0 s               0            0" in what_if_text(quiet)
     assert "switch was on" not in what_if_text(quiet)
 
 
