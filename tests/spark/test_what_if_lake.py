@@ -29,6 +29,7 @@ from tests.given.site import D1, D2, D3, published_rows
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 HOSTILE = "x'; DROP TABLE sends -- </script><b>\x1b[31m"
 LADDER = f"{HOSTILE}=100/1000@P5"
+P5 = {"client_version": "5.3.3", "policy": "P5"}
 FIGURES = ("event_date", "policy", "profile", "latency_max_ms", "not_available_ms", "broker_name", "producers", "sends",
            "bad_sends", "isolations", "isolated_ms", "all_isolated_ms", "steered", "hits", "false_alarms", "missed",
            "unavoidable")  # fmt: skip
@@ -43,7 +44,10 @@ def two_days(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> L
     for day in (D1, D2):
         lake.publish_day(SENDS, rows.where(rows.event_date == day), "main", day, {})
     producers = [
-        {"event_date": D1, "client_id": "on", "producer_group": "PG", "enforced": True, "sends": 30},
+        {"event_date": D1, "client_id": "on", "producer_group": "PG", "enforced": True, "sends": 30} | P5,
+        {"event_date": D1, "client_id": "on", "producer_group": "PG", "enforced": False} | P5,
+        {"event_date": D1, "client_id": "on", "producer_group": "PB"} | P5,
+        {"event_date": D1, "client_id": "old", "producer_group": "PB", "policy": "P2"},
         {"event_date": D1, "client_id": "go", "producer_group": "PG", "sends": 10, "not_replayed": "NOT_A_JAVA_CLIENT"},
         {"event_date": D3, "client_id": "p1", "producer_group": "PG", "sends": 5},
     ]
@@ -78,6 +82,13 @@ def test_the_command_publishes_its_policies_and_leaves_the_others(
     assert (told["sends"], told["bad_sends"], told["unavoidable"], told["clusters"]) == (21, 5, 2, ["main"])
     assert (told["switch_on_share"], told["not_replayed"]) == (0.75, {"NOT_A_JAVA_CLIENT": 1})
     assert told["starts_empty"]
+    assert told["in_use"] == [
+        P5 | {"producers": 2, "groups": ["PB", "PG"]},
+        {"client_version": None, "policy": "P2", "producers": 1, "groups": ["PB"]},
+    ]
+    assert {each["policy"]: (each["since"], each["failure_ms"]) for each in told["policies"]} == {
+        HOSTILE: (None, 1_000), "P5": ("5.2.0", 10_000),
+    }  # fmt: skip
     assert {each["policy"]: (each["hits"], each["false_alarms"], each["is_best"]) for each in told["policies"]} == {
         HOSTILE: (3, 5, True), "P5": (0, 0, True),
     }  # fmt: skip
