@@ -148,8 +148,8 @@ def test_a_day_is_said_whole(story: Story) -> None:
     assert story.first.section("2026-03-01, cluster main\n") == [
         "2026-03-01, cluster main",
         (
-            "  7 sends lost, 0 saved by a retry, 0 slow; 1 event: broker-a let sends of 2 of 2 producers time out for"
-            " 3.0 s, no answer known after it, no producer avoided it."
+            "  7 sends lost, 0 saved by a retry, 0 slow. 1 event: broker-a timed out on sends from 2 of 2 producers for"
+            " 3.0 s; no later answer is known; no producer avoided it."
         ),
         "  32 % of 22 send attempts failed.",
         (
@@ -165,16 +165,19 @@ def test_a_day_is_said_whole(story: Story) -> None:
     ]
     assert story.first.section("Events") == [
         "Events: brokers in trouble, producers that avoided them, and sends, UTC",
-        "  broker    what       from      bad for  met by  avoided by  until  after it answered  lost  saved  slow",
-        "  broker-a  timed out  23:59:55  3.0 s    2 of 2  0           –                         2     0      0",
-        "    no answer known after it",
+        (
+            "  broker    what       from      bad for  producers hit  avoided by  until  after it answered  lost  saved"
+            "  slow"
+        ),
+        "  broker-a  timed out  23:59:55  3.0 s    2 of 2         0           –                         2     0      0",
+        "    no later answer is known",
         "    goes on after 24:00",
     ]
     assert story.first.section("Producers") == [
         "Producers that isolated longest (5 of 11, 6 isolations)",
-        "  client id  client  isolated (sum over brokers)  isolations",
-        "  p5         5.3.3   10.0 s                       1",
-        "  p7         5.3.3   9.5 s                        2",
+        "  group   host  client  isolated (sum over brokers)  isolations  client id",
+        "  PG_ten  ?     5.3.3   10.0 s                       1           p5",
+        "  PG_ten  ?     5.3.3   9.5 s                        2           p7",
     ]
     assert story.first.section("What this rests on") == [
         "What this rests on",
@@ -186,7 +189,7 @@ def test_a_day_is_said_whole(story: Story) -> None:
         "  1 producer not replayed: CLIENT_TOO_OLD",
         "  1 producer not replayed: CLIENT_VERSION_UNKNOWN",
         "  2 producers not replayed: NOT_A_JAVA_CLIENT",
-        "  2 first attempts contradict the replay (producer_days.contradictions): 2 of p5 (PG_ten)",
+        "  2 first attempts contradict the replay (producer_days.contradictions): 2 of PG_ten (client 5.3.3, p5)",
         (
             "  the day before was not in the lake: 2026-03-01 starts with no isolation (after_unknown_start marks rows"
             " that could differ)"
