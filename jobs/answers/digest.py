@@ -146,9 +146,8 @@ def _digest(published: Published, owners: Mapping[str, str]) -> Digest:
     troubled = troubled_groups(consumers)
     kinds = finding_kinds([finding for finding in consumers.findings if _is_noted(finding)])
     missing = _missing(published, producers) if day in ran[FAULT_LATENCY] else []
-    named = [*(row["producer_group"] for row in (*longest, *groups)), *missing]
-    named += [group.consumer_group for group in troubled[:MOST]]
-    named += [cost["producer_group"] for cost in on_night.costs]
+    of_producers = (row["producer_group"] for row in (*longest, *groups, *on_night.costs))
+    named = [*of_producers, *missing, *(group.consumer_group for group in troubled[:MOST])]
     return Digest(
         date=f"{day}",
         cluster=published.cluster,

@@ -164,7 +164,12 @@ def _producers(night: Digest) -> str:
     count = f"{isolating:,} of {night.producer_count:,}, {isolations:,} isolations"
     if night.producer_group_count < isolating > MOST:
         rows = [
-            [group_name(group["producer_group"], night.owners), f"{group['producers']:,}", *_isolated(group)]
+            [
+                group_name(group["producer_group"], night.owners),
+                f"{group['producers']:,}",
+                duration(group["isolated_ms"]),
+                f"{group['isolations']:,}",
+            ]
             for group in night.producer_groups
         ]
         table = grid(["group", "producers", "isolated (sum over brokers)", "isolations"], rows)
@@ -174,17 +179,14 @@ def _producers(night: Digest) -> str:
             group_name(producer["producer_group"], night.owners),
             safe(host_of(producer["client_id"]) or "?"),
             safe(producer["client_version"] or "?"),
-            *_isolated(producer),
+            duration(producer["isolated_ms"]),
+            f"{producer['isolations']:,}",
             safe(producer["client_id"]),
         ]
         for producer in night.producers[:_FEW]
     ]
     header = ["group", "host", "client", "isolated (sum over brokers)", "isolations", "client id"]
     return f"Producers that isolated longest ({count})\n{grid(header, rows)}"
-
-
-def _isolated(row: Mapping[str, Any]) -> list[str]:
-    return [duration(row["isolated_ms"]), f"{row['isolations']:,}"]
 
 
 def _groups(night: Digest) -> str:

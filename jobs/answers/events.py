@@ -88,12 +88,11 @@ class Event:
         """What happened, to whom, for how long, and who avoided the broker."""
         row, one = self.row, self.row["broker_name"] is not None
         did = _DID[row["kind"]].format(f"{row['hit_producers']:,} of {counted(row['producers'], 'producer')}")
-        then = " and " if one and row["bad_until_ms"] is not None else "; "
-        at_once = "" if one else f"; {_at_once(row)}"
+        then = f"; {_at_once(row)}; " if not one else "; " if row["bad_until_ms"] is None else " and "
         avoided = counted(row["avoiding_producers"], "producer") if row["avoiding_producers"] else "no producer"
         after = f", for up to {duration(row['avoided_after_ms'])} after that" if row["avoided_after_ms"] else ""
         return (
-            f"{safe(self.where)} {did} for {duration(self.bad_ms)}{at_once}{then}{self.answered};"
+            f"{safe(self.where)} {did} for {duration(self.bad_ms)}{then}{self.answered};"
             f" {avoided} avoided {'it' if one else 'them'}{after}"
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from jobs.answers.published import Published
 from jobs.answers.question import Question
-from jobs.answers.runs import FAULT_LATENCY, Flow, not_given
+from jobs.answers.runs import Flow, not_given
 from jobs.errors import UsageError
 from jobs.tables import SENDS, TABLES, Table
 from jobs.text.nearest import did_you_mean
@@ -60,19 +60,6 @@ def check_known(published: Published, question: Question, equal: Mapping[str, ob
             continue
         if known is not None:
             raise UsageError(_unknown(published, noun, f"{value}", known, question.flow))
-
-
-def check_producer_group(published: Published, group: str) -> None:
-    """Refuse a producer group that occurs nowhere in the requested days.
-
-    Raises:
-        UsageError: the group is unknown; lists the nearest, and the known ones.
-        LakeError: a table cannot be read.
-    """
-    noun, name = _NAMED["producer_group"]
-    known = _holding(published, _tables_of(name), name, group)
-    if known is not None:
-        raise UsageError(_unknown(published, noun, group, known, FAULT_LATENCY))
 
 
 def _unknown(published: Published, noun: str, name: str, known: list[str], flow: Flow) -> str:

@@ -162,9 +162,8 @@ def headline(whole: Day, events: Sequence[Event]) -> str:
     cost, sends = cost_words(asdict(whole)), _failed(whole)
     if events:
         number = counted(whole.events or whole.info_events, "event")
-        info = f" and {whole.info_events:,}" if whole.events else ""
         if whole.info_events:
-            number += f"{info} of severity INFO"
+            number += f"{f' and {whole.info_events:,}' if whole.events else ''} of severity INFO"
         return sentence(f"{cost}. {number}{'; the worst' if events[1:] else ''}: {events[0].words}")
     if whole.isolations:
         return sentence(

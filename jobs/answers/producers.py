@@ -44,8 +44,7 @@ def producer_name(row: Mapping[str, Any], owners: Mapping[str, str] = NO_OWNERS)
     >>> producer_name({"client_id": "orders-1", "producer_group": "", "client_version": None})
     '(unknown group) (client version unknown, orders-1)'
     """
-    host = host_of(row["client_id"])
-    where = f" on {safe(host)}" if host else ""
+    where = f" on {safe(host)}" if (host := host_of(row["client_id"])) else ""
     version = safe(row["client_version"] or "version unknown")
     return f"{group_name(row['producer_group'], owners)}{where} (client {version}, {safe(row['client_id'])})"
 
@@ -70,7 +69,7 @@ def with_names(
     'PG [ops] on c (client 5.3.3, c@1) alone isolated broker-a'
     """
     client_id, group = finding["client_id"], finding["producer_group"]
-    version = versions.get((client_id, group))
-    name = producer_name({**finding, "client_version": version}, owners) if client_id else group_name(group, owners)
-    said = re.escape(client_id or group or "") or "$."
+    row = {**finding, "client_version": versions.get((client_id, group))}
+    name = producer_name(row, owners) if client_id else group_name(group, owners)
+    said = re.escape(client_id or group or "") or "$."  # matches nothing
     return re.sub(rf"(?<!\S){said}(?![^\s,])", lambda _: name, str(finding["sentence"]), count=1)

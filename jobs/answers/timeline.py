@@ -145,11 +145,8 @@ def _pairs(isolations: pa.Table, length: pa.ChunkedArray) -> list[dict[str, Any]
         .aggregate([("isolated_ms", "sum"), ("would_ms", "sum"), ([], "count_all"), ("client_version", "max")])
     )
     found: list[dict[str, Any]] = sums.to_pylist()
-    return sorted(found, key=lambda pair: (*_worse(pair), *(pair[name] for name in _PAIR)))
-
-
-def _worse(pair: dict[str, Any]) -> tuple[int, int]:
-    return -pair["isolated_ms_sum"], -pair["would_ms_sum"]
+    worse = ("isolated_ms_sum", "would_ms_sum")
+    return sorted(found, key=lambda pair: (*(-pair[name] for name in worse), *(pair[name] for name in _PAIR)))
 
 
 def _chosen(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -251,6 +251,6 @@ def _rules(drawn: Timeline) -> list[dict[str, Any]]:
 def _label(row: Row) -> str:
     """A producer's group and host, a client id for what is not known; a broker's name and how long it was isolated."""
     if row.client_id is not None:
-        host = host_of(row.client_id) or row.client_id
-        return named(f"{row.producer_group} {host}" if row.producer_group else row.client_id, _LABEL)
+        of_group = f"{row.producer_group} {host_of(row.client_id) or row.client_id}"
+        return named(of_group if row.producer_group else row.client_id, _LABEL)
     return f"<b>{named(row.broker_name, _LABEL // 2)}</b> {duration(row.isolated_ms)}"

@@ -40,13 +40,14 @@ def report(
 ) -> None:
     """Write the page, and print where."""
     where = lake_of(call, "report", _PACKAGES, lake, cluster)
-    from jobs.answers.names import check_producer_group
+    from jobs.answers.names import check_known
+    from jobs.answers.questions import QUESTIONS
     from jobs.answers.report import write_report
     from jobs.answers.window import Window
 
     published = opened(where, days, times)
     if producer_group is not None:
-        check_producer_group(published, producer_group)
+        check_known(published, QUESTIONS["isolations"], {"producer_group": producer_group})
         published = replace(published, producer_group=producer_group)
     if times.given:
         first, last = times.span(days)

@@ -46,7 +46,7 @@ def write_picture(summary: WhatIfSummary, file: Path) -> None:
     figure = graph_objects.Figure(data=points, layout=_layout(summary))
     page = Environment(autoescape=True).from_string(part("picture.html.j2"))
     drawn = closed("picture.js", json.loads(figure.to_json()))
-    file.write_text(page.render(title=f"Faultline what-if {_days(summary)}", closed=drawn), encoding="utf-8")
+    file.write_text(page.render(title=f"Faultline what-if {summary.span}", closed=drawn), encoding="utf-8")
 
 
 def _points(lines: Sequence[PolicyLine], name: str, *, mode: str, symbol: str, color: str) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _hover(line: PolicyLine) -> str:
 
 def _layout(summary: WhatIfSummary) -> dict[str, Any]:
     sends = f"{summary.bad_sends:,} bad of {summary.sends:,} sends"
-    title = f"{_days(summary)}: {sends}, {summary.unavoidable:,} beyond every policy"
+    title = f"{summary.span}: {sends}, {summary.unavoidable:,} beyond every policy"
     half = summary.limits.index(", nor ") + 1
     note = f"{html.escape(summary.limits[:half])}<br>{html.escape(summary.limits[half:].strip())}"
     return {
@@ -106,7 +106,3 @@ def _layout(summary: WhatIfSummary) -> dict[str, Any]:
             }
         ],
     }
-
-
-def _days(summary: WhatIfSummary) -> str:
-    return summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"

@@ -61,22 +61,13 @@ class PolicyLine:
 
 
 @dataclass(frozen=True)
-class InUse:
-    """Producers of the days by client version and policy, as `producer_days` has them; a version may be unknown."""
-
-    client_version: str | None
-    policy: str
-    producers: int
-    groups: list[str]
-
-
-@dataclass(frozen=True)
 class WhatIfSummary:
     """The answers of a run.
 
     Attributes:
         policies: most bad sends avoided first.
-        in_use: what the replayed producers really ran, most producers first.
+        in_use: `client_version` (null = unknown) and `policy` of `producer_days`, number of `producers` that had them,
+            and their `groups`; most producers first.
         sends: attempts whose queue the client chose, of producers that can be replayed.
         unavoidable: bad sends that none of the policies would have steered away.
         starts_empty: the day before the first one is not in the lake.
@@ -93,11 +84,16 @@ class WhatIfSummary:
     bad_sends: int
     unavoidable: int
     policies: list[PolicyLine]
-    in_use: list[InUse]
+    in_use: list[dict[str, Any]]
     starts_empty: bool
     switch_on_share: float | None
     not_replayed: dict[str, int]
     limits: str = LIMITS
+
+    @property
+    def span(self) -> str:
+        """The days in words."""
+        return self.days[0] if len(self.days) == 1 else f"{self.days[0]} to {self.days[-1]}"
 
 
 def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, clusters: Sequence[str]) -> WhatIfSummary:
@@ -131,7 +127,7 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, cluster
         bad_sends=max((row["bad_sends"] for row in rows), default=0),
         unavoidable=max((row["unavoidable"] for row in rows), default=0),
         policies=with_best([_line(row) for row in rows]),
-        in_use=[InUse(**row.asDict()) for row in in_use.collect()],
+        in_use=[row.asDict() for row in in_use.collect()],
         starts_empty=lake.read_days(SENDS, clusters, [before]).isEmpty(),
         switch_on_share=switch[0]["share"],
         not_replayed={row["not_replayed"]: row["count"] for row in left_out.collect()},
@@ -139,12 +135,13 @@ def summarize_what_if(spark: SparkSession, settings: Settings, run: Run, cluster
 
 
 def _line(row: dict[str, Any]) -> PolicyLine:
-    released = {profile.name: profile for profile in released_profiles()}
-    since = released[row["policy"]].since if row["policy"] in released else None
-    rules, ladder = released.get(row["profile"]), Ladder(*(tuple(row[name]) for name in _LADDER))
-    failure_ms = rules.policy(row["policy"], ladder).failure_isolation_ms if rules else None
-    figures = {name: row[name] for name in PolicyLine.__dataclass_fields__ if name in row}
-    return PolicyLine(**figures, since=since, failure_ms=failure_ms)
+    rules = {profile.name: profile for profile in released_profiles()}.get(row["profile"])
+    ladder = Ladder(*(tuple(row[name]) for name in _LADDER))
+    return PolicyLine(
+        **{name: row[name] for name in PolicyLine.__dataclass_fields__ if name in row},
+        since=rules.since if rules and rules.name == row["policy"] else None,
+        failure_ms=rules.policy(row["policy"], ladder).failure_isolation_ms if rules else None,
+    )
 
 
 def with_best(lines: Sequence[PolicyLine]) -> list[PolicyLine]:

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from jobs.text.terminal import duration, grid, one_line, safe
-from jobs.what_if.summary import PolicyLine, WhatIfSummary
+from jobs.what_if.summary import WhatIfSummary
 
 _LINES = 20
+_FIGURES = ("hits", "false_alarms", "isolations", "isolated_ms")
 
 
 def what_if_text(summary: WhatIfSummary) -> str:
     """A line per policy, one for policies with equal results; control characters in names are escaped."""
-    span = summary.days[0] if len(summary.days) == 1 else f"{summary.days[0]} to {summary.days[-1]}"
     clusters = ", ".join(map(safe, summary.clusters))
     head = (
-        f"{span}  cluster {clusters}: {summary.sends:,} sends whose queue the client chose,"
+        f"{summary.span}  cluster {clusters}: {summary.sends:,} sends whose queue the client chose,"
         f" {summary.bad_sends:,} of them bad (failed, or {summary.slow_ms} ms and longer)"
     )
-    return "\n\n".join([head, _in_use_text(summary), _policies_text(summary), _notes_text(summary)])
-
-
-def _in_use_text(summary: WhatIfSummary) -> str:
-    rows = [
-        [safe(used.client_version or "?"), safe(used.policy), f"{used.producers:,}", _few([*map(safe, used.groups)])]
-        for used in summary.in_use
+    used = [
+        [
+            safe(row["client_version"] or "?"),
+            safe(row["policy"]),
+            f"{row['producers']:,}",
+            _few([*map(safe, row["groups"])]),
+        ]
+        for row in summary.in_use
     ]
-    return "In use on these days, as far as replayed\n" + grid(["client", "policy", "producers", "groups"], rows)
+    in_use = f"In use on these days, as far as replayed\n{grid(['client', 'policy', 'producers', 'groups'], used)}"
+    return "\n\n".join([head, in_use, _policies_text(summary), _notes_text(summary)])
 
 
 def _policies_text(summary: WhatIfSummary) -> str:
-    alike = [list(lines) for _, lines in groupby(summary.policies, key=_figures)]
+    alike = [list(lines) for _, lines in groupby(summary.policies, key=attrgetter(*_FIGURES))]
     shown = [lines for place, lines in enumerate(alike) if place < _LINES or lines[0].is_best]
     header = ["", "policy", "a failure isolates", "bad avoided", "good steered away", "isolations"]
     rows = [
@@ -52,10 +55,6 @@ def _policies_text(summary: WhatIfSummary) -> str:
     )
 
 
-def _figures(line: PolicyLine) -> tuple[int, ...]:
-    return (line.hits, line.false_alarms, line.isolations, line.isolated_ms)
-
-
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
 
@@ -66,6 +65,7 @@ def _share(part: int, whole: int) -> str:
 
 def _notes_text(summary: WhatIfSummary) -> str:
     notes = [
+        "(from …): the first client version with these rules; the next profile's is the first one without them",
         "* no other of these policies avoids as many bad sends with as few good ones steered away",
         f"{summary.unavoidable:,} bad sends would have been avoided by none of them",
         summary.limits,
@@ -75,8 +75,6 @@ def _notes_text(summary: WhatIfSummary) -> str:
             f"{100 * summary.switch_on_share:.0f} % of all attempts come from producers whose switch was on: what they"
             " kept away from a broker is not in their log"
         )
-    if any(line.since for line in summary.policies):
-        notes.append("P1 to P5: the rules of the released clients from that version to the next one's")
     if any(line.policy == "AS_RUN" for line in summary.policies):
         notes.append("AS_RUN: each producer under its own version and ladder, with the switch on")
     if summary.starts_empty:

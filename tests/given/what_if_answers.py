@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from jobs.what_if.summary import InUse, PolicyLine, WhatIfSummary, with_best
+from typing import Any
 
-IN_USE = [
-    InUse("4.7.1", "P1", 1_200, [f"PG_{number}" for number in range(6)]),
-    InUse(None, "P5 with the ladder of PG\x1b", 2, ["PG\x1b"]),
+from jobs.what_if.summary import PolicyLine, WhatIfSummary, with_best
+
+IN_USE: list[dict[str, Any]] = [
+    {"client_version": "4.7.1", "policy": "P1", "producers": 1_200, "groups": [f"PG_{number}" for number in range(6)]},
+    {"client_version": None, "policy": "P5 with the ladder of PG\x1b", "producers": 2, "groups": ["PG\x1b"]},
 ]
 
 

@@ -46,6 +46,14 @@ def test_help_imports_no_spark_and_no_pandas(lines: list[str]) -> None:
     assert int(count) < 400  # 240; with Spark and pandas 1,500 and more
 
 
+def test_answers_import_no_pandas_and_arrow_can_still_make_its_objects() -> None:
+    """It is a third of a second of every `explain`, `show` and `report`."""
+    asked = "import sys, pyarrow; from jobs.answers.delta_table import rows_of; pyarrow.scalar(1)"
+    made = 'assert "pandas" not in sys.modules; assert len(pyarrow.table({"a": [1]}).to_pandas()) == 1'
+    done = _started(sys.executable, "-c", f"{asked}\n{made}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr() == (f"faultline {VERSION}\n", "")

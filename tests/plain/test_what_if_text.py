@@ -44,7 +44,7 @@ def test_the_answer_on_one_screen() -> None:
         "25 % of all attempts come from producers whose switch was on",
         "the first day starts with no isolation",
         "2 producers not replayed: NOT_A_JAVA_CLIENT",
-        "P1 to P5: the rules of the released clients from that version to the next one's",
+        "(from …): the first client version with these rules; the next profile's is the first one without them",
     ):
         assert note in told
 
