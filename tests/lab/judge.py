@@ -341,10 +341,11 @@ def invented_group_events(deeds: Sequence[Deed], events: Rows) -> Iterator[Fault
     at_servers = [deed for deed in deeds if deed.kind not in AT_CONSUMERS]
     for row in events:
         names = {client.rpartition("@")[2] for client in row["client_ids"]}
-        doers = [deed for deed in at_consumers if names & {*deed.names}]
-        is_true = _near(doers, row["start_ms"], LOG_PAUSE_MS) if names else False
-        is_true = is_true or (not names and _near(at_servers, row["start_ms"], ROUTES_MS))
-        if not is_true:
+        is_done = any(
+            names & {*deed.names} and deed.start_ms - LOG_PAUSE_MS <= row["start_ms"] <= deed.end_ms + LOG_PAUSE_MS
+            for deed in at_consumers
+        )
+        if not is_done and (names or not _near(at_servers, row["start_ms"], ROUTES_MS)):
             yield invented(f"an event of a group: {row['kind']} at {row['start_ms']}, {row['sentence']}")
 
 

@@ -47,6 +47,13 @@ def group_finding(kind: str, start_s: float, end_s: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def group_event(kind: str, at_s: float, clients: tuple[str, ...] = (), brokers: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        "kind": kind, "start_ms": int(at_s * S), "client_ids": list(clients), "broker_names": list(brokers),
+        "consumer_group": "CG", "sentence": "",
+    }  # fmt: skip
+
+
 def check(writer: str, isolated: int, differing: int, cause: str | None) -> dict[str, Any]:
     return {
         "source": "RECORDED", "writer": writer, "cause": cause, "isolated_ms": isolated, "replayed_ms": isolated,
@@ -183,6 +190,38 @@ def test_a_finding_about_a_group_follows_a_deed() -> None:
     rows = [group_finding("UNASSIGNED", at_s, at_s + 1) for at_s in (150, 199, 300)]
     (fault,) = judge.invented_group_findings([FREEZE, KILL], rows)
     assert "from 300000" in str(fault)
+
+
+def test_who_comes_or_goes_is_one_event_of_that_kind() -> None:
+    within, killed = (0, 600 * S), group_event("KILLED", 196, ("ip@c1", "ip@c2"))
+    assert list(judge.missed_group_events([KILL], [killed], within)) == []
+    for rows in ([], [killed, killed], [killed | {"kind": "STOPPED"}], [killed | {"start_ms": 230 * S}]):
+        assert len(list(judge.missed_group_events([KILL], rows, within))) == 1
+    assert list(judge.missed_group_events([KILL], [], (0, 205 * S))) == []  # nobody asked afterwards
+
+
+def test_a_killed_broker_is_one_event_of_each_group() -> None:
+    kill = Deed(DeedKind.KILL_ALL_BROKERS, ("a", "b"), 100 * S, 130 * S)
+    silent = group_event("BROKERS_UNREACHABLE", 104, brokers=("a", "b"))
+    within = (0, 600 * S)
+    assert list(judge.missed_group_events([kill], [silent], within)) == []
+    (fault,) = judge.missed_group_events(
+        [kill], [silent, silent | {"consumer_group": "CH", "broker_names": ["a"]}], within
+    )
+    assert "one event of CH" in str(fault)
+
+
+def test_an_event_of_a_group_follows_a_deed() -> None:
+    good = [
+        group_event("KILLED", 195, ("ip@c1",)), group_event("BROKERS_UNREACHABLE", 104, brokers=("a",)),
+        group_event("ROUTE_CHANGED", 180, brokers=("a",)),
+    ]  # fmt: skip
+    assert list(judge.invented_group_events([FREEZE, KILL], good)) == []
+    bad = [
+        group_event("KILLED", 190, ("ip@c1",)), group_event("LEFT", 200, ("ip@c2",)),
+        group_event("ROUTE_CHANGED", 190, brokers=("a",)),
+    ]  # fmt: skip
+    assert len(list(judge.invented_group_events([FREEZE, KILL], bad))) == 3
 
 
 def test_a_finding_about_producers_follows_a_deed() -> None:
