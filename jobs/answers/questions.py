@@ -179,7 +179,7 @@ QUESTIONS = {
         {
             "start_ms": "at",
             "settled_ms": "settled",
-            "consumer_group": "group",
+            **_GROUP,
             "kind": "kind",
             "moved": "moved",
             "sentence": "in words",

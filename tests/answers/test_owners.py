@@ -13,7 +13,7 @@ import pytest
 from jobs.answers.published import open_published
 from jobs.answers.report import render
 from jobs.cli import main as cli
-from jobs.tables import ALLOCATION_FINDINGS, EVENTS, FINDINGS, ISOLATION_INTERVALS
+from jobs.tables import ALLOCATION_FINDINGS, EVENTS, FINDINGS, GROUP_EVENTS, ISOLATION_INTERVALS
 from tests.given.hostile_night import NIGHT, START, isolation
 from tests.given.lakes import publish, write_rows
 
@@ -59,6 +59,9 @@ def test_rows_of_a_group_have_its_owner(capsys: pytest.CaptureFixture[str], lake
     ]  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(_show(capsys, lake, "group-findings", "--csv"))))
     assert [(row["consumer_group"], row["owner"]) for row in rows] == [("GID_a", "team-stock")]
+    write_rows(lake, GROUP_EVENTS, [WHERE | {"consumer_group": "GID_a", "start_ms": START, "kind": "JOINED"}])
+    lines = _show(capsys, lake, "group-events").splitlines()
+    assert [line.split()[2:4] for line in lines[1:3]] == [["group", "owner"], ["GID_a", "team-stock"]]
 
 
 @pytest.mark.parametrize(("words", "with_owners"), [(("events",), True), (("isolations",), False)])
